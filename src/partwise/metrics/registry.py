@@ -1,0 +1,119 @@
+"""The metrics by name, and as scorers for scikit-learn."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from partwise.metrics.spans import span_f1, span_precision, span_recall
+from partwise.metrics.tokens import exact_match, macro_f1, token_accuracy, token_error
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named function of (y_true, y_pred).
+
+    Parameters
+    ----------
+    name : str
+        Name in `METRICS`, on the command line and in reports.
+    function : callable
+        `function(y_true, y_pred) -> float`.
+    greater_is_better : bool
+        False for errors and losses.
+    description : str
+        What is counted, in a few words.
+    """
+
+    name: str
+    function: Callable[[Sequence, Sequence], float]
+    greater_is_better: bool
+    description: str
+
+
+METRICS: dict[str, Metric] = {
+    entry.name: entry
+    for entry in (
+        Metric("token_accuracy", token_accuracy, True, "tokens with the right label"),
+        Metric("token_error", token_error, False, "tokens with a wrong label"),
+        Metric("exact_match", exact_match, True, "sequences without a wrong label"),
+        Metric("macro_f1", macro_f1, True, "mean F1 of the labels, tokens counted"),
+        Metric("span_f1", span_f1, True, "F1 of whole spans, as conlleval counts"),
+        Metric("span_precision", span_precision, True, "predicted spans that are true"),
+        Metric("span_recall", span_recall, True, "true spans that are predicted"),
+    )
+}
+
+
+def metric(name: str) -> Metric:
+    """Look a metric up by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `METRICS`.
+
+    Returns
+    -------
+    Metric
+        Its function, direction and description.
+
+    Examples
+    --------
+    >>> metric("token_error").greater_is_better
+    False
+    >>> metric("spanf1")
+    Traceback (most recent call last):
+    ValueError: unknown metric 'spanf1': did you mean 'span_f1'? Known: exact_match, \
+macro_f1, span_f1, span_precision, span_recall, token_accuracy, token_error
+    """
+    if name in METRICS:
+        return METRICS[name]
+    near = get_close_matches(name, METRICS, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"unknown metric {name!r}:{hint} Known: {', '.join(sorted(METRICS))}"
+    )
+
+
+def scorer(name: str) -> "Scorer":
+    """Make the callable that scikit-learn wants as `scoring=`.
+
+    Parameters
+    ----------
+    name : str
+        A key of `METRICS`.
+
+    Returns
+    -------
+    Scorer
+        `scorer(estimator, X, y) -> float`, higher being better: errors are negated.
+
+    Examples
+    --------
+    >>> class Constant:
+    ...     def predict(self, X):
+    ...         return [["O"] * len(x) for x in X]
+    >>> scorer("token_error")
+    scorer('token_error')
+    >>> scorer("token_error")(Constant(), [["Hi", "Ann"]], [["O", "B-PER"]])
+    -0.5
+    """
+    return Scorer(metric(name).name)
+
+
+@dataclass(frozen=True, repr=False)
+class Scorer:
+    """A metric of an estimator's predictions; made by `scorer`."""
+
+    # The name, not the function, so that a pickle outlives a moved function.
+    name: str
+
+    def __call__(self, estimator: Any, X: Sequence, y: Sequence) -> float:
+        """Score `estimator.predict(X)` against `y`; higher is better."""
+        chosen = metric(self.name)
+        value = chosen.function(y, estimator.predict(X))
+        return value if chosen.greater_is_better else -value
+
+    def __repr__(self) -> str:
+        return f"scorer({self.name!r})"
