@@ -1,0 +1,430 @@
+"""
+Features of templates, computed on whole columns.
+
+A view (a column, or a function of it) is computed once per distinct string. A template
+of k terms is then a k-digit number per token, its key, with the code of each term's
+string as a digit; the vocabulary is the set of keys seen in training.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.features.arrays import Features, make_features
+from partwise.features.templates import BOUNDARY, Template, View, parse_templates
+from partwise.features.vocabulary import (
+    check_offset,
+    check_settings,
+    hash_strings,
+    pack_strings,
+    state_array,
+    unpack_strings,
+)
+from partwise.readers.table import Table
+
+# odd, with bits all over: 2**64 divided by the golden ratio
+HASH_MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+class Featurizer:
+    """
+    Binary features of tokens from templates over the columns of a table.
+
+    Parameters
+    ----------
+    templates : str or iterable of str
+        See `partwise.features.templates`; ready-made ones are in `PRESETS`.
+    min_count : int
+        Features that occur less often in training are left out.
+    hash_bits : int, optional
+        Hash features to ``2**hash_bits`` columns instead of keeping a vocabulary.
+        Features that meet in a column are added.
+
+    Attributes
+    ----------
+    n_features_ : int
+    feature_names_ : list of str
+        Features are numbered by falling training frequency, so that the weights in
+        use lie together; ties by template, then by the strings.
+
+    Examples
+    --------
+    >>> table = Table.from_sequences([["the", "cat"], ["the", "dog"]])
+    >>> featurizer = Featurizer("word[-1..0]")
+    >>> features = featurizer.fit_transform(table)
+    >>> featurizer.feature_names_[:3]
+    ['word[-1]=<s>', 'word[-1]=the', 'word[0]=the']
+    >>> features.indptr, features.indices
+    (array([0, 2, 4, 6, 8]), array([0, 2, 1, 3, 0, 2, 1, 4], dtype=int32))
+    """
+
+    kind = "columns.v1"
+
+    n_features_: int
+
+    def __init__(
+        self,
+        templates: str | Iterable[str],
+        *,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+    ) -> None:
+        check_settings(min_count, hash_bits)
+        self.templates = parse_templates(templates)
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        terms = [term for template in self.templates for term in template.terms]
+        self._views = list(dict.fromkeys(term.view for term in terms))
+        self._reach = sorted({term.offset for term in terms})
+        self._strings: dict[View, list[str]] = {}
+        if hash_bits is not None:
+            self.n_features_ = 1 << hash_bits
+
+    def fit(self, X: Table | Sequence[Any]) -> "Featurizer":
+        """
+        Learn the vocabulary.
+
+        Parameters
+        ----------
+        X : Table, list of Tables, or list of lists of str or of tuples of str
+
+        Returns
+        -------
+        Featurizer
+            Itself.
+        """
+        table = as_table(X)
+        if not len(table):
+            raise ValueError("no sequences to fit")
+        if self.hash_bits is None:
+            self._learn_features(self._learn_strings(table), table.offset)
+        else:
+            self._check_columns(table)
+        return self
+
+    def transform(self, X: Table | Sequence[Any]) -> Features:
+        """
+        Feature vectors of the tokens; features unseen in training are left out.
+
+        Parameters
+        ----------
+        X : Table, list of Tables, or list of lists of str or of tuples of str
+
+        Returns
+        -------
+        Features
+        """
+        self._check_fitted()
+        table = as_table(X)
+        self._check_columns(table)
+        if self.hash_bits is not None:
+            return self._hash(table)
+        codes = {}
+        for view, strings in self._strings.items():
+            numbers = {string: code for code, string in enumerate(strings)}
+            codes[view] = _encode(table, view, numbers)
+        return self._look_up(codes, table.offset)
+
+    def fit_transform(self, X: Table | Sequence[Any]) -> Features:
+        """Learn the vocabulary and transform; faster than one after the other."""
+        table = as_table(X)
+        if not len(table) or self.hash_bits is not None:
+            return self.fit(table).transform(table)
+        codes = self._learn_strings(table)
+        self._learn_features(codes, table.offset)
+        return self._look_up(codes, table.offset)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names such as ``pos[0]|pos[1]=NN|IN``, one per feature."""
+        self._check_fitted()
+        if self.hash_bits is not None:
+            return [f"hash={i}" for i in range(self.n_features_)]
+        if self._names is None:
+            self._names = self._spell_names()
+        return self._names
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """
+        What a model file must keep.
+
+        Returns
+        -------
+        meta : dict
+            Settings, JSON-able.
+        arrays : dict of str to array
+            The vocabulary: strings of the views as bytes, and for each feature its
+            template and key.
+        """
+        self._check_fitted()
+        meta = {
+            "kind": self.kind,
+            "templates": [str(template) for template in self.templates],
+            "min_count": self.min_count,
+            "hash_bits": self.hash_bits,
+        }
+        if self.hash_bits is not None:
+            return meta, {}
+        text, text_offset = pack_strings(
+            [string for view in self._views for string in self._strings[view]]
+        )
+        sizes = [len(self._strings[view]) for view in self._views]
+        arrays = {
+            "text": text,
+            "text_offset": text_offset,
+            "view_offset": np.append(0, np.cumsum(np.array(sizes, np.int64))),
+            "template": self._template,
+            "key": self._key,
+        }
+        return meta, arrays
+
+    @classmethod
+    def from_state(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> "Featurizer":
+        """Rebuild from `state`; nonsense raises ValueError."""
+        templates = meta.get("templates")
+        if (
+            meta.get("kind") != cls.kind
+            or not isinstance(templates, list)
+            or not all(isinstance(template, str) for template in templates)
+        ):
+            raise ValueError("damaged featurizer state: no templates of columns")
+        featurizer = cls(
+            templates,
+            min_count=meta.get("min_count", 1),
+            hash_bits=meta.get("hash_bits"),
+        )
+        if featurizer.hash_bits is None:
+            featurizer._restore(arrays)
+        return featurizer
+
+    def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        strings = unpack_strings(
+            state_array(arrays, "text", np.uint8),
+            state_array(arrays, "text_offset", np.int64),
+        )
+        view_offset = state_array(arrays, "view_offset", np.int64)
+        check_offset(view_offset, len(strings), "views")
+        if len(view_offset) != len(self._views) + 1:
+            raise ValueError("damaged featurizer state: strings of other templates")
+        for i, view in enumerate(self._views):
+            self._strings[view] = strings[view_offset[i] : view_offset[i + 1]]
+            if len(set(self._strings[view])) < len(self._strings[view]):
+                raise ValueError(f"damaged featurizer state: {view} repeats a string")
+        template = state_array(arrays, "template", np.int32)
+        key = state_array(arrays, "key", np.int64)
+        if len(template) != len(key):
+            raise ValueError("damaged featurizer state: template and key differ in size")
+        spaces = np.array([self._key_space(t) for t in self.templates], np.int64)
+        if np.any((template < 0) | (template >= len(spaces))):
+            raise ValueError("damaged featurizer state: no such template")
+        if np.any((key < 0) | (key >= spaces[template])):
+            raise ValueError("damaged featurizer state: a key without strings")
+        order = np.lexsort((key, template))
+        same = (np.diff(template[order]) == 0) & (np.diff(key[order]) == 0)
+        if np.any(same):
+            raise ValueError("damaged featurizer state: a feature stands twice")
+        self._set_features(template, key)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "n_features_"):
+            raise ValueError("the featurizer has no vocabulary yet; call fit first")
+
+    def _check_columns(self, table: Table) -> None:
+        for view in self._views:
+            if view.column not in table.columns:
+                raise ValueError(
+                    f"template {view} needs a column {view.column!r}; "
+                    f"there are {', '.join(table.columns)}"
+                )
+
+    def _learn_strings(self, table: Table) -> dict[View, np.ndarray]:
+        """Learn the strings of each view; return the codes of its tokens."""
+        self._check_columns(table)
+        codes = {}
+        for view in self._views:
+            column = table.columns[view.column]
+            # a table cut from a larger one still lists the strings of all of it
+            present = np.flatnonzero(np.bincount(column.codes))
+            strings = view.apply([column.values[i] for i in present])
+            self._strings[view] = sorted({s for s in strings if s is not None})
+            numbers = {string: code for code, string in enumerate(self._strings[view])}
+            codes[view] = _encode(table, view, numbers)
+        return codes
+
+    def _key_space(self, template: Template) -> int:
+        """Return the number of keys the template can make."""
+        space = 1
+        for term in template.terms:
+            space *= len(self._strings[term.view]) + 1
+        if space > np.iinfo(np.int64).max:
+            raise ValueError(
+                f"template {template}: its {space:.1e} combinations exceed 64 bits; "
+                "use fewer terms, or hash_bits="
+            )
+        return space
+
+    def _keys(
+        self, codes: Mapping[View, np.ndarray], offset: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """Keys of each template in turn, int64 (n_tokens,); -1 is no feature."""
+        near = _neighbours(offset, self._reach)
+        for template in self.templates:
+            key = np.zeros(offset[-1], np.int64)
+            missing = np.zeros(offset[-1], bool)
+            for term in template.terms:
+                digit = codes[term.view][near[term.offset]]
+                missing |= digit < 0
+                key *= len(self._strings[term.view]) + 1
+                key += digit
+            key[missing] = -1
+            yield key
+
+    def _learn_features(
+        self, codes: Mapping[View, np.ndarray], offset: np.ndarray
+    ) -> None:
+        from partwise.features import _columnar_kernels as kernels
+
+        spaces = [self._key_space(template) for template in self.templates]
+        keys, counts = [], []
+        for space, key in zip(spaces, self._keys(codes, offset), strict=True):
+            most = min(space, len(key))
+            distinct = np.empty(most, np.int64)
+            count = np.empty(most, np.int64)
+            n = kernels.count_keys(key, _free_slots(most), distinct, count)
+            order = np.argsort(distinct[:n])
+            keys.append(distinct[order])
+            counts.append(count[order])
+        template = np.repeat(np.arange(len(keys), dtype=np.int32), list(map(len, keys)))
+        rarity = -np.concatenate(counts)
+        order = np.argsort(rarity, kind="stable")
+        order = order[: np.searchsorted(rarity[order], -self.min_count, side="right")]
+        self._set_features(template[order], np.concatenate(keys)[order])
+
+    def _set_features(self, template: np.ndarray, key: np.ndarray) -> None:
+        """Keep the vocabulary and make it searchable, one hash table per template."""
+        from partwise.features import _columnar_kernels as kernels
+
+        self.n_features_ = len(key)
+        self._template = template
+        self._key = key
+        self._names: list[str] | None = None
+        self._slots = []
+        for members in self._members():
+            slots = _free_slots(len(members))
+            kernels.fill_slots(members, key, slots)
+            self._slots.append(slots)
+
+    def _members(self) -> list[np.ndarray]:
+        """Feature numbers of each template, in rising order."""
+        order = np.argsort(self._template, kind="stable")
+        sizes = np.bincount(self._template, minlength=len(self.templates))
+        return np.split(order, np.cumsum(sizes)[:-1])
+
+    def _look_up(
+        self, codes: Mapping[View, np.ndarray], offset: np.ndarray
+    ) -> Features:
+        from partwise.features import _columnar_kernels as kernels
+
+        found = np.empty((offset[-1], len(self.templates)), np.int32)
+        for i, key in enumerate(self._keys(codes, offset)):
+            kernels.look_up(key, self._slots[i], self._key, found[:, i])
+        return _gather(found, offset, self.n_features_)
+
+    def _hash(self, table: Table) -> Features:
+        """Columns from the hashes of the strings alone."""
+        near = _neighbours(table.offset, self._reach)
+        hashes, has_value = {}, {}
+        for view in self._views:
+            column = table.columns[view.column]
+            strings = view.apply(column.values)
+            value = hash_strings(["" if s is None else s for s in strings])
+            known = np.array([s is not None for s in strings], bool)
+            hashes[view] = np.append(value[column.codes], hash_strings([BOUNDARY]))
+            has_value[view] = np.append(known[column.codes], True)
+        found = np.empty((table.n_tokens, len(self.templates)), np.int32)
+        names = hash_strings([str(template) for template in self.templates])
+        for i, template in enumerate(self.templates):
+            mixed = np.full(table.n_tokens, names[i])
+            missing = np.zeros(table.n_tokens, bool)
+            for term in template.terms:
+                place = near[term.offset]
+                missing |= ~has_value[term.view][place]
+                mixed = (mixed ^ hashes[term.view][place]) * np.uint64(HASH_MULTIPLIER)
+                mixed ^= mixed >> np.uint64(32)
+            found[:, i] = mixed & np.uint64(self.n_features_ - 1)
+            found[missing, i] = -1
+        return _gather(found, table.offset, self.n_features_)
+
+    def _spell_names(self) -> list[str]:
+        names = np.empty(self.n_features_, object)
+        for template, members in zip(self.templates, self._members(), strict=True):
+            rest = self._key[members]
+            parts: list[list[str]] = []
+            for term in reversed(template.terms):
+                strings = [*self._strings[term.view], BOUNDARY]
+                rest, digit = np.divmod(rest, len(strings))
+                parts.insert(0, [strings[code] for code in digit.tolist()])
+            if parts:
+                values = map("|".join, zip(*parts, strict=True))
+                names[members] = [f"{template}={value}" for value in values]
+            else:
+                names[members] = str(template)
+        return names.tolist()
+
+
+def as_table(X: Table | Sequence[Any]) -> Table:
+    """
+    Bring any of the forms that a table can take into one.
+
+    Parameters
+    ----------
+    X : Table, list of Tables, or list of lists of str or of tuples of str
+
+    Returns
+    -------
+    Table
+    """
+    if isinstance(X, Table):
+        return X
+    if len(X) and isinstance(X[0], Table):
+        return Table.concatenate(X)
+    return Table.from_sequences(X)
+
+
+def _encode(table: Table, view: View, numbers: Mapping[str, int]) -> np.ndarray:
+    """
+    Codes of the tokens under a view, int64 (n_tokens + 1,).
+
+    -1 stands for no value or an unseen one; the last entry is the boundary's code, so
+    that the index -1 reads it.
+    """
+    column = table.columns[view.column]
+    known = [-1 if s is None else numbers.get(s, -1) for s in view.apply(column.values)]
+    return np.append(np.array(known, np.int64)[column.codes], len(numbers))
+
+
+def _neighbours(offset: np.ndarray, reach: Iterable[int]) -> dict[int, np.ndarray]:
+    """For each distance, the token so far away, -1 outside the sentence."""
+    lengths = np.diff(offset)
+    begin = np.repeat(offset[:-1], lengths)
+    end = np.repeat(offset[1:], lengths)
+    near = {}
+    for distance in reach:
+        place = np.arange(offset[-1]) + distance
+        near[distance] = np.where((place >= begin) & (place < end), place, -1)
+    return near
+
+
+def _free_slots(n_keys: int) -> np.ndarray:
+    """An empty hash table, at most half full with n_keys."""
+    return np.full(1 << int(2 * n_keys).bit_length(), -1, np.int32)
+
+
+def _gather(found: np.ndarray, offset: np.ndarray, n_features: int) -> Features:
+    """Rows of feature numbers (n_tokens, n_templates) as CSR; -1 is none."""
+    present = found >= 0
+    indptr = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
+    return make_features(indptr, found[present], None, offset, n_features)

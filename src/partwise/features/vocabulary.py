@@ -1,0 +1,103 @@
+"""Strings as arrays (a model file holds no Python objects) and hashes that last."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+MAX_HASH_BITS = 30
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Strings as one array of bytes.
+
+    Parameters
+    ----------
+    strings : sequence of str
+
+    Returns
+    -------
+    text : uint8 array of shape (n_bytes,)
+        UTF-8 of all strings. Lone surrogates, which Python allows, are kept.
+    offset : int64 array of shape (n_strings + 1,)
+        String i is ``text[offset[i]:offset[i + 1]]``.
+    """
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    text = np.frombuffer(b"".join(encoded), np.uint8).copy()
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    return text, np.append(0, np.cumsum(lengths))
+
+
+def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
+    """
+    Strings out of the arrays of `pack_strings`; nonsense raises ValueError.
+
+    Parameters
+    ----------
+    text : uint8 array of shape (n_bytes,)
+    offset : int64 array of shape (n_strings + 1,)
+
+    Returns
+    -------
+    list of str
+    """
+    check_offset(offset, len(text), "strings")
+    data = text.tobytes()
+    ends = offset.tolist()
+    try:
+        return [
+            data[a:b].decode("utf-8", "surrogatepass")
+            for a, b in zip(ends, ends[1:], strict=False)
+        ]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"damaged featurizer state: {error}") from error
+
+
+def check_offset(offset: np.ndarray, total: int, what: str) -> None:
+    """Raise ValueError unless offset divides `total` items."""
+    if not len(offset) or offset[0] != 0 or offset[-1] != total:
+        raise ValueError(f"damaged featurizer state: offsets of {what} do not cover it")
+    if np.any(np.diff(offset) < 0):
+        raise ValueError(f"damaged featurizer state: offsets of {what} decrease")
+
+
+def state_array(
+    arrays: Mapping[str, np.ndarray], name: str, dtype: Any
+) -> np.ndarray:
+    """Return a one-dimensional array of a state, or raise ValueError."""
+    array = arrays.get(name)
+    if (
+        not isinstance(array, np.ndarray)
+        or array.ndim != 1
+        or array.dtype != np.dtype(dtype)
+    ):
+        raise ValueError(
+            f"damaged featurizer state: {name!r} must be a one-dimensional "
+            f"{np.dtype(dtype)} array"
+        )
+    return np.require(array, requirements=["C", "W"])
+
+
+def hash_strings(strings: Sequence[str]) -> np.ndarray:
+    """Hashes that are the same in every process, uint64 (n_strings,)."""
+    digests = [
+        hashlib.blake2b(s.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for s in strings
+    ]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
+def check_settings(min_count: Any, hash_bits: Any) -> None:
+    """Raise ValueError unless both settings can be used."""
+    if type(min_count) is not int or min_count < 1:
+        raise ValueError(f"min_count={min_count!r}: needs an integer, 1 or more")
+    if hash_bits is None:
+        return
+    if type(hash_bits) is not int or not 1 <= hash_bits <= MAX_HASH_BITS:
+        raise ValueError(
+            f"hash_bits={hash_bits!r}: needs an integer from 1 to {MAX_HASH_BITS}"
+        )
+    if min_count > 1:
+        raise ValueError("hash_bits= counts nothing; leave min_count at 1")
