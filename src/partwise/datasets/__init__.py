@@ -1,1 +1,21 @@
+"""Small data made by the project, and public corpora fetched by name."""
 
+from partwise.datasets.digits import digit_images, digit_strings
+from partwise.datasets.download import Fetched, FetchError, fetch
+from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
+from partwise.datasets.sentences import Sentence, toy_entities, toy_sentences
+
+__all__ = [
+    "CORPORA",
+    "Corpus",
+    "FetchError",
+    "Fetched",
+    "RemoteFile",
+    "Sentence",
+    "corpus",
+    "digit_images",
+    "digit_strings",
+    "fetch",
+    "toy_entities",
+    "toy_sentences",
+]
