@@ -25,6 +25,7 @@ def test_seeds_decide():
     first, second = digit_strings(20), digit_strings(20)
     assert first[1] == second[1]
     assert all((a == b).all() for a, b in zip(first[0], second[0], strict=True))
+    assert digit_strings(5)[1] == first[1][:5]
     assert digit_strings(20, random_state=1)[1] != first[1]
     assert digit_strings(20, subset="test")[1] != first[1]
     rng = np.random.default_rng(3)

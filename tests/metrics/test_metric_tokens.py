@@ -36,6 +36,7 @@ def labelled_pairs(draw):
     )
 
 
+@pytest.mark.filterwarnings("ignore:A single label was found")
 @given(labelled_pairs())
 def test_token_metrics_are_those_of_scikit_learn(pair):
     true, predicted = map(flat, pair)
