@@ -73,7 +73,7 @@ def digit_strings(
 
     X, y = [], []
     for _ in range(n):
-        n_digits = rng.integers(shortest, longest, endpoint=True)
+        n_digits = int(rng.integers(shortest, longest, endpoint=True))
         digits = _markov_string(n_digits, rng)
         rows = [rng.choice(images_of[digit]) for digit in digits]
         X.append(_degrade(digit_images(pixels[rows]), noise, rng).reshape(-1, 64))
