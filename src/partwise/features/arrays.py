@@ -85,7 +85,7 @@ def _stack_dense(X: Sequence[Any]) -> DenseFeatures:
         try:
             block = np.asarray(block, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"sequence {s} is no matrix of numbers: {error}") from error
+            raise ValueError(f"sequence {s} is no matrix: {error}") from error
         if block.ndim != 2:
             raise ValueError(
                 f"sequence {s} has shape {block.shape}; it needs (tokens, features)"
@@ -210,7 +210,7 @@ class ArrayFeaturizer:
         return [f"x{i}" for i in range(self.n_features_)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What a model file must keep: JSON-able settings, and arrays."""
+        """Give what a model file must keep: JSON-able settings, and arrays."""
         return {"kind": self.kind, "n_features": self.n_features_}, {}
 
     @classmethod

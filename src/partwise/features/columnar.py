@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.arrays import Features, make_features
+from partwise.features.arrays import Features
+from partwise.features.hashing import hash_templates
 from partwise.features.templates import BOUNDARY, Template, View, parse_templates
 from partwise.features.vocabulary import (
     check_offset,
     check_settings,
-    hash_strings,
     pack_strings,
     state_array,
     unpack_strings,
 )
-from partwise.readers.table import Table
-
-# odd, with bits all over: 2**64 divided by the golden ratio
-HASH_MULTIPLIER = 0x9E3779B97F4A7C15
+from partwise.features.windows import gather_rows, neighbours
+from partwise.readers.table import Column, Table
 
 
 class Featurizer:
@@ -54,9 +52,9 @@ class Featurizer:
     >>> featurizer = Featurizer("word[-1..0]")
     >>> features = featurizer.fit_transform(table)
     >>> featurizer.feature_names_[:3]
-    ['word[-1]=<s>', 'word[-1]=the', 'word[0]=the']
+    ['word[-1]=the', 'word[-1]=<s>', 'word[0]=the']
     >>> features.indptr, features.indices
-    (array([0, 2, 4, 6, 8]), array([0, 2, 1, 3, 0, 2, 1, 4], dtype=int32))
+    (array([0, 2, 4, 6, 8]), array([1, 2, 0, 3, 1, 2, 0, 4], dtype=int32))
     """
 
     kind = "columns.v1"
@@ -78,6 +76,7 @@ class Featurizer:
         self._views = list(dict.fromkeys(term.view for term in terms))
         self._reach = sorted({term.offset for term in terms})
         self._strings: dict[View, list[str]] = {}
+        self._names: list[str] | None = None
         if hash_bits is not None:
             self.n_features_ = 1 << hash_bits
 
@@ -119,11 +118,11 @@ class Featurizer:
         table = as_table(X)
         self._check_columns(table)
         if self.hash_bits is not None:
-            return self._hash(table)
+            return hash_templates(self.templates, table, self.n_features_)
         codes = {}
-        for view, strings in self._strings.items():
-            numbers = {string: code for code, string in enumerate(strings)}
-            codes[view] = _encode(table, view, numbers)
+        for view in self._views:
+            column = table.columns[view.column]
+            codes[view] = self._encode(column, view, *view.of_column(column))
         return self._look_up(codes, table.offset)
 
     def fit_transform(self, X: Table | Sequence[Any]) -> Features:
@@ -147,7 +146,7 @@ class Featurizer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """
-        What a model file must keep.
+        Give what a model file must keep.
 
         Returns
         -------
@@ -216,7 +215,7 @@ class Featurizer:
         template = state_array(arrays, "template", np.int32)
         key = state_array(arrays, "key", np.int64)
         if len(template) != len(key):
-            raise ValueError("damaged featurizer state: template and key differ in size")
+            raise ValueError("damaged featurizer state: sizes of template and key")
         spaces = np.array([self._key_space(t) for t in self.templates], np.int64)
         if np.any((template < 0) | (template >= len(spaces))):
             raise ValueError("damaged featurizer state: no such template")
@@ -246,13 +245,30 @@ class Featurizer:
         codes = {}
         for view in self._views:
             column = table.columns[view.column]
-            # a table cut from a larger one still lists the strings of all of it
-            present = np.flatnonzero(np.bincount(column.codes))
-            strings = view.apply([column.values[i] for i in present])
+            used, strings = view.of_column(column)
             self._strings[view] = sorted({s for s in strings if s is not None})
-            numbers = {string: code for code, string in enumerate(self._strings[view])}
-            codes[view] = _encode(table, view, numbers)
+            codes[view] = self._encode(column, view, used, strings)
         return codes
+
+    def _encode(
+        self,
+        column: Column,
+        view: View,
+        used: np.ndarray,
+        strings: Sequence[str | None],
+    ) -> np.ndarray:
+        """
+        Codes of the tokens under a view, int64 (n_tokens + 1,).
+
+        -1 stands for no value or an unseen one; the last entry is the boundary's code,
+        as `neighbours` needs it.
+        """
+        numbers: dict[str | None, int] = {
+            string: code for code, string in enumerate(self._strings[view])
+        }
+        known = np.empty(len(column.values), np.int64)
+        known[used] = [numbers.get(string, -1) for string in strings]
+        return np.append(known[column.codes], len(numbers))
 
     def _key_space(self, template: Template) -> int:
         """Return the number of keys the template can make."""
@@ -270,7 +286,7 @@ class Featurizer:
         self, codes: Mapping[View, np.ndarray], offset: np.ndarray
     ) -> Iterator[np.ndarray]:
         """Keys of each template in turn, int64 (n_tokens,); -1 is no feature."""
-        near = _neighbours(offset, self._reach)
+        near = neighbours(offset, self._reach)
         for template in self.templates:
             key = np.zeros(offset[-1], np.int64)
             missing = np.zeros(offset[-1], bool)
@@ -310,7 +326,7 @@ class Featurizer:
         self.n_features_ = len(key)
         self._template = template
         self._key = key
-        self._names: list[str] | None = None
+        self._names = None
         self._slots = []
         for members in self._members():
             slots = _free_slots(len(members))
@@ -331,32 +347,7 @@ class Featurizer:
         found = np.empty((offset[-1], len(self.templates)), np.int32)
         for i, key in enumerate(self._keys(codes, offset)):
             kernels.look_up(key, self._slots[i], self._key, found[:, i])
-        return _gather(found, offset, self.n_features_)
-
-    def _hash(self, table: Table) -> Features:
-        """Columns from the hashes of the strings alone."""
-        near = _neighbours(table.offset, self._reach)
-        hashes, has_value = {}, {}
-        for view in self._views:
-            column = table.columns[view.column]
-            strings = view.apply(column.values)
-            value = hash_strings(["" if s is None else s for s in strings])
-            known = np.array([s is not None for s in strings], bool)
-            hashes[view] = np.append(value[column.codes], hash_strings([BOUNDARY]))
-            has_value[view] = np.append(known[column.codes], True)
-        found = np.empty((table.n_tokens, len(self.templates)), np.int32)
-        names = hash_strings([str(template) for template in self.templates])
-        for i, template in enumerate(self.templates):
-            mixed = np.full(table.n_tokens, names[i])
-            missing = np.zeros(table.n_tokens, bool)
-            for term in template.terms:
-                place = near[term.offset]
-                missing |= ~has_value[term.view][place]
-                mixed = (mixed ^ hashes[term.view][place]) * np.uint64(HASH_MULTIPLIER)
-                mixed ^= mixed >> np.uint64(32)
-            found[:, i] = mixed & np.uint64(self.n_features_ - 1)
-            found[missing, i] = -1
-        return _gather(found, table.offset, self.n_features_)
+        return gather_rows(found, offset, self.n_features_)
 
     def _spell_names(self) -> list[str]:
         names = np.empty(self.n_features_, object)
@@ -394,37 +385,6 @@ def as_table(X: Table | Sequence[Any]) -> Table:
     return Table.from_sequences(X)
 
 
-def _encode(table: Table, view: View, numbers: Mapping[str, int]) -> np.ndarray:
-    """
-    Codes of the tokens under a view, int64 (n_tokens + 1,).
-
-    -1 stands for no value or an unseen one; the last entry is the boundary's code, so
-    that the index -1 reads it.
-    """
-    column = table.columns[view.column]
-    known = [-1 if s is None else numbers.get(s, -1) for s in view.apply(column.values)]
-    return np.append(np.array(known, np.int64)[column.codes], len(numbers))
-
-
-def _neighbours(offset: np.ndarray, reach: Iterable[int]) -> dict[int, np.ndarray]:
-    """For each distance, the token so far away, -1 outside the sentence."""
-    lengths = np.diff(offset)
-    begin = np.repeat(offset[:-1], lengths)
-    end = np.repeat(offset[1:], lengths)
-    near = {}
-    for distance in reach:
-        place = np.arange(offset[-1]) + distance
-        near[distance] = np.where((place >= begin) & (place < end), place, -1)
-    return near
-
-
 def _free_slots(n_keys: int) -> np.ndarray:
-    """An empty hash table, at most half full with n_keys."""
+    """Return an empty hash table, at most half full with n_keys."""
     return np.full(1 << int(2 * n_keys).bit_length(), -1, np.int32)
-
-
-def _gather(found: np.ndarray, offset: np.ndarray, n_features: int) -> Features:
-    """Rows of feature numbers (n_tokens, n_templates) as CSR; -1 is none."""
-    present = found >= 0
-    indptr = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
-    return make_features(indptr, found[present], None, offset, n_features)

@@ -18,11 +18,15 @@ A template that is written twice counts once.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import NoReturn
+
+import numpy as np
+
+from partwise.readers.table import Column
 
 BOUNDARY = "<s>"
 
@@ -61,6 +65,11 @@ class View:
         function = FUNCTIONS[self.name](self.argument)
         inner = self.inner.apply(values)
         return [None if value is None else function(value) for value in inner]
+
+    def of_column(self, column: Column) -> tuple[np.ndarray, list[str | None]]:
+        """Codes that occur in a column, int64 (n_used,), and their strings here."""
+        used = column.used()
+        return used, self.apply([column.values[code] for code in used.tolist()])
 
 
 @dataclass(frozen=True)
@@ -212,7 +221,9 @@ class _Line:
 
     def fail(self, problem: str, remedy: str) -> NoReturn:
         text = self.text.strip()
-        raise TemplateError(f"template line {self.number} ({text}): {problem}; {remedy}")
+        raise TemplateError(
+            f"template line {self.number} ({text}): {problem}; {remedy}"
+        )
 
     def take(self, kind: str, remedy: str) -> str:
         found, text = self.tokens[0]
@@ -267,13 +278,13 @@ class _Line:
         self.expect(")")
         return [View(name, view, argument) for view in inner for argument in arguments]
 
-    def arguments(self, name: str) -> list[Argument] | list[None]:
+    def arguments(self, name: str) -> Sequence[Argument | None]:
         if name in _TAKES_LENGTH:
             self.expect(",")
             lengths = self.range()
             if lengths[0] < 1:
                 self.fail(f"{name} of length {lengths[0]}", "lengths begin at 1")
-            return list(lengths)
+            return lengths
         if name in _TAKES_PATTERN:
             self.expect(",")
             quoted = self.take("string", 'write the expression in quotes, "^[0-9]+$"')

@@ -1,7 +1,7 @@
-"""Strings as arrays (a model file holds no Python objects) and hashes that last."""
+"""What a featurizer keeps, as arrays: a model file holds no Python objects."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,7 @@ def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
     data = text.tobytes()
     ends = offset.tolist()
     try:
-        return [
-            data[a:b].decode("utf-8", "surrogatepass")
-            for a, b in zip(ends, ends[1:], strict=False)
-        ]
+        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
     except UnicodeDecodeError as error:
         raise ValueError(f"damaged featurizer state: {error}") from error
 
@@ -63,9 +60,7 @@ def check_offset(offset: np.ndarray, total: int, what: str) -> None:
         raise ValueError(f"damaged featurizer state: offsets of {what} decrease")
 
 
-def state_array(
-    arrays: Mapping[str, np.ndarray], name: str, dtype: Any
-) -> np.ndarray:
+def state_array(arrays: Mapping[str, np.ndarray], name: str, dtype: Any) -> np.ndarray:
     """Return a one-dimensional array of a state, or raise ValueError."""
     array = arrays.get(name)
     if (
@@ -78,15 +73,6 @@ def state_array(
             f"{np.dtype(dtype)} array"
         )
     return np.require(array, requirements=["C", "W"])
-
-
-def hash_strings(strings: Sequence[str]) -> np.ndarray:
-    """Hashes that are the same in every process, uint64 (n_strings,)."""
-    digests = [
-        hashlib.blake2b(s.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for s in strings
-    ]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def check_settings(min_count: Any, hash_bits: Any) -> None:

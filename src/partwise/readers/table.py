@@ -22,6 +22,10 @@ class Column(NamedTuple):
     codes: np.ndarray
     values: list[str]
 
+    def used(self) -> np.ndarray:
+        """Codes that occur, rising; a table cut from a larger one keeps all values."""
+        return np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+
 
 class Table:
     """

@@ -1,0 +1,80 @@
+"""Features without a vocabulary: hashes that are the same in every process."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from partwise.features.arrays import Features
+from partwise.features.templates import BOUNDARY, Template
+from partwise.features.windows import gather_rows, neighbours
+from partwise.readers.table import Table
+
+# odd, with bits all over: 2**64 divided by the golden ratio
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+HALF = np.uint64(32)
+
+
+def hash_strings(strings: Sequence[str]) -> np.ndarray:
+    """
+    Hash strings; unlike Python's `hash`, without a salt.
+
+    Parameters
+    ----------
+    strings : sequence of str
+
+    Returns
+    -------
+    uint64 array of shape (n_strings,)
+    """
+    digests = [
+        hashlib.blake2b(s.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for s in strings
+    ]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+
+
+def hash_templates(
+    templates: Sequence[Template], table: Table, n_features: int
+) -> Features:
+    """
+    Hash the features of templates to columns.
+
+    Each distinct string is hashed once; the hash of a conjunction mixes those of the
+    template's name and of its strings.
+
+    Parameters
+    ----------
+    templates : sequence of Template
+    table : Table
+    n_features : int
+        A power of two.
+
+    Returns
+    -------
+    Features
+    """
+    terms = [term for template in templates for term in template.terms]
+    near = neighbours(table.offset, {term.offset for term in terms})
+    hashes, has_value = {}, {}
+    for view in {term.view for term in terms}:
+        column = table.columns[view.column]
+        used, strings = view.of_column(column)
+        of_value = np.zeros(len(column.values), np.uint64)
+        of_value[used] = hash_strings([string or "" for string in strings])
+        known = np.zeros(len(column.values), bool)
+        known[used] = [string is not None for string in strings]
+        hashes[view] = np.append(of_value[column.codes], hash_strings([BOUNDARY]))
+        has_value[view] = np.append(known[column.codes], True)
+    names = hash_strings([str(template) for template in templates])
+    found = np.empty((table.n_tokens, len(templates)), np.int32)
+    for i, template in enumerate(templates):
+        mixed = np.full(table.n_tokens, names[i])
+        present = np.ones(table.n_tokens, bool)
+        for term in template.terms:
+            place = near[term.offset]
+            present &= has_value[term.view][place]
+            mixed = (mixed ^ hashes[term.view][place]) * MULTIPLIER
+            mixed ^= mixed >> HALF
+        found[:, i] = np.where(present, mixed & np.uint64(n_features - 1), -1)
+    return gather_rows(found, table.offset, n_features)
