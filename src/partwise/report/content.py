@@ -1,0 +1,184 @@
+"""What a report says, as plain data.
+
+Any estimator fills these classes with strings and numbers; nothing here knows
+chains, trees or solvers, so a new kind of output needs no change in the page.
+A section whose field is empty is left out of the page.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Cell = str | float | int | None
+
+
+@dataclass
+class Certificate:
+    """How far the model can be from the optimum of its training problem.
+
+    Parameters
+    ----------
+    primal : float
+        Objective of the model, recomputed by one pass over the data.
+    dual : float or None
+        Lower bound on the optimum; None when the solver has none.
+    gap, relative_gap : float or None
+        As the solver states them. Without an exact oracle `gap` is None unless
+        a relaxation bounds the oracle from above.
+    oracle_calls : int
+    exact_oracle : bool
+        Whether loss-augmented inference was exact. If not, the true primal may
+        be higher than `primal`.
+    data_bound : float or None
+        Upper bound on primal − optimum from the data alone (½‖g‖²).
+    note : str
+        Why a number is missing, or what limits its meaning.
+    stopped : str
+        ``"converged"``, ``"time limit"``, ``"interrupted"``, ``"max_iter"``;
+        any other text is shown as it is.
+    """
+
+    primal: float
+    dual: float | None = None
+    gap: float | None = None
+    relative_gap: float | None = None
+    oracle_calls: int = 0
+    exact_oracle: bool = True
+    data_bound: float | None = None
+    note: str = ""
+    stopped: str = "converged"
+
+
+@dataclass
+class HistoryPoint:
+    """State of the solver at one moment.
+
+    `primal` may be inf or nan before the first full pass, `dual` −inf or None.
+    The page draws `relative_gap`, or gap / |primal| where that is None.
+    """
+
+    seconds: float
+    oracle_calls: int
+    primal: float
+    dual: float | None = None
+    gap: float | None = None
+    relative_gap: float | None = None
+
+
+@dataclass
+class MetricTable:
+    """Figures of one evaluation.
+
+    Parameters
+    ----------
+    caption : str
+        What was evaluated, such as ``"Test file"``.
+    values : dict of str to number or str
+        The few figures to read first.
+    header : sequence of str
+    rows : sequence of sequence of cells
+        A table beneath them, such as precision and recall by span type. All
+        numbers of a column get the same number of decimals.
+    """
+
+    caption: str
+    values: dict[str, Cell] = field(default_factory=dict)
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[Cell]] = ()
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"table {self.caption!r} has {len(self.header)} columns but a row "
+                    f"of {len(row)} cells; give every row one cell per column"
+                )
+
+
+@dataclass
+class Confusion:
+    """Counts of predicted labels (columns) by true label (rows)."""
+
+    labels: Sequence[str]
+    matrix: Sequence[Sequence[int]]
+
+    def __post_init__(self) -> None:
+        n = len(self.labels)
+        if len(self.matrix) != n or any(len(row) != n for row in self.matrix):
+            raise ValueError(
+                f"confusion matrix must be {n} × {n}, one row and one column for each "
+                "label; count with the same list of labels on both axes"
+            )
+
+
+@dataclass
+class FeatureGroup:
+    """Heaviest features of one label: (feature, weight) pairs."""
+
+    name: str
+    positive: Sequence[tuple[str, float]] = ()
+    negative: Sequence[tuple[str, float]] = ()
+
+
+@dataclass
+class ErrorExample:
+    """One wrongly predicted example, shown in context."""
+
+    tokens: Sequence[str]
+    gold: Sequence[str]
+    predicted: Sequence[str]
+    loss: float | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not len(self.tokens) == len(self.gold) == len(self.predicted):
+            raise ValueError(
+                f"error example has {len(self.tokens)} tokens, {len(self.gold)} gold "
+                f"and {len(self.predicted)} predicted labels; give one label per token"
+            )
+
+
+@dataclass
+class Picture:
+    """A drawing: SVG text (str) or the bytes of a PNG or SVG file.
+
+    `alt` describes it to people who do not see it; the caption by default.
+    """
+
+    caption: str
+    image: str | bytes
+    alt: str = ""
+
+
+@dataclass
+class Report:
+    """Everything the page shows.
+
+    Parameters
+    ----------
+    title, subtitle : str
+    facts : list of (str, str)
+        Data, number of examples, C, solver, seed, seconds, versions.
+    certificate : Certificate or None
+    history : list of HistoryPoint
+        In the order of time.
+    tolerance : float or None
+        Relative gap asked for; drawn as a line in the gap chart.
+    metrics : list of MetricTable
+    confusion : Confusion or None
+    features : list of FeatureGroup
+    errors : list of ErrorExample
+        Worst first.
+    pictures : list of Picture
+    """
+
+    title: str
+    subtitle: str = ""
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    certificate: Certificate | None = None
+    history: list[HistoryPoint] = field(default_factory=list)
+    tolerance: float | None = None
+    metrics: list[MetricTable] = field(default_factory=list)
+    confusion: Confusion | None = None
+    features: list[FeatureGroup] = field(default_factory=list)
+    errors: list[ErrorExample] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)

@@ -1,0 +1,260 @@
+"""The page: from content to HTML, and from HTML to a file."""
+
+import contextlib
+import math
+import os
+import secrets
+from collections.abc import Sequence
+from functools import cache
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from partwise.report import wording
+from partwise.report.content import Cell, Confusion, ErrorExample, FeatureGroup, Report
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
+
+_MOST_LABELS = 20  # rows of the confusion matrix
+_MOST_PAIRS = 8  # lines in the list of most frequent confusions
+_MOST_GROUPS = 12  # feature groups shown unfolded
+_MOST_TOKENS = 60  # of one error example
+_CONTEXT = 8  # tokens kept around a difference
+
+
+class ReportPathError(ValueError):
+    """The report cannot be written where it was asked for."""
+
+
+def render(report: Report) -> str:
+    """Write a report as one self-contained HTML page.
+
+    The same content gives the same text.
+    """
+    from markupsafe import Markup
+
+    from partwise.report.convergence import convergence
+    from partwise.report.embedding import embed
+    from partwise.report.verdict import verdict
+
+    certificate = report.certificate
+    page = (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            report=report,
+            verdict=verdict(certificate) if certificate else None,
+            convergence=convergence(
+                report.history,
+                tolerance=report.tolerance,
+                dual_note=certificate.note if certificate else "",
+                # a gap stated in spite of an inexact oracle rests on a relaxation
+                is_exact=certificate is None
+                or certificate.exact_oracle
+                or certificate.gap is not None,
+            )
+            if report.history
+            else None,
+            tables=[_table(m.header, m.rows) for m in report.metrics],
+            confusion=_confusion(report.confusion) if report.confusion else None,
+            heaviest=_heaviest(report.features),
+            n_open_groups=_MOST_GROUPS,
+            errors=[_shorten(e) for e in report.errors],
+            pictures=[
+                (Markup(embed(p.image, p.alt or p.caption)), p.caption)
+                for p in report.pictures
+            ],
+        )
+    )
+    # a lone surrogate in a token has no UTF-8 form and would fail only in `write`
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def write(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Render a report into a file, whole or not at all.
+
+    Parameters
+    ----------
+    report : Report
+    path : str or path
+        An existing file is replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The path written.
+
+    Raises
+    ------
+    ReportPathError
+        If the path cannot be written; the message names it and the remedy.
+    """
+    target = Path(path)
+    text = render(report)
+    if target.is_dir():
+        raise ReportPathError(
+            f"cannot write the report to {str(target)!r}: it is a folder; "
+            f"give a file name, such as {str(target / 'report.html')!r}"
+        )
+    name = f".{target.name[:40]}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    temporary = target.parent / name
+    try:
+        # mode "x" and not `tempfile`, whose files only their owner may read
+        with open(temporary, "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.replace(temporary, target)
+    except (OSError, ValueError) as error:
+        with contextlib.suppress(OSError, ValueError):
+            os.unlink(temporary)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ReportPathError(
+            f"cannot write the report to {str(target)!r}: {reason}; choose a file "
+            "in an existing folder that you may write to"
+        ) from error
+    return target
+
+
+@cache
+def _environment() -> "jinja2.Environment":
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("partwise.report", ""),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = wording.number
+    environment.filters["visible"] = wording.visible
+    environment.filters["count"] = wording.count
+    environment.filters["weight"] = wording.signed
+    environment.filters["share"] = _share
+    environment.filters["breakable"] = _breakable
+    return environment
+
+
+class _Table(NamedTuple):
+    header: list[tuple[str, bool]]  # name, whether the column holds numbers
+    rows: list[list[str]]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> _Table:
+    columns = list(zip(*rows, strict=True))
+    is_number = [
+        all(v is None or isinstance(v, Real) for v in values) for values in columns
+    ]
+    texts = [wording.column(values) for values in columns]
+    return _Table(
+        list(zip(header, is_number or [False] * len(header), strict=True)),
+        [list(row) for row in zip(*texts, strict=True)],
+    )
+
+
+class _Pair(NamedTuple):
+    gold: str
+    predicted: str
+    n: int
+    share: float  # of the tokens with that gold label
+
+
+class _ConfusionView(NamedTuple):
+    labels: list[str]
+    rows: list[list[tuple[int, float, bool]]]  # count, shade, on diagonal
+    pairs: list[_Pair]
+    n_labels: int
+    n_errors: int
+    n_errors_shown: int
+
+
+def _confusion(confusion: Confusion) -> _ConfusionView:
+    """Keep the labels with the most errors, in the order they were given."""
+    matrix = [[int(v) for v in row] for row in confusion.matrix]
+    n = len(matrix)
+    row_sums = [sum(row) for row in matrix]
+    column_sums = [sum(row[j] for row in matrix) for j in range(n)]
+    errors = [row_sums[i] + column_sums[i] - 2 * matrix[i][i] for i in range(n)]
+    kept = sorted(sorted(range(n), key=lambda i: (-errors[i], i))[:_MOST_LABELS])
+    labels = [str(label) for label in confusion.labels]
+    wrong = [(matrix[i][j], i, j) for i in range(n) for j in range(n) if i != j]
+    worst = sorted(((m, i, j) for m, i, j in wrong if m), key=lambda t: (-t[0], *t[1:]))
+    most = max((m / row_sums[i] for m, i, _ in worst), default=1.0)
+
+    def shade(i: int, j: int) -> float:
+        share = matrix[i][j] / (row_sums[i] or 1)
+        # a good model's errors are all small shares: the root keeps them apart
+        return share if i == j else math.sqrt(share / most)
+
+    return _ConfusionView(
+        labels=[labels[i] for i in kept],
+        rows=[[(matrix[i][j], shade(i, j), i == j) for j in kept] for i in kept],
+        pairs=[
+            _Pair(labels[i], labels[j], m, m / row_sums[i])
+            for m, i, j in worst[:_MOST_PAIRS]
+        ],
+        n_labels=n,
+        n_errors=sum(m for m, _, _ in wrong),
+        n_errors_shown=sum(matrix[i][j] for i in kept for j in kept if i != j),
+    )
+
+
+def _heaviest(features: Sequence[FeatureGroup]) -> float:
+    """Largest weight of all groups: one scale, so that labels can be compared."""
+    weights = [abs(w) for g in features for _, w in (*g.positive, *g.negative)]
+    return max((w for w in weights if wording.nonfinite(w) is None), default=0.0) or 1.0
+
+
+def _share(weight: float, heaviest: float) -> float:
+    """Length of a weight's bar, between 0 and 1."""
+    if wording.nonfinite(weight) is not None:
+        return 0.0
+    return abs(weight) / heaviest
+
+
+def _breakable(text: str) -> "Markup":
+    """Let a conjunction of features wrap after its bars before it wraps anywhere."""
+    from markupsafe import Markup
+
+    return Markup("|<wbr>").join(text.split("|"))
+
+
+class _Token(NamedTuple):
+    text: str
+    gold: str
+    predicted: str
+    is_wrong: bool
+
+
+class _ErrorView(NamedTuple):
+    pieces: list[_Token | int]  # an integer is a number of tokens left out
+    n_wrong: int
+    n_tokens: int
+    example: Any
+
+
+def _shorten(example: ErrorExample) -> _ErrorView:
+    """Keep the differences with their context; long texts lose the rest."""
+    n = len(example.tokens)
+    wrong = [t for t in range(n) if str(example.gold[t]) != str(example.predicted[t])]
+    if n <= _MOST_TOKENS:
+        kept = list(range(n))
+    else:
+        near = {
+            t
+            for w in wrong[:_MOST_TOKENS] or [0]
+            for t in range(max(0, w - _CONTEXT), min(n, w + _CONTEXT + 1))
+        }
+        kept = sorted(near)[:_MOST_TOKENS]
+    pieces: list[_Token | int] = []
+    end = 0
+    for t in [*kept, n]:
+        if t > end:
+            pieces.append(t - end)
+        if t < n:
+            gold, predicted = str(example.gold[t]), str(example.predicted[t])
+            token = str(example.tokens[t])
+            pieces.append(_Token(token, gold, predicted, gold != predicted))
+        end = t + 1
+    return _ErrorView(pieces, len(wrong), n, example)

@@ -1,0 +1,187 @@
+"""The certificate in words and as an interval: primal ≥ optimum ≥ dual.
+
+The upper bar of the figure shows the objective to scale from zero, so that the
+interval is as small on paper as it is in truth; the lower one enlarges it. Its
+words are HTML, not SVG: the shapes stretch with the page, type must not.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from partwise.report import svg
+from partwise.report.content import Certificate
+from partwise.report.wording import (
+    Digits,
+    at_most_percent,
+    bracket,
+    nonfinite,
+    number,
+)
+
+_WIDTH = 1000
+_BAR, _BEAM, _BAND = 10, 52, 32  # heights of the bar, the beam and the enlarged band
+_PRIMAL_AT = 0.86  # of the bar's length, so that the beam opens to both sides
+
+_STOPPED = {
+    "converged": "Converged",
+    "time limit": "Stopped by the time limit",
+    "interrupted": "Interrupted",
+    "max_iter": "Stopped at the maximum number of iterations",
+}
+
+
+@dataclass
+class Verdict:
+    """What the head of the page says."""
+
+    headline: str
+    explanation: str
+    stopped: str
+    is_converged: bool
+    upper: Digits
+    upper_name: str
+    upper_meaning: str
+    lower: Digits | None = None
+    lower_name: str = ""
+    lower_meaning: str = ""
+    width: str = ""
+    figure: str = ""
+    details: list[tuple[str, str]] = field(default_factory=list)
+    note: str = ""
+
+
+def verdict(certificate: Certificate) -> Verdict:
+    """State what a certificate proves, and no more."""
+    c = certificate
+    lower, source = _lower_bound(c)
+    result = Verdict(
+        headline="",
+        explanation="",
+        stopped=_STOPPED.get(c.stopped, c.stopped),
+        is_converged=c.stopped == "converged",
+        upper=Digits(number(c.primal, 8), ""),
+        upper_name="primal",
+        upper_meaning="objective of this model",
+        details=_details(c),
+        note=c.note,
+    )
+    if nonfinite(c.primal):
+        result.upper = Digits("", number(c.primal))
+        result.headline = "No finite objective was reached"
+        result.explanation = (
+            "Training ended before one full pass over the data, "
+            "so nothing is known about the distance to the optimum."
+        )
+        return result
+    if not c.exact_oracle and c.gap is None:
+        result.upper_name, result.upper_meaning = "primal, at least", "inexact oracle"
+        if c.dual is not None and math.isfinite(c.dual):
+            result.details.append(("Dual", number(c.dual, 6)))
+        result.headline = f"The objective is at least {number(c.primal, 5)}"
+        result.explanation = (
+            "Loss-augmented inference was inexact: it may have missed worse "
+            "outputs, so the true objective may be higher and there is no gap."
+        )
+        return result
+    if lower is None:
+        result.headline = "Distance to the optimum unknown"
+        result.explanation = (
+            "The solver gives no lower bound, so the optimum may be anywhere "
+            "between zero and the objective of this model."
+        )
+        return result
+    result.lower, result.upper = bracket(lower, c.primal)
+    result.lower_name, result.lower_meaning = source
+    gap = c.primal - lower
+    result.width = number(max(gap, 0.0) if c.gap is None else c.gap, 3)
+    result.figure = _figure(lower, c.primal)
+    result.headline, result.explanation = _claim(lower, c.primal)
+    return result
+
+
+def _lower_bound(c: Certificate) -> tuple[float | None, tuple[str, str]]:
+    """Best lower bound on the optimum, with its name and meaning."""
+    if c.dual is not None and math.isfinite(c.dual):
+        return c.dual, ("dual", "no model can go lower")
+    if c.data_bound is not None and math.isfinite(c.data_bound):
+        meaning = "from the data alone: primal − ½‖g‖²"
+        return c.primal - c.data_bound, ("lower bound", meaning)
+    return None, ("", "")
+
+
+def _claim(lower: float, upper: float) -> tuple[str, str]:
+    between = (
+        "The optimum of this training problem lies between the lower bound and "
+        "the objective of this model."
+    )
+    gap = upper - lower
+    if gap <= 1e-13 * max(abs(upper), abs(lower)):
+        return (
+            "Optimal to working precision",
+            "Primal and dual agree: no model of this form has a lower objective.",
+        )
+    if lower > 0 and gap <= lower:
+        within = at_most_percent(gap / lower)
+        return f"Within {within} of the best possible objective", between
+    if lower > 0:
+        times = number(math.ceil(10 * upper / lower) / 10, 3)
+        return f"At most {times} times the best possible objective", between
+    return "Far from a proof of optimality", between
+
+
+def _details(c: Certificate) -> list[tuple[str, str]]:
+    rows = []
+    if c.relative_gap is not None:
+        rows.append(("Relative gap", number(c.relative_gap, 3)))
+    elif c.gap is None:
+        rows.append(("Relative gap", "none"))
+    rows.append(("Oracle calls", number(c.oracle_calls)))
+    rows.append(("Oracle", "exact" if c.exact_oracle else "inexact"))
+    if c.dual is None:
+        rows.append(("Dual", "no dual bound"))
+    elif word := nonfinite(c.dual):
+        rows.append(("Dual", word))
+    if c.data_bound is not None:
+        rows.append(("Bound from the data alone", number(c.data_bound, 3)))
+    return rows
+
+
+def _figure(lower: float, upper: float) -> str:
+    """Bar to scale, beam, and the enlarged interval; the page adds the words."""
+    start = min(0.0, lower)
+    span = (upper - start) / _PRIMAL_AT or 1.0
+    at = [(v - start) / span * _WIDTH for v in (lower, upper)]
+    if upper <= lower:
+        at[0] = at[1]
+    sliver = max(at[1] - at[0], 2.0)
+    left, right = at[1] - sliver, at[1]
+    top, bottom = _BAR, _BAR + _BEAM
+    beam = [(left, top), (right, top), (_WIDTH, bottom), (0, bottom)]
+    shapes = [
+        svg.element(
+            "rect",
+            {"x": 0, "y": 0, "width": _WIDTH, "height": _BAR, "class": "track"},
+        ),
+        svg.element(
+            "rect",
+            {"x": 0, "y": 0, "width": left, "height": _BAR, "class": "below"},
+        ),
+        svg.element("path", {"d": svg.path(beam) + "Z", "class": "beam"}),
+        svg.element(
+            "rect",
+            {"x": left, "y": 0, "width": sliver, "height": _BAR, "class": "between"},
+        ),
+        svg.element(
+            "rect",
+            {"x": 0, "y": bottom, "width": _WIDTH, "height": _BAND, "class": "between"},
+        ),
+    ]
+    for x, css in ((0, "dual cap"), (_WIDTH, "primal cap")):
+        end = {"x1": x, "x2": x, "y1": bottom, "y2": bottom + _BAND, "class": css}
+        shapes.append(svg.element("line", end))
+    label = (
+        f"Interval that holds the optimum: from {number(lower, 8)} to "
+        f"{number(upper, 8)}, drawn to scale from zero and enlarged."
+    )
+    drawn = svg.drawing(_WIDTH, _BAR + _BEAM + _BAND, label, shapes, css="interval")
+    return drawn.replace("<svg ", '<svg preserveAspectRatio="none" ', 1)

@@ -1,0 +1,244 @@
+"""The drawings and the words of numbers."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from partwise.report import Certificate, HistoryPoint, digit_string_picture
+from partwise.report.convergence import convergence
+from partwise.report.embedding import embed
+from partwise.report.svg import Scale, clip_runs, decades, finite_runs, linear_ticks
+from partwise.report.verdict import verdict
+from partwise.report.wording import at_most_percent, bracket, column, number
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "none"),
+        (math.nan, "not a number"),
+        (math.inf, "infinite"),
+        (-math.inf, "minus infinity"),
+        (1234567, "1,234,567"),
+        (-3, "−3"),
+        (0.0, "0"),
+        (0.94123, "0.9412"),
+        (0.5, "0.5"),
+        (1234.5678, "1,235"),
+        (8.67e-4, "8.67 × 10⁻⁴"),
+        (1e100, "1 × 10¹⁰⁰"),
+        (np.float64(0.25), "0.25"),
+        (np.int64(1000), "1,000"),
+        ("text", "text"),
+    ],
+)
+def test_number(value, words):
+    assert number(value) == words
+
+
+def test_column_aligns_decimals():
+    assert column([0.5, 0.12345, 0.0]) == ["0.5000", "0.1235", "0.0000"]
+    assert column([12.5, math.nan, None, 3]) == ["12.50", "not a number", "none", "3"]
+    assert column([0.5, 1e-7]) == ["0.5000", "1 × 10⁻⁷"]
+
+
+def test_percentage_is_rounded_up():
+    assert at_most_percent(0.000861) == "0.087\u00a0%"
+    assert at_most_percent(0.01) == "1\u00a0%"
+    assert at_most_percent(0.0101) == "1.1\u00a0%"
+
+
+def test_bracket_marks_the_digits_both_bounds_share():
+    lower, upper = bracket(1233.4208, 1234.4912)
+    assert lower == ("1,23", "3.42")
+    assert upper == ("1,23", "4.49")
+    assert bracket(9.9, 10.1)[0].certain == ""
+    assert bracket(2.0, 2.0)[0] == ("2", "")
+
+
+def test_verdict_of_a_gap_bounds_the_distance_to_the_optimum():
+    v = verdict(Certificate(101.0, 100.0, 1.0, 1 / 101, 7))
+    assert v.headline == "Within 1\u00a0% of the best possible objective"
+    assert v.is_converged
+    assert (v.lower_name, v.upper_name) == ("dual", "primal")
+    assert "<svg" in v.figure
+
+
+def test_verdict_without_dual_uses_the_bound_from_the_data():
+    v = verdict(Certificate(110.0, None, data_bound=10.0, stopped="time limit"))
+    assert v.headline == "Within 10\u00a0% of the best possible objective"
+    assert "data" in v.lower_meaning
+    assert ("Dual", "no dual bound") in v.details
+    assert not v.is_converged
+    assert v.stopped == "Stopped by the time limit"
+
+
+@pytest.mark.parametrize(
+    ("certificate", "headline"),
+    [
+        (Certificate(5.0, None), "Distance to the optimum unknown"),
+        (Certificate(math.inf, -math.inf), "No finite objective was reached"),
+        (Certificate(5.0, 4.0, exact_oracle=False), "The objective is at least 5"),
+        (Certificate(5.0, 5.0, 0.0), "Optimal to working precision"),
+        (Certificate(0.0, 0.0, 0.0), "Optimal to working precision"),
+        (Certificate(5.0, 5.0 + 1e-15, -1e-15), "Optimal to working precision"),
+        (Certificate(9.0, 2.0, 7.0), "At most 4.5 times the best possible objective"),
+        (Certificate(5.0, -1.0, 6.0), "Far from a proof of optimality"),
+    ],
+)
+def test_verdict_claims_no_more_than_is_known(certificate, headline):
+    assert verdict(certificate).headline == headline
+
+
+def test_inexact_oracle_draws_no_interval_unless_a_relaxation_gives_a_gap():
+    assert not verdict(Certificate(5.0, 4.0, None, exact_oracle=False)).figure
+    assert verdict(Certificate(5.0, 4.0, 1.0, exact_oracle=False)).figure
+
+
+def points(n):
+    return [
+        HistoryPoint(k, 10 * k, 5 + 4 / k, 5 - 4 / k, 8 / k) for k in range(1, n + 1)
+    ]
+
+
+def test_convergence_has_objective_and_gap_over_both_axes():
+    figure = convergence(points(50), tolerance=0.01)
+    assert [p.title for p in figure.panels] == [
+        "Objective over time",
+        "Relative gap over time",
+        "Objective over oracle calls",
+        "Relative gap over oracle calls",
+    ]
+    assert "tolerance 0.01" in figure.panels[1].svg
+    assert len(figure.rows) == 25
+    for panel in figure.panels:
+        ElementTree.fromstring(panel.svg)
+
+
+def test_one_point_is_drawn_as_dots():
+    figure = convergence(points(1))
+    assert figure.panels[0].svg.count("<circle") == 2
+    assert "<path" not in figure.panels[0].svg
+    assert "The history has a single point." in figure.notes
+
+
+def test_missing_dual_is_said_and_no_gap_drawn():
+    history = [HistoryPoint(k, k, 9 - k) for k in range(3)]
+    figure = convergence(history, dual_note="Pegasos keeps none.")
+    assert [p.title for p in figure.panels] == [
+        "Objective over time",
+        "Objective over oracle calls",
+    ]
+    assert "No dual bound: Pegasos keeps none." in figure.notes
+
+
+def test_inexact_oracle_draws_no_gap():
+    figure = convergence(points(9), is_exact=False)
+    assert len(figure.panels) == 2
+    assert "band" not in figure.panels[0].svg
+
+
+def test_history_without_a_finite_value_has_no_panel():
+    figure = convergence([HistoryPoint(0.0, 0, math.inf, -math.inf, math.inf)])
+    assert not figure.panels
+    assert "No finite primal value was recorded." in figure.notes
+
+
+def test_overshoot_runs_out_of_the_chart_and_is_said():
+    history = [HistoryPoint(0.0, 0, 1e9, 0.0, 1e9), *points(9)]
+    figure = convergence(history)
+    assert any("run out of the objective chart" in note for note in figure.notes)
+    ys = re.findall(r"[ML][\d.]+ (-?[\d.]+)", figure.panels[0].svg)
+    assert all(0 <= float(y) <= 250 for y in ys)
+
+
+def test_long_history_is_thinned():
+    short, long = convergence(points(400)), convergence(points(20_000))
+    assert len(long.panels[0].svg) < 1.5 * len(short.panels[0].svg)
+
+
+def test_ticks_are_round_and_inside():
+    assert linear_ticks(0, 41.7) == [0, 10, 20, 30, 40]
+    assert linear_ticks(3, 3) == [3]
+    assert decades(1e-4, 10) == [-4, -3, -2, -1, 0, 1]
+    assert len(decades(1e-30, 1)) <= 7
+
+
+def test_scale_is_linear_or_logarithmic():
+    assert Scale(0, 10, 0, 100)(5) == 50
+    assert Scale(1, 100, 0, 100, is_log=True)(10) == 50
+    assert Scale(3, 3, 0, 100)(3) == 50
+
+
+def test_lines_are_cut_at_infinities_and_bounds():
+    runs = finite_runs([(0, 1), (1, math.inf), (2, 3), (3, 4)])
+    assert runs == [[(0, 1)], [(2, 3), (3, 4)]]
+    assert clip_runs([(0, 0), (2, 4), (4, 0)], 0, 2) == [
+        [(0, 0), (1, 2)],
+        [(3, 2), (4, 0)],
+    ]
+
+
+def test_digit_string_marks_the_wrong_ones():
+    images = np.random.default_rng(0).random((3, 8, 8))
+    picture = digit_string_picture(images, [1, 2, 3], [1, 7, 3])
+    root = ElementTree.fromstring(picture)
+    assert "truth 1 2 3, predicted 1 7 3: 1 of 3 wrong" in root.get("aria-label")
+    wrong = [node for node in root.iter() if node.get("class") == "wrong"]
+    assert [node.text for node in wrong] == ["7"]
+    assert picture.count("wrong-frame") == 1
+
+
+def test_digit_string_keeps_the_ink():
+    images = np.zeros((1, 8, 8))
+    images[0, 2, 3:6] = 1.0
+    picture = digit_string_picture(images, [1], [1])
+    assert picture.count("<path") == 1
+    assert 'fill-opacity="1"' in picture
+    assert re.search(r'd="M\d+ \d+h15v5h-15z"', picture)
+
+
+def test_digit_string_wraps():
+    one = digit_string_picture(np.zeros((6, 8, 8)), "123456", "123456")
+    two = digit_string_picture(np.zeros((6, 8, 8)), "123456", "123456", per_row=3)
+    heights = [float(ElementTree.fromstring(p).get("height")) for p in (one, two)]
+    assert heights[1] > 1.8 * heights[0]
+
+
+def test_digit_string_refuses_labels_that_do_not_fit():
+    with pytest.raises(ValueError, match="one label of each kind per position"):
+        digit_string_picture(np.zeros((2, 8, 8)), [1], [1, 2])
+
+
+def test_own_drawing_becomes_part_of_the_page():
+    markup = embed(digit_string_picture(np.ones((1, 8, 8)), [1], [2]), "alt")
+    assert markup.startswith("<svg")
+    assert "http" not in markup
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+        '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+        '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="url(#x)"/></svg>',
+        '<svg xmlns="http://www.w3.org/2000/svg"><a href="x"><text>y</text></a></svg>',
+        '<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg"/>',
+        "<svg><rect></svg>",
+    ],
+)
+def test_drawing_of_others_becomes_an_image(drawing):
+    markup = embed(drawing, 'say "hi"')
+    assert markup.startswith('<img src="data:image/svg+xml;base64,')
+    assert 'alt="say &quot;hi&quot;"' in markup
+
+
+def test_png_becomes_an_image_and_other_bytes_are_refused():
+    assert embed(PNG, "x").startswith('<img src="data:image/png;base64,')
+    with pytest.raises(ValueError, match="neither SVG nor PNG"):
+        embed(b"GIF89a", "x")
