@@ -52,8 +52,9 @@ class Certificate:
 class HistoryPoint:
     """State of the solver at one moment.
 
-    `primal` may be inf or nan before the first full pass, `dual` −inf or None.
-    The page draws `relative_gap`, or gap / |primal| where that is None.
+    `primal` may be inf before the first full pass and nan where it was not
+    evaluated, `dual` −inf or None. Where they are None, `gap` is primal − dual and
+    `relative_gap` is gap / |primal|.
     """
 
     seconds: float

@@ -112,7 +112,7 @@ def _table(points: list[HistoryPoint]) -> list[tuple[str, ...]]:
         column([p.primal for p in points], 7),
         column([p.dual for p in points], 7),
         # a gap shrinks by orders of magnitude: digits matter, not decimals
-        [number(p.gap, 3) for p in points],
+        [number(_gap(p), 3) for p in points],
     )
     return list(zip(*columns, strict=True))
 
@@ -124,8 +124,14 @@ def _finite(value: float | None) -> float:
 def _relative_gap(point: HistoryPoint) -> float:
     if point.relative_gap is not None:
         return _finite(point.relative_gap)
-    gap, primal = _finite(point.gap), _finite(point.primal)
+    gap, primal = _finite(_gap(point)), _finite(point.primal)
     return gap / abs(primal) if primal else math.nan
+
+
+def _gap(point: HistoryPoint) -> float | None:
+    if point.gap is not None or point.dual is None:
+        return point.gap
+    return point.primal - point.dual
 
 
 def _objective_range(primal: list[float], dual: list[float]) -> tuple[float, float]:
@@ -161,7 +167,7 @@ def _notes(
     if not any(map(math.isfinite, primal)):
         notes.append("No finite primal value was recorded.")
     elif n := sum(map(math.isnan, primal)):
-        notes.append(f"The primal was not finite at {n} of {len(points)} points.")
+        notes.append(f"No finite primal at {n} of {len(points)} points: lines pass over them.")
     if not any(map(math.isfinite, dual)):
         reason = dual_note or "none was recorded, so there is no gap to draw."
         notes.append(f"No dual bound: {reason}")
@@ -221,18 +227,14 @@ def _line(
     css: str,
 ) -> list[str]:
     """One series: its line, markers when they are few, and a dot at the end."""
-    low, high = min(y.low, y.high), max(y.low, y.high)
-    runs = svg.finite_runs(list(zip(xs, ys, strict=True)))
+    known = [p for p in zip(xs, ys, strict=True) if math.isfinite(sum(p))]
     place: Callable[[svg.Point], svg.Point] = lambda p: (x(p[0]), y(p[1]))  # noqa: E731
-    # a straight line between two values is not straight on a logarithmic axis:
-    # clip in the coordinates of the drawing
-    top, bottom = sorted((y(low), y(high)))
     shapes = []
-    for run in runs:
-        for part in svg.clip_runs([place(p) for p in run], top, bottom):
-            if len(part) > 1:
-                shapes.append(svg.element("path", {"d": svg.path(part), "class": css}))
-    visible = [p for run in runs for p in run if low <= p[1] <= high]
+    # clipped after placing: lines are straight in the drawing, not on a log axis
+    for part in svg.clip_line([place(p) for p in known], y.stop, y.start):
+        if len(part) > 1:
+            shapes.append(svg.element("path", {"d": svg.path(part), "class": css}))
+    visible = [p for p in known if y.low <= p[1] <= y.high]
     marked = visible if len(visible) <= _MOST_MARKERS else visible[-1:]
     for point in marked:
         cx, cy = place(point)

@@ -124,23 +124,12 @@ class Scale:
         return self.start + (value - low) / (high - low) * (self.stop - self.start)
 
 
-def finite_runs(points: Sequence[Point]) -> list[list[Point]]:
-    """Cut a line where a value is not finite."""
-    runs: list[list[Point]] = [[]]
-    for x, y in points:
-        if math.isfinite(x) and math.isfinite(y):
-            runs[-1].append((x, y))
-        elif runs[-1]:
-            runs.append([])
-    return [run for run in runs if run]
-
-
-def clip_runs(run: Sequence[Point], low: float, high: float) -> list[list[Point]]:
+def clip_line(line: Sequence[Point], low: float, high: float) -> list[list[Point]]:
     """Parts of a line with low ≤ y ≤ high, cut exactly at the bounds."""
-    if len(run) == 1:
-        return [list(run)] if low <= run[0][1] <= high else []
+    if len(line) == 1:
+        return [list(line)] if low <= line[0][1] <= high else []
     parts: list[list[Point]] = []
-    for (x0, y0), (x1, y1) in itertools.pairwise(run):
+    for (x0, y0), (x1, y1) in itertools.pairwise(line):
         if max(y0, y1) < low or min(y0, y1) > high:
             continue
         ends: list[Point] = []

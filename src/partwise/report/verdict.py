@@ -1,8 +1,9 @@
 """The certificate in words and as an interval: primal ≥ optimum ≥ dual.
 
-The upper bar of the figure shows the objective to scale from zero, so that the
-interval is as small on paper as it is in truth; the lower one enlarges it. Its
-words are HTML, not SVG: the shapes stretch with the page, type must not.
+The upper bar of the figure shows the objective to scale from zero (or from a
+negative bound), so that the interval is as small on paper as it is in truth; the
+lower one enlarges it. Its words are HTML, not SVG: the shapes stretch with the
+page, type must not.
 """
 
 import math
@@ -45,6 +46,7 @@ class Verdict:
     lower_name: str = ""
     lower_meaning: str = ""
     width: str = ""
+    start: str = ""
     figure: str = ""
     details: list[tuple[str, str]] = field(default_factory=list)
     note: str = ""
@@ -94,6 +96,7 @@ def verdict(certificate: Certificate) -> Verdict:
     result.lower_name, result.lower_meaning = source
     gap = c.primal - lower
     result.width = number(max(gap, 0.0) if c.gap is None else c.gap, 3)
+    result.start = number(min(0.0, lower), 3)
     result.figure = _figure(lower, c.primal)
     result.headline, result.explanation = _claim(lower, c.primal)
     return result
@@ -126,7 +129,7 @@ def _claim(lower: float, upper: float) -> tuple[str, str]:
     if lower > 0:
         times = number(math.ceil(10 * upper / lower) / 10, 3)
         return f"At most {times} times the best possible objective", between
-    return "Far from a proof of optimality", between
+    return f"At most {number(gap, 3)} above the best possible objective", between
 
 
 def _details(c: Certificate) -> list[tuple[str, str]]:
@@ -181,7 +184,7 @@ def _figure(lower: float, upper: float) -> str:
         shapes.append(svg.element("line", end))
     label = (
         f"Interval that holds the optimum: from {number(lower, 8)} to "
-        f"{number(upper, 8)}, drawn to scale from zero and enlarged."
+        f"{number(upper, 8)}, drawn to scale and enlarged."
     )
     drawn = svg.drawing(_WIDTH, _BAR + _BEAM + _BAND, label, shapes, css="interval")
     return drawn.replace("<svg ", '<svg preserveAspectRatio="none" ', 1)

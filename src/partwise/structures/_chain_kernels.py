@@ -1,0 +1,343 @@
+"""Chains as numba blocks: the structure's side of `compiled.py`.
+
+A model is one flat array: emissions (n_features, L), then transitions (L, L) for order
+1 and 2, transitions of three labels (L, L, L) for order 2, and start and end scores
+(L,) each when `boundary` is set. A code is the label of each token.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from partwise.compiled import (
+    add_row,
+    dot_row,
+    output_loss,
+    recall_margin,
+    score_rows,
+    wipe_row,
+)
+from partwise.structures._chain_programs import (
+    backward,
+    best_state,
+    forward,
+    frontier,
+    k_best,
+    n_states,
+    trace,
+    trace_frontier,
+)
+from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
+
+ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated output is found
+
+
+class ChainWork(NamedTuple):
+    """Buffers of one thread; `emit` keeps plain scores, `score` edited ones."""
+
+    emit: np.ndarray  # (longest, L)
+    score: np.ndarray  # (longest, L)
+    opening: np.ndarray  # (L, L)
+    edge: np.ndarray  # (n_states, L)
+    last: np.ndarray  # (L,)
+    alpha: np.ndarray  # (longest, n_states)
+    beta: np.ndarray  # (longest, n_states)
+    back: np.ndarray  # (longest, n_states) int32
+
+
+class ChainBlocks(NamedTuple):
+    """Packed label sequences over rows of any scorer."""
+
+    rows: tuple  # a tag with the row operations of `compiled.py`
+    offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
+    y: np.ndarray  # (n_tokens,) int32 true labels
+    cost: np.ndarray  # (L, L) loss of predicting column for row
+    unit: np.ndarray  # (n_blocks,) factor of each sequence's loss
+    token_weight: np.ndarray  # (n_tokens,) or (1,)
+    weight_step: int  # 0 when all tokens weigh the same
+    forbid_edge: np.ndarray  # (L, L) 0 or −inf
+    forbid_start: np.ndarray  # (L,)
+    forbid_end: np.ndarray  # (L,)
+    order: int
+    boundary: int
+    oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
+    slack_scaled: int  # the offset also scales the plane
+    square_root: int  # L2 penalties see √Δ
+    constant: int  # the offset is 1 whatever the loss (hard margin, 0/1 loss)
+
+    def code_length(blocks, i):
+        return blocks.offset[i + 1] - blocks.offset[i]
+
+    def output_loss(blocks, i, code):
+        total = 0.0
+        for t in range(blocks.offset[i + 1] - blocks.offset[i]):
+            total += token_loss(blocks, i, t, code[t])
+        return total
+
+    def find_output(blocks, work, w, i, code):
+        prepare(blocks, work, w)
+        return search(blocks, work, w, i, code)
+
+    def recall_margin(blocks, work, i, code):
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        n_labels = work.emit.shape[1]
+        total = 0.0
+        state = 0
+        state_hat = 0
+        for t in range(n):
+            label = blocks.y[begin + t]
+            label_hat = code[t]
+            if label != label_hat:
+                total += work.emit[t, label] - work.emit[t, label_hat]
+            if t > 0:
+                if label != label_hat or state != state_hat:
+                    table = work.opening if t == 1 else work.edge
+                    total += table[state, label] - table[state_hat, label_hat]
+            if blocks.order == 2 and t > 0:
+                state = state % n_labels * n_labels + label
+                state_hat = state_hat % n_labels * n_labels + label_hat
+            else:
+                state = label
+                state_hat = label_hat
+        if blocks.boundary:
+            total += work.last[blocks.y[begin + n - 1]] - work.last[code[n - 1]]
+        return total
+
+    def margin(blocks, w, i, code):
+        emission, bigram, trigram, start, end = views(blocks, w)
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        y = blocks.y
+        total = 0.0
+        for t in range(n):
+            here = y[begin + t]
+            hat = code[t]
+            if here != hat:
+                total += dot_row(blocks.rows, emission, begin + t, here)
+                total -= dot_row(blocks.rows, emission, begin + t, hat)
+            if t > 0 and blocks.order > 0:
+                before = y[begin + t - 1]
+                before_hat = code[t - 1]
+                if here != hat or before != before_hat:
+                    total += bigram[before, here] - bigram[before_hat, hat]
+                if t > 1 and blocks.order == 2:
+                    total += (
+                        trigram[y[begin + t - 2], before, here]
+                        - trigram[code[t - 2], before_hat, hat]
+                    )
+        if blocks.boundary:
+            total += start[y[begin]] - start[code[0]]
+            total += end[y[begin + n - 1]] - end[code[n - 1]]
+        return total
+
+    def push(blocks, w, i, code, coef):
+        emission, bigram, trigram, start, end = views(blocks, w)
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        y = blocks.y
+        for t in range(n):
+            here = y[begin + t]
+            hat = code[t]
+            if here != hat:
+                add_row(blocks.rows, emission, begin + t, here, coef)
+                add_row(blocks.rows, emission, begin + t, hat, -coef)
+            if t > 0 and blocks.order > 0:
+                before = y[begin + t - 1]
+                before_hat = code[t - 1]
+                if here != hat or before != before_hat:
+                    bigram[before, here] += coef
+                    bigram[before_hat, hat] -= coef
+                if t > 1 and blocks.order == 2:
+                    trigram[y[begin + t - 2], before, here] += coef
+                    trigram[code[t - 2], before_hat, hat] -= coef
+        if blocks.boundary:
+            start[y[begin]] += coef
+            start[code[0]] -= coef
+            end[y[begin + n - 1]] += coef
+            end[code[n - 1]] -= coef
+
+    def wipe(blocks, w, i, code):
+        emission, bigram, trigram, start, end = views(blocks, w)
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        y = blocks.y
+        for t in range(n):
+            if y[begin + t] != code[t]:
+                wipe_row(blocks.rows, emission, begin + t, y[begin + t])
+                wipe_row(blocks.rows, emission, begin + t, code[t])
+        bigram[:] = 0.0
+        if blocks.order == 2:
+            for t in range(2, n):
+                trigram[y[begin + t - 2], y[begin + t - 1], y[begin + t]] = 0.0
+                trigram[code[t - 2], code[t - 1], code[t]] = 0.0
+        start[:] = 0.0
+        end[:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def views(blocks, w):
+    """The parts of a flat model: emission, bigram, trigram, start, end."""
+    n_labels = blocks.cost.shape[0]
+    at = blocks.rows.n_features * n_labels
+    emission = w[:at].reshape(blocks.rows.n_features, n_labels)
+    size = n_labels if blocks.order > 0 else 0
+    bigram = w[at : at + size * n_labels].reshape(size, n_labels)
+    at += size * n_labels
+    size = n_labels if blocks.order == 2 else 0
+    trigram = w[at : at + size * n_labels * n_labels].reshape(size, n_labels, n_labels)
+    at += size * n_labels * n_labels
+    size = n_labels if blocks.boundary else 0
+    return emission, bigram, trigram, w[at : at + size], w[at + size : at + 2 * size]
+
+
+@njit(cache=True, nogil=True)
+def prepare(blocks, work, w):
+    """Edge and end scores of a model, masks included; the same for all blocks."""
+    _, bigram, trigram, _, end = views(blocks, w)
+    n_labels = blocks.cost.shape[0]
+    work.opening[:] = blocks.forbid_edge
+    if blocks.order > 0:
+        for i in range(n_labels):
+            for j in range(n_labels):
+                work.opening[i, j] += bigram[i, j]
+    if blocks.order < 2:
+        work.edge[:] = work.opening
+    if blocks.order == 2:
+        for h in range(n_labels):
+            for i in range(n_labels):
+                for j in range(n_labels):
+                    step = trigram[h, i, j] + work.opening[i, j]
+                    work.edge[h * n_labels + i, j] = step
+    for j in range(n_labels):
+        work.last[j] = blocks.forbid_end[j]
+        if blocks.boundary:
+            work.last[j] += end[j]
+
+
+@njit(cache=True, nogil=True)
+def score_block(blocks, work, w, i):
+    """Emission scores of block i, start scores and mask included, into `emit`."""
+    emission, _, _, start, _ = views(blocks, w)
+    score_rows(
+        blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit
+    )
+    for label in range(work.emit.shape[1]):
+        work.emit[0, label] += blocks.forbid_start[label]
+        if blocks.boundary:
+            work.emit[0, label] += start[label]
+
+
+@njit(cache=True, nogil=True)
+def token_loss(blocks, i, t, label):
+    """Loss of `label` at position t of block i."""
+    token = blocks.offset[i] + t
+    weight = blocks.token_weight[token * blocks.weight_step]
+    return blocks.unit[i] * weight * blocks.cost[blocks.y[token], label]
+
+
+@njit(cache=True, nogil=True)
+def plane(blocks, loss):
+    """Offset and scale of an output with this loss (see `Formulation`)."""
+    if loss <= 0.0:
+        return 0.0, 1.0
+    b = 1.0 if blocks.constant else loss
+    if blocks.square_root:
+        b = np.sqrt(b)
+    return b, (b if blocks.slack_scaled else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def search(blocks, work, w, i, code):
+    """Most violated output of block i, given prepared edges: (b, scale, violation)."""
+    score_block(blocks, work, w, i)
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    n_labels = work.emit.shape[1]
+    sr = MAX_PLUS
+    if blocks.oracle == ADDITIVE:
+        step = blocks.weight_step
+        for t in range(n):
+            token = blocks.offset[i] + t
+            factor = blocks.unit[i] * blocks.token_weight[token * step]
+            row = blocks.cost[blocks.y[token]]
+            for label in range(n_labels):
+                work.score[t, label] = work.emit[t, label] + factor * row[label]
+        forward(
+            sr, blocks.order, n, work.score, work.opening, work.edge, work.last,
+            work.alpha, work.back,
+        )  # fmt: skip
+        trace(blocks.order, n, n_labels, work.alpha, work.back, code)
+    elif blocks.oracle == TWO_BEST:
+        forward(
+            sr, blocks.order, n, work.emit, work.opening, work.edge, work.last,
+            work.alpha, work.back,
+        )  # fmt: skip
+        codes = np.empty((2, n), np.int32)
+        values = np.empty(2)
+        k_best(
+            blocks.order, n, 2, work.emit, work.opening, work.edge, work.alpha,
+            work.back, codes, values,
+        )  # fmt: skip
+        is_truth = True
+        for t in range(n):
+            is_truth = is_truth and codes[0, t] == blocks.y[blocks.offset[i] + t]
+        code[:n] = codes[1] if is_truth else codes[0]
+    else:
+        search_frontier(blocks, work, i, code)
+    b, scale = plane(blocks, output_loss(blocks, i, code))
+    return b, scale, b - scale * recall_margin(blocks, work, i, code)
+
+
+@njit(cache=True, nogil=True)
+def search_frontier(blocks, work, i, code):
+    """Maximise b(d) − s(d)·margin over the best output of every integer loss d."""
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    n_labels = work.emit.shape[1]
+    cost = np.empty((n, n_labels), np.int64)
+    largest = 0
+    for t in range(n):
+        for label in range(n_labels):
+            cost[t, label] = round(token_loss(blocks, i, t, label) / blocks.unit[i])
+        largest += cost[t].max()
+    width = n_states(blocks.order, n_labels, n - 1)
+    best = np.empty((largest + 1, width))
+    back = np.empty((n, largest + 1, width), np.int32)
+    frontier(
+        blocks.order, n, work.emit, work.opening, work.edge, work.last, cost, best,
+        back,
+    )  # fmt: skip
+    for t in range(n):
+        code[t] = blocks.y[blocks.offset[i] + t]
+    truth = score_code(blocks, work, i, code)
+    chosen = 0
+    highest = -np.inf
+    for d in range(1, largest + 1):
+        value = best[d, best_state(best[d])]
+        b, scale = plane(blocks, d * blocks.unit[i])
+        violation = b - scale * (truth - value)
+        if violation > highest:
+            highest = violation
+            chosen = d
+    if chosen > 0:
+        trace_frontier(n, n_labels, best, back, cost, chosen, code)
+
+
+@njit(cache=True, nogil=True)
+def score_code(blocks, work, i, code):
+    """<w, φ(code)> from the scores in `work`."""
+    total = 0.0
+    state = 0
+    n_labels = work.emit.shape[1]
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    for t in range(n):
+        label = code[t]
+        total += work.emit[t, label]
+        if t > 0:
+            table = work.opening if t == 1 else work.edge
+            total += table[state, label]
+        if blocks.order == 2 and t > 0:
+            state = state % n_labels * n_labels + label
+        else:
+            state = label
+    return total + work.last[code[n - 1]]

@@ -1,0 +1,252 @@
+"""Dynamic programs on chains, over score tables; losses and masks are in the scores.
+
+A chain of `n` positions and L labels has states: the label itself (order 0 and 1), or
+the pair (previous label, label) = previous·L + label (order 2; at position 0 a state
+is the label alone). A state's label is always ``state % L``. Scores are
+
+    score (n, L)           of a label at a position, losses and fixed labels included
+    opening (L, L)         of the edge from position 0 to 1
+    edge (n_states, L)     of an edge from a state to the next label, afterwards;
+                           order 0 has edges too, all of them the semiring's one
+    last (L,)              of the label at the final position
+
+all in the semiring's own units. Scores of the first position include any start score.
+"""
+
+import numpy as np
+from numba import njit
+
+from partwise.structures._semirings import absorb, rescale, times
+
+
+@njit(cache=True, nogil=True)
+def n_states(order, n_labels, t):
+    """Number of states at position t."""
+    return n_labels * n_labels if order == 2 and t > 0 else n_labels
+
+
+@njit(cache=True, nogil=True)
+def forward(sr, order, n, score, opening, edge, last, alpha, back):
+    """alpha[t, s] = score[t, label] ⊗ ⊕ over edges into s of alpha[t−1] ⊗ edge.
+
+    ``back[t, s]`` is the winning source. Returns the logarithm of what `rescale` took
+    out (0 for MaxPlus).
+    """
+    n_labels = score.shape[1]
+    log_scale = 0.0
+    for label in range(n_labels):
+        alpha[0, label] = score[0, label]
+    for t in range(n):
+        width = n_states(order, n_labels, t)
+        row = alpha[t, :width]
+        if t > 0:
+            row[:] = sr.zero
+            winner = back[t, :width]
+            winner[:] = 0
+            table = opening if t == 1 else edge
+            if order < 2:
+                absorb(sr, row, winner, alpha[t - 1], table, 0, 1, n_labels)
+            else:
+                for middle in range(n_labels):  # targets (middle, label)
+                    here = slice(middle * n_labels, (middle + 1) * n_labels)
+                    n_sources = 1 if t == 1 else n_labels
+                    absorb(
+                        sr, row[here], winner[here], alpha[t - 1], table, middle,
+                        n_labels, n_sources,
+                    )  # fmt: skip
+            for first in range(0, width, n_labels):
+                here = row[first : first + n_labels]
+                for label in range(n_labels):
+                    here[label] = times(sr, here[label], score[t, label])
+        if t == n - 1:
+            for s in range(width):
+                row[s] = times(sr, row[s], last[s % n_labels])
+        log_scale += rescale(sr, row)
+    return log_scale
+
+
+@njit(cache=True, nogil=True)
+def backward(sr, order, n, score, opening, edge, last, beta):
+    """beta[t, s] = ⊕ over labels of edge ⊗ score[t+1] ⊗ beta[t+1]: all that follows."""
+    n_labels = score.shape[1]
+    after = np.empty((n_labels, 1))
+    nowhere = np.empty(1, np.int32)
+    for t in range(n - 1, -1, -1):
+        width = n_states(order, n_labels, t)
+        row = beta[t, :width]
+        if t == n - 1:
+            for s in range(width):
+                row[s] = last[s % n_labels]
+        else:
+            table = opening if t == 0 else edge
+            row[:] = sr.zero
+            for s in range(width):
+                first = s % n_labels * n_labels if order == 2 else 0
+                for label in range(n_labels):
+                    follow = times(sr, score[t + 1, label], beta[t + 1, first + label])
+                    after[label, 0] = follow
+                cell = row[s : s + 1]
+                absorb(sr, cell, nowhere, table[s], after, 0, 1, n_labels)
+        rescale(sr, row)
+
+
+@njit(cache=True, nogil=True)
+def best_state(alpha_row):
+    """Index of the largest entry."""
+    best = 0
+    for s in range(1, alpha_row.shape[0]):
+        if alpha_row[s] > alpha_row[best]:
+            best = s
+    return best
+
+
+@njit(cache=True, nogil=True)
+def trace(order, n, n_labels, alpha, back, code):
+    """Follow the back-pointers of a MaxPlus forward pass; returns the best score."""
+    state = best_state(alpha[n - 1, : n_states(order, n_labels, n - 1)])
+    value = alpha[n - 1, state]
+    for t in range(n - 1, -1, -1):
+        code[t] = state % n_labels
+        if t > 0:
+            state = back[t, state]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(key, item, at):
+    while at > 0 and key[(at - 1) // 2] < key[at]:
+        up = (at - 1) // 2
+        key[at], key[up] = key[up], key[at]
+        item[at], item[up] = item[up], item[at]
+        at = up
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(key, item, size):
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and key[child + 1] > key[child]:
+            child += 1
+        if key[child] <= key[at]:
+            return
+        key[at], key[child] = key[child], key[at]
+        item[at], item[child] = item[child], item[at]
+        at = child
+
+
+@njit(cache=True, nogil=True)
+def k_best(order, n, k, score, opening, edge, alpha, back, codes, values):
+    """The k outputs of highest score, best first; returns how many there are.
+
+    Best-first search from the end; the forward scores `alpha` (MaxPlus) are an exact
+    estimate of what is still to come, so the first k completions are the k best. A
+    candidate is a node (position, state, what follows it); completing it means
+    following back-pointers, and each step on the way offers its other sources as new
+    candidates, k·n·L in all.
+    """
+    n_labels = score.shape[1]
+    room = (k * n + 1) * n_labels * n_labels + k * n
+    at_t = np.empty(room, np.int32)
+    at_state = np.empty(room, np.int32)
+    follows = np.empty(room, np.int32)
+    key = np.empty(room)
+    item = np.empty(room, np.int32)
+    n_nodes = 0
+    size = 0
+    for s in range(n_states(order, n_labels, n - 1)):
+        if alpha[n - 1, s] > -np.inf:
+            at_t[n_nodes], at_state[n_nodes], follows[n_nodes] = n - 1, s, -1
+            key[size], item[size] = alpha[n - 1, s], n_nodes
+            _sift_up(key, item, size)
+            n_nodes += 1
+            size += 1
+    found = 0
+    while found < k and size > 0:
+        total, node = key[0], item[0]
+        size -= 1
+        key[0], item[0] = key[size], item[size]
+        _sift_down(key, item, size)
+        for t in range(at_t[node], 0, -1):
+            state = at_state[node]
+            winner = back[t, state]
+            n_sources = 1 if order == 2 and t == 1 else n_labels
+            own = state // n_labels if order == 2 else 0
+            table = opening if t == 1 else edge
+            into = alpha[t - 1, winner] + table[winner, state % n_labels]
+            for z in range(n_sources):
+                source = z
+                if order == 2:
+                    source = own if t == 1 else z * n_labels + own
+                if source == winner:
+                    continue
+                other = alpha[t - 1, source] + table[source, state % n_labels]
+                if other > -np.inf:
+                    at_t[n_nodes], at_state[n_nodes] = t - 1, source
+                    follows[n_nodes] = node
+                    key[size], item[size] = total - into + other, n_nodes
+                    _sift_up(key, item, size)
+                    n_nodes += 1
+                    size += 1
+            at_t[n_nodes], at_state[n_nodes] = t - 1, winner
+            follows[n_nodes] = node
+            node = n_nodes
+            n_nodes += 1
+        values[found] = total
+        t = 0
+        while node >= 0:
+            codes[found, t] = at_state[node] % n_labels
+            node = follows[node]
+            t += 1
+        found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def frontier(order, n, score, opening, edge, last, cost, best, back):
+    """The best score for every value of an integer loss.
+
+    cost (n, L) int64 is the loss of a label at a position. ``best[d, s]`` at return is
+    the highest score of an output of loss d that ends in state s, and ``back[t, d,
+    s]`` the source before it. Time O(n·D·L²): the chain's dynamic program with the
+    loss so far as a second coordinate.
+    """
+    n_labels = score.shape[1]
+    n_losses = best.shape[0]
+    previous = np.full_like(best, -np.inf)
+    best[:] = -np.inf
+    for label in range(n_labels):
+        best[cost[0, label], label] = score[0, label]
+    for t in range(1, n):
+        previous[:] = best
+        best[:] = -np.inf
+        table = opening if t == 1 else edge
+        for d in range(n_losses):
+            for s in range(n_states(order, n_labels, t - 1)):
+                if previous[d, s] == -np.inf:
+                    continue
+                first = (s % n_labels) * n_labels if order == 2 else 0
+                for label in range(n_labels):
+                    total = d + cost[t, label]
+                    value = previous[d, s] + table[s, label] + score[t, label]
+                    if total < n_losses and value > best[total, first + label]:
+                        best[total, first + label] = value
+                        back[t, total, first + label] = s
+    for d in range(n_losses):
+        for s in range(best.shape[1]):
+            best[d, s] += last[s % n_labels]
+
+
+@njit(cache=True, nogil=True)
+def trace_frontier(n, n_labels, best, back, cost, d, code):
+    """The output behind the best score of loss d."""
+    state = best_state(best[d])
+    for t in range(n - 1, -1, -1):
+        label = state % n_labels
+        code[t] = label
+        if t > 0:
+            before = back[t, d, state]
+            d -= cost[t, label]
+            state = before

@@ -1,0 +1,194 @@
+"""A `Problem` on arrays: any tag with the operations of `compiled.py`.
+
+Rows are handled in shards of fixed size by a pool of threads over nogil kernels. Each
+row writes its own results and sums are taken in row order by one thread, so the bits
+are the same for every `n_jobs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from partwise.compiled import code_length, find_output, margin, output_loss, push
+from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
+
+SHARD = 128  # rows; a setting, never a function of n_jobs
+
+
+def run_sharded(
+    n_jobs: int, n_rows: int, work_on: Callable[[int, int], None], shard: int = SHARD
+) -> None:
+    """Call ``work_on(first, last)`` for consecutive shards of rows, on threads."""
+    bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
+    if n_jobs == 1 or len(bounds) < 2:
+        for first, last in bounds:
+            work_on(first, last)
+        return
+    with ThreadPoolExecutor(n_jobs) as threads:
+        for _ in threads.map(lambda bound: work_on(*bound), bounds):
+            pass
+
+
+@njit(cache=True, nogil=True)
+def _find_rows(blocks, work, w, rows, first, last, b, scale, violation, indptr, code):
+    for r in range(first, last):
+        i = rows[r]
+        out = code[indptr[r] : indptr[r + 1]]
+        b[r], scale[r], violation[r] = find_output(blocks, work, w, i, out)
+
+
+@njit(cache=True, nogil=True)
+def _losses(blocks, block, indptr, code, out):
+    for r in range(block.shape[0]):
+        out[r] = output_loss(blocks, block[r], code[indptr[r] : indptr[r + 1]])
+
+
+@njit(cache=True, nogil=True)
+def _margins(blocks, w, block, scale, indptr, code, first, last, out):
+    for r in range(first, last):
+        here = code[indptr[r] : indptr[r + 1]]
+        out[r] = scale[r] * margin(blocks, w, block[r], here)
+
+
+@njit(cache=True, nogil=True)
+def _combine(blocks, w, block, coef, indptr, code):
+    for r in range(block.shape[0]):
+        if coef[r] != 0.0:
+            push(blocks, w, block[r], code[indptr[r] : indptr[r + 1]], coef[r])
+
+
+@njit(cache=True, nogil=True)
+def _code_lengths(blocks, rows, out):
+    for r in range(rows.shape[0]):
+        out[r] = code_length(blocks, rows[r])
+
+
+@njit(cache=True, nogil=True)
+def sum_products(one, other):
+    """Inner product in one fixed order, whatever the number of BLAS threads."""
+    lanes = np.zeros(8)
+    n = one.shape[0] // 8 * 8
+    for k in range(0, n, 8):
+        for lane in range(8):
+            lanes[lane] += one[k + lane] * other[k + lane]
+    total = 0.0
+    for lane in range(8):
+        total += lanes[lane]
+    for k in range(n, one.shape[0]):
+        total += one[k] * other[k]
+    return total
+
+
+class PackedProblem(Problem):
+    """Problem over a tag of arrays.
+
+    Parameters
+    ----------
+    blocks : NamedTuple
+        Packed data with the operations of `compiled.py`.
+    plain_blocks : NamedTuple
+        The same without losses: its most violated output is the prediction.
+    n_blocks, n_weights : int
+    formulation : Formulation
+    new_work : callable
+        Makes the buffers of one thread.
+    n_jobs : int
+    """
+
+    def __init__(
+        self,
+        blocks: Any,
+        plain_blocks: Any,
+        *,
+        n_blocks: int,
+        n_weights: int,
+        formulation: Formulation,
+        new_work: Callable[[], Any],
+        n_jobs: int = 1,
+    ) -> None:
+        self.blocks = blocks
+        self.plain_blocks = plain_blocks
+        self.n_blocks = n_blocks
+        self.n_weights = n_weights
+        self.formulation = formulation
+        self.new_work = new_work
+        self.n_jobs = n_jobs
+        self._idle: list[Any] = []  # buffers not in use; list methods are atomic
+
+    def borrow_work(self) -> Any:
+        """Buffers for one thread; give them back with `return_work`."""
+        return self._idle.pop() if self._idle else self.new_work()
+
+    def return_work(self, work: Any) -> None:
+        """Keep buffers for the next borrower."""
+        self._idle.append(work)
+
+    def zero(self) -> Floats:
+        """The zero model, shape (n_weights,)."""
+        return np.zeros(self.n_weights)
+
+    def dot(self, one: Floats, other: Floats) -> float:
+        """<one, other>."""
+        return float(sum_products(one, other))
+
+    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
+        """Most violated output of each row (see `Problem`)."""
+        return self._search(self.blocks, model, rows)
+
+    def predict_codes(self, model: Floats, rows: Ints | None = None) -> Cuts:
+        """Outputs of highest score; `b` holds their loss."""
+        cuts = self._search(self.plain_blocks, model, rows)
+        _losses(self.blocks, cuts.block, cuts.indptr, cuts.code, cuts.b)
+        return cuts
+
+    def _search(self, blocks: Any, model: Floats, rows: Ints | None) -> Cuts:
+        rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
+        m = len(rows)
+        indptr = self.indptr_of(rows)
+        cuts = Cuts(
+            rows, np.empty(m), np.empty(m), np.empty(m), np.empty(0), indptr,
+            np.empty(indptr[-1], np.int32),
+        )  # fmt: skip
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            _find_rows(
+                blocks, work, model, rows, first, last, cuts.b, cuts.scale,
+                cuts.violation, indptr, cuts.code,
+            )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, m, work_on)
+        return cuts._replace(bound=cuts.violation)
+
+    def indptr_of(self, rows: Ints) -> Ints:
+        """Where the codes of these rows begin when laid end to end."""
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        _code_lengths(self.blocks, rows, indptr[1:])
+        return np.cumsum(indptr)
+
+    def margins(self, model: Floats, cuts: Cuts) -> Floats:
+        """<model, a> of each cut."""
+        out = np.empty(len(cuts.block))
+
+        def work_on(first: int, last: int) -> None:
+            _margins(
+                self.blocks, model, cuts.block, cuts.scale, cuts.indptr, cuts.code,
+                first, last, out,
+            )  # fmt: skip
+
+        run_sharded(self.n_jobs, len(out), work_on)
+        return out
+
+    def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
+        """Σ α a in row order."""
+        model = self.zero()
+        _combine(
+            self.blocks, model, cuts.block, cuts.scale * alpha, cuts.indptr, cuts.code
+        )
+        return model
