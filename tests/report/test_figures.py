@@ -10,7 +10,7 @@ import pytest
 from partwise.report import Certificate, HistoryPoint, digit_string_picture
 from partwise.report.convergence import convergence
 from partwise.report.embedding import embed
-from partwise.report.svg import Scale, clip_runs, decades, finite_runs, linear_ticks
+from partwise.report.svg import Scale, clip_line, decades, linear_ticks
 from partwise.report.verdict import verdict
 from partwise.report.wording import at_most_percent, bracket, column, number
 
@@ -78,6 +78,12 @@ def test_verdict_without_dual_uses_the_bound_from_the_data():
     assert v.stopped == "Stopped by the time limit"
 
 
+def test_verdict_takes_the_better_of_both_lower_bounds():
+    v = verdict(Certificate(110.0, 50.0, data_bound=10.0))
+    assert v.headline == "Within 10\u00a0% of the best possible objective"
+    assert ("Dual", "50") in v.details
+
+
 @pytest.mark.parametrize(
     ("certificate", "headline"),
     [
@@ -87,12 +93,18 @@ def test_verdict_without_dual_uses_the_bound_from_the_data():
         (Certificate(5.0, 5.0, 0.0), "Optimal to working precision"),
         (Certificate(0.0, 0.0, 0.0), "Optimal to working precision"),
         (Certificate(5.0, 5.0 + 1e-15, -1e-15), "Optimal to working precision"),
+        (Certificate(5.0, 6.0, 0.0), "The bounds contradict each other"),
         (Certificate(9.0, 2.0, 7.0), "At most 4.5 times the best possible objective"),
-        (Certificate(5.0, -1.0, 6.0), "Far from a proof of optimality"),
+        (Certificate(5.0, -1.0, 6.0), "At most 6 above the best possible objective"),
     ],
 )
 def test_verdict_claims_no_more_than_is_known(certificate, headline):
     assert verdict(certificate).headline == headline
+
+
+def test_scale_of_the_interval_starts_at_zero_or_at_a_negative_bound():
+    assert verdict(Certificate(5.0, 4.0, 1.0)).start == "0"
+    assert verdict(Certificate(5.0, -1.0, 6.0)).start == "−1"
 
 
 def test_inexact_oracle_draws_no_interval_unless_a_relaxation_gives_a_gap():
@@ -137,6 +149,20 @@ def test_missing_dual_is_said_and_no_gap_drawn():
     assert "No dual bound: Pegasos keeps none." in figure.notes
 
 
+def test_line_passes_over_points_where_the_primal_was_not_evaluated():
+    primal = [math.inf, 9.0, math.nan, 7.0, math.nan, 6.0]
+    history = [HistoryPoint(k, k, p, 5.0) for k, p in enumerate(primal)]
+    figure = convergence(history)
+    assert figure.panels[0].svg.count('class="primal"') == 1
+    assert "No finite primal at 3 of 6 points: lines pass over them." in figure.notes
+
+
+def test_gap_not_stated_is_primal_minus_dual():
+    figure = convergence([HistoryPoint(k, k, 10.0, 5.0 + k) for k in range(3)])
+    assert "gap from 0.5 to 0.3" in figure.panels[1].svg
+    assert figure.rows[0][-1] == "5"
+
+
 def test_inexact_oracle_draws_no_gap():
     figure = convergence(points(9), is_exact=False)
     assert len(figure.panels) == 2
@@ -175,10 +201,8 @@ def test_scale_is_linear_or_logarithmic():
     assert Scale(3, 3, 0, 100)(3) == 50
 
 
-def test_lines_are_cut_at_infinities_and_bounds():
-    runs = finite_runs([(0, 1), (1, math.inf), (2, 3), (3, 4)])
-    assert runs == [[(0, 1)], [(2, 3), (3, 4)]]
-    assert clip_runs([(0, 0), (2, 4), (4, 0)], 0, 2) == [
+def test_lines_are_cut_at_the_bounds():
+    assert clip_line([(0, 0), (2, 4), (4, 0)], 0, 2) == [
         [(0, 0), (1, 2)],
         [(3, 2), (4, 0)],
     ]

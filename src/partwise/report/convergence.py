@@ -167,7 +167,8 @@ def _notes(
     if not any(map(math.isfinite, primal)):
         notes.append("No finite primal value was recorded.")
     elif n := sum(map(math.isnan, primal)):
-        notes.append(f"No finite primal at {n} of {len(points)} points: lines pass over them.")
+        where = f"{n} of {len(points)} points"
+        notes.append(f"No finite primal at {where}: lines pass over them.")
     if not any(map(math.isfinite, dual)):
         reason = dual_note or "none was recorded, so there is no gap to draw."
         notes.append(f"No dual bound: {reason}")

@@ -22,11 +22,14 @@ from partwise.report.wording import (
 _WIDTH = 1000
 _BAR, _BEAM, _BAND = 10, 52, 32  # heights of the bar, the beam and the enlarged band
 _PRIMAL_AT = 0.86  # of the bar's length, so that the beam opens to both sides
+_EQUAL = 1e-13  # relative; a smaller interval has no width worth drawing
+_NOISE = 1e-9  # relative; dual and primal are sums over the data in different orders
 
 _STOPPED = {
     "converged": "Converged",
     "time limit": "Stopped by the time limit",
     "interrupted": "Interrupted",
+    "callback": "Stopped by a callback",
     "max_iter": "Stopped at the maximum number of iterations",
 }
 
@@ -56,6 +59,8 @@ def verdict(certificate: Certificate) -> Verdict:
     """State what a certificate proves, and no more."""
     c = certificate
     lower, source = _lower_bound(c)
+    is_bound = c.exact_oracle or c.gap is not None
+    has_dual_drawn = source[0] == "dual" and is_bound and math.isfinite(c.primal)
     result = Verdict(
         headline="",
         explanation="",
@@ -64,7 +69,7 @@ def verdict(certificate: Certificate) -> Verdict:
         upper=Digits(number(c.primal, 8), ""),
         upper_name="primal",
         upper_meaning="objective of this model",
-        details=_details(c),
+        details=_details(c, has_dual_drawn),
         note=c.note,
     )
     if nonfinite(c.primal):
@@ -75,10 +80,8 @@ def verdict(certificate: Certificate) -> Verdict:
             "so nothing is known about the distance to the optimum."
         )
         return result
-    if not c.exact_oracle and c.gap is None:
+    if not is_bound:
         result.upper_name, result.upper_meaning = "primal, at least", "inexact oracle"
-        if c.dual is not None and math.isfinite(c.dual):
-            result.details.append(("Dual", number(c.dual, 6)))
         result.headline = f"The objective is at least {number(c.primal, 5)}"
         result.explanation = (
             "Loss-augmented inference was inexact: it may have missed worse "
@@ -94,8 +97,20 @@ def verdict(certificate: Certificate) -> Verdict:
         return result
     result.lower, result.upper = bracket(lower, c.primal)
     result.lower_name, result.lower_meaning = source
-    gap = c.primal - lower
-    result.width = number(max(gap, 0.0) if c.gap is None else c.gap, 3)
+    if lower - c.primal > _NOISE * abs(c.primal):
+        result.headline = "The bounds contradict each other"
+        result.explanation = (
+            "The lower bound lies above the objective of this model, which no "
+            "correct solver and oracle can bring about: do not rely on this model."
+        )
+        return result
+    if c.primal - lower <= _EQUAL * abs(c.primal):
+        result.headline = "Optimal to working precision"
+        result.explanation = (
+            "Both bounds agree: no model of this form has a lower objective."
+        )
+        return result
+    result.width = number(c.primal - lower, 3)
     result.start = number(min(0.0, lower), 3)
     result.figure = _figure(lower, c.primal)
     result.headline, result.explanation = _claim(lower, c.primal)
@@ -104,12 +119,14 @@ def verdict(certificate: Certificate) -> Verdict:
 
 def _lower_bound(c: Certificate) -> tuple[float | None, tuple[str, str]]:
     """Best lower bound on the optimum, with its name and meaning."""
+    bounds = []
     if c.dual is not None and math.isfinite(c.dual):
-        return c.dual, ("dual", "no model can go lower")
-    if c.data_bound is not None and math.isfinite(c.data_bound):
+        bounds.append((c.dual, ("dual", "no model can go lower")))
+    # the subgradient of an inexact oracle bounds nothing
+    if c.exact_oracle and c.data_bound is not None and math.isfinite(c.data_bound):
         meaning = "from the data alone: primal − ½‖g‖²"
-        return c.primal - c.data_bound, ("lower bound", meaning)
-    return None, ("", "")
+        bounds.append((c.primal - c.data_bound, ("lower bound", meaning)))
+    return max(bounds, key=lambda bound: bound[0], default=(None, ("", "")))
 
 
 def _claim(lower: float, upper: float) -> tuple[str, str]:
@@ -118,11 +135,6 @@ def _claim(lower: float, upper: float) -> tuple[str, str]:
         "the objective of this model."
     )
     gap = upper - lower
-    if gap <= 1e-13 * max(abs(upper), abs(lower)):
-        return (
-            "Optimal to working precision",
-            "Primal and dual agree: no model of this form has a lower objective.",
-        )
     if lower > 0 and gap <= lower:
         within = at_most_percent(gap / lower)
         return f"Within {within} of the best possible objective", between
@@ -132,7 +144,7 @@ def _claim(lower: float, upper: float) -> tuple[str, str]:
     return f"At most {number(gap, 3)} above the best possible objective", between
 
 
-def _details(c: Certificate) -> list[tuple[str, str]]:
+def _details(c: Certificate, has_dual_drawn: bool) -> list[tuple[str, str]]:
     rows = []
     if c.relative_gap is not None:
         rows.append(("Relative gap", number(c.relative_gap, 3)))
@@ -140,10 +152,11 @@ def _details(c: Certificate) -> list[tuple[str, str]]:
         rows.append(("Relative gap", "none"))
     rows.append(("Oracle calls", number(c.oracle_calls)))
     rows.append(("Oracle", "exact" if c.exact_oracle else "inexact"))
+    # the figure names the dual where it is the bound drawn
     if c.dual is None:
         rows.append(("Dual", "no dual bound"))
-    elif word := nonfinite(c.dual):
-        rows.append(("Dual", word))
+    elif not has_dual_drawn:
+        rows.append(("Dual", number(c.dual, 6)))
     if c.data_bound is not None:
         rows.append(("Bound from the data alone", number(c.data_bound, 3)))
     return rows
@@ -154,8 +167,6 @@ def _figure(lower: float, upper: float) -> str:
     start = min(0.0, lower)
     span = (upper - start) / _PRIMAL_AT or 1.0
     at = [(v - start) / span * _WIDTH for v in (lower, upper)]
-    if upper <= lower:
-        at[0] = at[1]
     sliver = max(at[1] - at[0], 2.0)
     left, right = at[1] - sliver, at[1]
     top, bottom = _BAR, _BAR + _BEAM
