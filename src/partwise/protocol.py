@@ -10,24 +10,10 @@ scorer    how scores of parts follow from a model           what makes an output
 solver    cuts, losses, inner products, a duality gap       x, y, features, kernels
 ========= ================================================= =========================
 
-A solver minimises, over models w,
-
-    P(w) = ½‖w‖² + Σ_i c_i ξ_i            (L1)
-           ½‖w‖² + ½ Σ_i c_i ξ_i²         (L2)
-           ½‖w‖²   subject to ξ = 0       (hard)
-
-where ξ_i = max(0, max_ŷ  b − <w, a>) over the planes a = s·(φ(y_i) − φ(ŷ)) of block
-i. The scale s and the offset b follow from the loss Δ(y_i, ŷ) by `Formulation`. Its
-dual in α ≥ 0, with w = Σ α a, B_i = Σ_ŷ α b and S_i = Σ_ŷ α, is
-
-    D(α) = Σ_i B_i − ½‖w‖²                        S_i ≤ c_i   (L1)
-           Σ_i B_i − ½‖w‖² − Σ_i S_i²/(2 c_i)                 (L2)
-           Σ_i B_i − ½‖w‖²                                    (hard)
-
-(Tsochantaridis, Hofmann, Joachims, Altun, ICML 2004, section 4.1.)
-
-This module imports numpy only. Structures and solvers never import each other; the
-compiled half of the contract, for structures with numba kernels, is `compiled.py`.
+What is minimised stands in `objective.py`; what is known afterwards, in
+`certificate.py`. Neither this module nor those import more than numpy. Structures and
+solvers never import each other; the compiled half of the contract, for structures with
+numba kernels, is `compiled.py`.
 """
 
 from __future__ import annotations
@@ -41,6 +27,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from partwise.objective import Formulation, Objective
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -91,116 +79,6 @@ class Parameters:
     def __repr__(self) -> str:
         shown = ", ".join(f"{k}={v!r}" for k, v in self.get_params(deep=False).items())
         return f"{type(self).__name__}({shown})"
-
-
-# ------------------------------------------------------------------ the objective
-
-
-class Formulation(NamedTuple):
-    """How a loss becomes a plane: ``b − s·<w, φ(y) − φ(ŷ)>``.
-
-    =========== ======= ====== ======
-    rescaling   penalty s      b
-    =========== ======= ====== ======
-    ``hard``    –       1      1
-    ``margin``  l1      1      Δ
-    ``margin``  l2      1      √Δ
-    ``slack``   l1      Δ      Δ
-    ``slack``   l2      √Δ     √Δ
-    =========== ======= ====== ======
-    """
-
-    rescaling: str = "margin"  # "margin", "slack" or "hard"
-    penalty: str = "l1"  # "l1" or "l2"; a hard margin has no slack to penalise
-
-    @property
-    def is_additive(self) -> bool:
-        """Whether b is Δ and s is 1, so that the loss merely adds to part scores."""
-        return self.rescaling == "margin" and self.penalty == "l1"
-
-    def plane(self, loss: float) -> tuple[float, float]:
-        """Offset b and scale s of an output with this loss (> 0)."""
-        if self.rescaling == "hard":
-            return 1.0, 1.0
-        size = loss if self.penalty == "l1" else float(np.sqrt(loss))
-        return (size, 1.0) if self.rescaling == "margin" else (size, size)
-
-    def validate(self) -> Self:
-        """Refuse names that are not in the table."""
-        if self.rescaling not in ("margin", "slack", "hard"):
-            raise ValueError(
-                f"formulation={self.rescaling!r}: choose 'margin', 'slack' or 'hard'"
-            )
-        if self.penalty not in ("l1", "l2"):
-            raise ValueError(f"penalty={self.penalty!r}: choose 'l1' or 'l2'")
-        return self
-
-
-class Objective(NamedTuple):
-    """What is minimised: the weight c_i of each block and the kind of penalty."""
-
-    weight: Floats  # (n_blocks,) c_i; they add up to C
-    penalty: str  # "l1", "l2", "hard" (planes) or "log" (conditional likelihood)
-
-    @classmethod
-    def create(
-        cls, C: float, n_blocks: int, penalty: str, sample_weight: Any = None
-    ) -> Objective:
-        """c_i = C·v_i / Σ_j v_j with sample weights v (all equal: C/n)."""
-        if not np.isfinite(C) or C <= 0:
-            raise ValueError(f"C={C!r}: C must be a positive finite number")
-        if sample_weight is None:
-            return cls(np.full(n_blocks, C / n_blocks), penalty)
-        v = np.asarray(sample_weight, dtype=np.float64)
-        if v.shape != (n_blocks,) or not np.isfinite(v).all() or (v <= 0).any():
-            raise ValueError(
-                f"sample_weight: give {n_blocks} positive finite numbers, one per "
-                "example; leave out examples that should not count"
-            )
-        return cls(C * v / v.sum(), penalty)
-
-    def cap(self) -> Floats:
-        """Upper limit of the dual mass S_i of each block."""
-        if self.penalty == "l1":
-            return self.weight
-        return np.full(len(self.weight), np.inf)
-
-    def ridge(self) -> Floats:
-        """Curvature 1/c_i that an L2 penalty adds to the dual of each block."""
-        if self.penalty == "l2":
-            return 1.0 / self.weight
-        return np.zeros(len(self.weight))
-
-    def slack_term(self, slack: Floats) -> float:
-        """Σ c ξ, or ½ Σ c ξ²; slack is clipped at zero."""
-        slack = np.maximum(slack, 0.0)
-        if self.penalty == "l2":
-            slack = 0.5 * slack * slack
-        return float(np.sum(self.weight * slack))
-
-    def primal(self, square: float, violation: Floats) -> float:
-        """P(w) from ‖w‖² and the largest violation of each block.
-
-        A hard margin is scale-free: w divided by its smallest margin γ is feasible,
-        so its value is ½‖w‖²/γ², and infinite when some margin is not positive.
-        """
-        if self.penalty == "hard":
-            smallest = 1.0 - float(np.max(violation))
-            return 0.5 * square / smallest**2 if smallest > 0 else np.inf
-        return 0.5 * square + self.slack_term(violation)
-
-    def dual(self, square: float, offset: Floats, mass: Floats) -> float:
-        """D(α) from ‖w‖², B_i = Σ α b and S_i = Σ α of each block."""
-        value = float(np.sum(offset)) - 0.5 * square
-        if self.penalty == "l2":
-            value -= float(np.sum(0.5 * mass * mass / self.weight))
-        return value
-
-    def slope(self, violation: Floats) -> Floats:
-        """d(slack term)/dξ of each block: the mass a subgradient puts on its plane."""
-        if self.penalty == "l2":
-            return self.weight * np.maximum(violation, 0.0)
-        return np.where(violation > 0, self.weight, 0.0)
 
 
 # ------------------------------------------------------------- what a solver sees
@@ -401,112 +279,6 @@ class Support(NamedTuple):
 
     cuts: Cuts
     alpha: Floats  # (m,)
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is known about a fitted model, and how.
-
-    ``primal`` was computed by one pass over the data after training. ``dual`` is a
-    lower bound on the optimum by the solver's own α (None without one). Because the
-    objective is 1-strongly convex, ``data_bound`` = ½‖g‖² for a subgradient g bounds
-    ``primal`` − optimum from the data alone, whoever trained the model.
-    """
-
-    primal: float
-    dual: float | None
-    data_bound: float | None
-    oracle_calls: int
-    exact_oracle: bool
-    stopped: str
-    penalty: str
-    note: str = ""
-
-    @property
-    def lower(self) -> float | None:
-        """The best known lower bound on the optimum."""
-        if not self.exact_oracle:
-            return self.dual
-        bounds = [] if self.dual is None else [self.dual]
-        if self.data_bound is not None:
-            bounds.append(self.primal - self.data_bound)
-        return max(bounds, default=None)
-
-    @property
-    def gap(self) -> float | None:
-        """Primal minus the best lower bound; None when the oracle is inexact."""
-        if not self.exact_oracle or self.lower is None:
-            return None
-        return max(self.primal - self.lower, 0.0)
-
-    @property
-    def relative_gap(self) -> float | None:
-        """Gap divided by the primal."""
-        if self.gap is None:
-            return None
-        return self.gap / abs(self.primal) if self.primal else self.gap
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, derived ones included."""
-        names = ("primal", "dual", "gap", "relative_gap", "data_bound", "oracle_calls")
-        more = ("exact_oracle", "stopped", "penalty", "note")
-        return {name: getattr(self, name) for name in names + more}
-
-
-def certify(
-    problem: Problem,
-    objective: Objective,
-    model: Model,
-    *,
-    dual: float | None = None,
-    oracle_calls: int = 0,
-    stopped: str = "",
-    note: str = "",
-) -> Certificate:
-    """Recompute the primal of `model` by one pass, and its data-only bound.
-
-    For planes, g = w − Σ_i (∂ slack term_i) a_i is a subgradient at w; for
-    ``penalty="log"`` it is the gradient. P(w) − P* ≤ ½‖g‖² (strong convexity). A hard
-    margin has no subgradient to offer: its bound is the dual alone.
-    """
-    if objective.penalty == "log":
-        value, gradient = log_loss(problem, objective, model)
-        return Certificate(
-            primal=value,
-            dual=dual,
-            data_bound=0.5 * problem.dot(gradient, gradient),
-            oracle_calls=oracle_calls + problem.n_blocks,
-            exact_oracle=True,
-            stopped=stopped,
-            penalty="log",
-            note=note,
-        )
-    cuts = problem.oracle(model)
-    square = problem.dot(model, model)
-    bound = None
-    if objective.penalty != "hard" and problem.exact_oracle:
-        slope = objective.slope(cuts.violation)
-        residual = model - problem.combine(cuts, slope)
-        bound = 0.5 * problem.dot(residual, residual)
-    return Certificate(
-        primal=objective.primal(square, cuts.bound),
-        dual=dual,
-        data_bound=bound,
-        oracle_calls=oracle_calls + problem.n_blocks,
-        exact_oracle=problem.exact_oracle,
-        stopped=stopped,
-        penalty=objective.penalty,
-        note=note,
-    )
-
-
-def log_loss(
-    problem: Any, objective: Objective, model: Model
-) -> tuple[float, Model]:
-    """½‖w‖² + Σ c_i (log Z_i − <w, φ(y_i)>) and its gradient."""
-    loss, expected_minus_truth = problem.log_likelihood(model, objective.weight)
-    value = 0.5 * problem.dot(model, model) + float(np.sum(objective.weight * loss))
-    return value, model + expected_minus_truth
 
 
 # ------------------------------------------------------------------------ solvers

@@ -109,7 +109,7 @@ def factorise(buffer, start, stop, slots, codes, first):
         # same numbers with and without JIT
         fingerprint = 2166136261
         for i in range(start[t], stop[t]):
-            fingerprint = ((fingerprint ^ buffer[i]) * 16777619) & 0xFFFFFFFF
+            fingerprint = ((fingerprint ^ int(buffer[i])) * 16777619) & 0xFFFFFFFF
         slot = (fingerprint ^ (fingerprint >> 15)) & mask
         while True:
             code = slots[slot]

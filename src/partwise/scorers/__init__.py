@@ -1,1 +1,1 @@
-
+"""Scorers: how part scores follow from a model."""

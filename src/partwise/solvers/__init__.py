@@ -1,1 +1,1 @@
-
+"""Solvers: one algorithm per file, named as in its paper."""

@@ -21,9 +21,9 @@ import numpy as np
 from numba import njit
 
 from partwise.compiled import (
+    both_ways,
     code_length,
     find_output,
-    interpreted,
     is_compiled,
     margin,
     push,
@@ -136,7 +136,7 @@ def ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol):
             slope[p] -= step * change
 
 
-@njit(cache=True, nogil=True)
+@both_ways
 def move(blocks, pool, w, i, slope, old, cap, ridge, steps, tol):
     """Optimise block i over its planes and carry the change into w."""
     n_planes = pool.count[i]
@@ -197,7 +197,7 @@ def contains(pool, i, length, code):
     return False
 
 
-@njit(cache=True, nogil=True)
+@both_ways
 def add(blocks, pool, scratch, i, code, b, scale):
     """Give an output a slot in block i, with its row of the Gram matrix.
 
@@ -235,7 +235,16 @@ def add(blocks, pool, scratch, i, code, b, scale):
     return True
 
 
-@njit(cache=True, nogil=True)
+@both_ways
+def slopes(blocks, work, pool, i, slope):
+    """B − <w, a> of the planes of block i, from the scores in `work`."""
+    length = code_length(blocks, i)
+    for p in range(pool.count[i]):
+        slot = pool.first[i] + p
+        value = recall_margin(blocks, work, i, code_of(pool, i, p, length))
+        slope[p] = pool.b[slot] - pool.scale[slot] * value
+
+
 def sweep(
     blocks, work, pool, w, scratch, order, weight, cap, ridge, penalty, eps, steps,
     limit, fresh, slope, old, gaps, counts,
@@ -252,12 +261,9 @@ def sweep(
         length = code_length(blocks, i)
         b, scale, violation = find_output(blocks, work, w, i, fresh)
         first = pool.first[i]
+        slopes(blocks, work, pool, i, slope)
         slack, inner, mass = 0.0, 0.0, 0.0
         for p in range(pool.count[i]):
-            here = code_of(pool, i, p, length)
-            slope[p] = pool.b[first + p] - pool.scale[first + p] * recall_margin(
-                blocks, work, i, here
-            )
             slack = max(slack, slope[p])
             inner += pool.alpha[first + p] * slope[p]
             mass += pool.alpha[first + p]
@@ -265,12 +271,7 @@ def sweep(
         is_new = violation > slack + max(eps, 0.0) and b > 0.0
         if is_new and not contains(pool, i, length, fresh):
             if add(blocks, pool, scratch, i, fresh, b, scale):
-                # The slot a new plane takes may be an idle plane's: refresh slopes.
-                for p in range(pool.count[i]):
-                    here = code_of(pool, i, p, length)
-                    slope[p] = pool.b[first + p] - pool.scale[
-                        first + p
-                    ] * recall_margin(blocks, work, i, here)
+                slopes(blocks, work, pool, i, slope)  # a slot may have been reused
                 counts[0] += 1
         elif eps >= 0.0:
             continue
@@ -280,7 +281,6 @@ def sweep(
             drop_idle(pool, i, length, limit)
 
 
-@njit(cache=True, nogil=True)
 def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
     """Visit blocks without asking the oracle: ascent over the planes at hand.
 
@@ -313,9 +313,8 @@ def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
     return largest
 
 
-@njit(cache=True, nogil=True)
 def rebuild(blocks, pool, w):
-    """w += Σ α a from scratch, free of the rounding of many small updates."""
+    """W += Σ α a from scratch, free of the rounding of many small updates."""
     for i in range(pool.count.shape[0]):
         length = code_length(blocks, i)
         for p in range(pool.count[i]):
@@ -354,6 +353,13 @@ def new_pool(lengths: Ints, capacity: Ints) -> Pool:
     )  # fmt: skip
 
 
+def _compile(kernel: Any) -> Any:
+    return njit(cache=True, nogil=True)(kernel)
+
+
+COMPILED = {kernel: _compile(kernel) for kernel in (sweep, polish, rebuild)}
+
+
 class BlockDual:
     """The dual of a problem as pools of planes, with w kept equal to Σ α a.
 
@@ -379,8 +385,8 @@ class BlockDual:
         self.gaps = np.full(problem.n_blocks, np.inf)
 
     def _run(self, kernel: Any, *args: Any) -> Any:
-        if not is_compiled(self.problem.blocks):
-            kernel = interpreted(kernel)
+        if is_compiled(self.problem.blocks):
+            kernel = COMPILED[kernel]
         return kernel(self.problem.blocks, *args)
 
     def sweep(
@@ -400,8 +406,16 @@ class BlockDual:
         """Visit blocks without the oracle; returns the largest promise seen."""
         return float(
             self._run(
-                polish, self.pool, self.w, order, self.cap, self.ridge, steps,
-                self.slope, self.old, tol,
+                polish,
+                self.pool,
+                self.w,
+                order,
+                self.cap,
+                self.ridge,
+                steps,
+                self.slope,
+                self.old,
+                tol,
             )  # fmt: skip
         )
 
@@ -432,9 +446,7 @@ class BlockDual:
         length = self.lengths[block]
         indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
         begin = pool.code_first[block] + (slots - pool.first[block]) * length
-        code = pool.code[
-            np.repeat(begin - indptr[:-1], length) + np.arange(indptr[-1])
-        ]
+        code = pool.code[np.repeat(begin - indptr[:-1], length) + np.arange(indptr[-1])]
         zero = np.zeros(len(slots))
         cuts = Cuts(block, pool.b[slots], pool.scale[slots], zero, zero, indptr, code)
         return Support(cuts, pool.alpha[slots])

@@ -19,7 +19,6 @@ from partwise.compiled import (
     wipe_row,
 )
 from partwise.structures._chain_programs import (
-    backward,
     best_state,
     forward,
     frontier,
@@ -28,7 +27,7 @@ from partwise.structures._chain_programs import (
     trace,
     trace_frontier,
 )
-from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
+from partwise.structures._semirings import MAX_PLUS
 
 ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated output is found
 
@@ -220,9 +219,7 @@ def prepare(blocks, work, w):
 def score_block(blocks, work, w, i):
     """Emission scores of block i, start scores and mask included, into `emit`."""
     emission, _, _, start, _ = views(blocks, w)
-    score_rows(
-        blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit
-    )
+    score_rows(blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit)
     for label in range(work.emit.shape[1]):
         work.emit[0, label] += blocks.forbid_start[label]
         if blocks.boundary:

@@ -1,0 +1,131 @@
+"""The objective, the only convention of the package.
+
+    minimise  ½‖w‖² + Σ_i c_i ξ_i        c_i = C·v_i / Σ_j v_j, sample weights v
+
+(L1; ½ Σ c_i ξ_i² for L2; ξ = 0 for a hard margin), where ξ_i = max(0, max_ŷ b − <w, a>)
+over the planes a = s·(φ(y_i) − φ(ŷ)) of block i. The scale s and the offset b follow
+from the loss Δ(y_i, ŷ) by `Formulation`. The dual in α ≥ 0, with w = Σ α a,
+B_i = Σ_ŷ α b and S_i = Σ_ŷ α, is
+
+    D(α) = Σ_i B_i − ½‖w‖²                        S_i ≤ c_i   (L1)
+           Σ_i B_i − ½‖w‖² − Σ_i S_i²/(2 c_i)                 (L2)
+           Σ_i B_i − ½‖w‖²                                    (hard)
+
+(Tsochantaridis, Hofmann, Joachims, Altun, ICML 2004, section 4.1.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Formulation(NamedTuple):
+    """How a loss becomes a plane: ``b − s·<w, φ(y) − φ(ŷ)>``.
+
+    =========== ======= ====== ======
+    rescaling   penalty s      b
+    =========== ======= ====== ======
+    ``hard``    –       1      1
+    ``margin``  l1      1      Δ
+    ``margin``  l2      1      √Δ
+    ``slack``   l1      Δ      Δ
+    ``slack``   l2      √Δ     √Δ
+    =========== ======= ====== ======
+    """
+
+    rescaling: str = "margin"  # "margin", "slack" or "hard"
+    penalty: str = "l1"  # "l1" or "l2"; a hard margin has no slack to penalise
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether b is Δ and s is 1, so that the loss merely adds to part scores."""
+        return self.rescaling == "margin" and self.penalty == "l1"
+
+    def plane(self, loss: float) -> tuple[float, float]:
+        """Offset b and scale s of an output with this loss (> 0)."""
+        if self.rescaling == "hard":
+            return 1.0, 1.0
+        size = loss if self.penalty == "l1" else float(np.sqrt(loss))
+        return (size, 1.0) if self.rescaling == "margin" else (size, size)
+
+    def validate(self) -> Self:
+        """Refuse names that are not in the table."""
+        if self.rescaling not in ("margin", "slack", "hard"):
+            raise ValueError(
+                f"formulation={self.rescaling!r}: choose 'margin', 'slack' or 'hard'"
+            )
+        if self.penalty not in ("l1", "l2"):
+            raise ValueError(f"penalty={self.penalty!r}: choose 'l1' or 'l2'")
+        return self
+
+
+class Objective(NamedTuple):
+    """What is minimised: the weight c_i of each block and the kind of penalty."""
+
+    weight: Floats  # (n_blocks,) c_i; they add up to C
+    penalty: str  # "l1", "l2", "hard" (planes) or "log" (conditional likelihood)
+
+    @classmethod
+    def create(
+        cls, C: float, n_blocks: int, penalty: str, sample_weight: Any = None
+    ) -> Objective:
+        """c_i = C·v_i / Σ_j v_j with sample weights v (all equal: C/n)."""
+        if not np.isfinite(C) or C <= 0:
+            raise ValueError(f"C={C!r}: C must be a positive finite number")
+        if sample_weight is None:
+            return cls(np.full(n_blocks, C / n_blocks), penalty)
+        v = np.asarray(sample_weight, dtype=np.float64)
+        if v.shape != (n_blocks,) or not np.isfinite(v).all() or (v <= 0).any():
+            raise ValueError(
+                f"sample_weight: give {n_blocks} positive finite numbers, one per "
+                "example; leave out examples that should not count"
+            )
+        return cls(C * v / v.sum(), penalty)
+
+    def cap(self) -> Floats:
+        """Upper limit of the dual mass S_i of each block."""
+        if self.penalty == "l1":
+            return self.weight
+        return np.full(len(self.weight), np.inf)
+
+    def ridge(self) -> Floats:
+        """Curvature 1/c_i that an L2 penalty adds to the dual of each block."""
+        if self.penalty == "l2":
+            return 1.0 / self.weight
+        return np.zeros(len(self.weight))
+
+    def slack_term(self, slack: Floats) -> float:
+        """Σ c ξ, or ½ Σ c ξ²; slack is clipped at zero."""
+        slack = np.maximum(slack, 0.0)
+        if self.penalty == "l2":
+            slack = 0.5 * slack * slack
+        return float(np.sum(self.weight * slack))
+
+    def primal(self, square: float, violation: Floats) -> float:
+        """P(w) from ‖w‖² and the largest violation of each block.
+
+        A hard margin is scale-free: w divided by its smallest margin γ is feasible,
+        so its value is ½‖w‖²/γ², and infinite when some margin is not positive.
+        """
+        if self.penalty == "hard":
+            smallest = 1.0 - float(np.max(violation))
+            return 0.5 * square / smallest**2 if smallest > 0 else np.inf
+        return 0.5 * square + self.slack_term(violation)
+
+    def dual(self, square: float, offset: Floats, mass: Floats) -> float:
+        """D(α) from ‖w‖², B_i = Σ α b and S_i = Σ α of each block."""
+        value = float(np.sum(offset)) - 0.5 * square
+        if self.penalty == "l2":
+            value -= float(np.sum(0.5 * mass * mass / self.weight))
+        return value
+
+    def slope(self, violation: Floats) -> Floats:
+        """d(slack term)/dξ of each block: the mass a subgradient puts on its plane."""
+        if self.penalty == "l2":
+            return self.weight * np.maximum(violation, 0.0)
+        return np.where(violation > 0, self.weight, 0.0)
