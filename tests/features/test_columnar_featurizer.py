@@ -166,6 +166,17 @@ def test_arrays_are_what_kernels_expect(table):
     assert_normal(Featurizer(TEMPLATES).fit(table).transform(table[:0]))
 
 
+def test_kernels_compile_once(table):
+    from partwise.features import _columnar_kernels as kernels
+
+    for templates in (TEMPLATES, "word"):
+        featurizer = Featurizer(templates).fit(table)
+        featurizer_from_state(*featurizer.state()).transform(table[:0])
+        featurizer.transform(table[0])
+    for kernel in (kernels.count_keys, kernels.fill_slots, kernels.look_up):
+        assert len(getattr(kernel, "signatures", [0])) == 1
+
+
 def test_numbering_does_not_depend_on_the_order_of_sentences_nor_on_the_whole(table):
     fresh = Table.from_sequences([[("a", "DT")], [("the", "DT"), ("cat", "NN")]])
     cut = Featurizer(TEMPLATES).fit(table[[0, 2]])

@@ -49,8 +49,13 @@ def fill_slots(positions, known, slots):
 
 
 @njit(cache=True, nogil=True)
-def look_up(keys, slots, known, out):
-    """Write the position in `known` of each key, -1 where there is none."""
+def look_up(keys, slots, known, column, out):
+    """
+    Write the position in `known` of each key to ``out[:, column]``, -1 for none.
+
+    The matrix is passed whole: its only column would be contiguous, one of several is
+    not, and each of the two would be compiled.
+    """
     mask = len(slots) - 1
     for t in range(len(keys)):
         position = -1
@@ -59,4 +64,4 @@ def look_up(keys, slots, known, out):
             while slots[slot] >= 0 and known[slots[slot]] != keys[t]:
                 slot = (slot + 1) & mask
             position = slots[slot]
-        out[t] = position
+        out[t, column] = position

@@ -346,7 +346,7 @@ class Featurizer:
 
         found = np.empty((offset[-1], len(self.templates)), np.int32)
         for i, key in enumerate(self._keys(codes, offset)):
-            kernels.look_up(key, self._slots[i], self._key, found[:, i])
+            kernels.look_up(key, self._slots[i], self._key, i, found)
         return gather_rows(found, offset, self.n_features_)
 
     def _spell_names(self) -> list[str]:
