@@ -230,6 +230,7 @@ def test_errors(table):
         Featurizer("word").fit([["a"], []])
     with pytest.raises(ValueError, match="min_count=0: needs an integer, 1 or more"):
         Featurizer("word", min_count=0)
+    json.dumps(Featurizer("word", min_count=np.int64(2)).fit(table).state()[0])
     with pytest.raises(ValueError, match="hash_bits=31: needs an integer from 1 to 30"):
         Featurizer("word", hash_bits=31)
     with pytest.raises(ValueError, match="leave min_count at 1"):

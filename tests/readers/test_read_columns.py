@@ -225,10 +225,10 @@ def test_writing_to_paths_is_atomic(tmp_path, monkeypatch, capsysbinary):
     assert capsysbinary.readouterr().out == CHUNKS + b"\n"
 
     def fail(*_):
-        raise OSError("disk full")
+        raise OSError(28, "disk full")
 
     monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OSError, match=r"disk full: .*out\.txt'$"):
         write_columns(tmp_path / "out.txt", table)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.txt", "out.txt.gz"]
     assert read_columns(tmp_path / "out.txt") == (table, labels)
@@ -241,6 +241,9 @@ def test_writing_refuses_what_cannot_be_read_back():
     file = io.BytesIO()
     write_columns(file, table, [["B"]], separator="\t")
     assert read(file.getvalue(), separator="\t") == (table, [["B"]])
+    blank = Table.from_sequences([[("a", ""), ("", "")]])
+    with pytest.raises(ValueError, match="a token without any text would end its"):
+        write_columns(io.BytesIO(), blank, separator="\t")
     with pytest.raises(ValueError, match="sequence 0: 2 labels for 1 tokens"):
         write_columns(io.BytesIO(), table, [["B", "I"]])
     with pytest.raises(ValueError, match="0 label sequences for 1 sequences"):

@@ -132,6 +132,8 @@ def test_from_sequences_of_strings_and_its_errors():
         ValueError, match=r"sequence 1, token 0: .* 2 strings are needed"
     ):
         Table.from_sequences([[("a", "b")], [("a",)]])
+    with pytest.raises(ValueError, match="names must differ, not a, a"):
+        Table.from_sequences([[("x", "y")]], ["a", "a"])
     with pytest.raises(ValueError, match="strings are needed"):
         Table.from_sequences([[("a", 1)]])
 

@@ -68,17 +68,15 @@ class Featurizer:
         min_count: int = 1,
         hash_bits: int | None = None,
     ) -> None:
-        check_settings(min_count, hash_bits)
         self.templates = parse_templates(templates)
-        self.min_count = min_count
-        self.hash_bits = hash_bits
+        self.min_count, self.hash_bits = check_settings(min_count, hash_bits)
         terms = [term for template in self.templates for term in template.terms]
         self._views = list(dict.fromkeys(term.view for term in terms))
         self._reach = sorted({term.offset for term in terms})
         self._strings: dict[View, list[str]] = {}
         self._names: list[str] | None = None
-        if hash_bits is not None:
-            self.n_features_ = 1 << hash_bits
+        if self.hash_bits is not None:
+            self.n_features_ = 1 << self.hash_bits
 
     def fit(self, X: Table | Sequence[Any]) -> "Featurizer":
         """

@@ -64,11 +64,9 @@ class DictFeaturizer:
     n_features_: int
 
     def __init__(self, min_count: int = 1, hash_bits: int | None = None) -> None:
-        check_settings(min_count, hash_bits)
-        self.min_count = min_count
-        self.hash_bits = hash_bits
-        if hash_bits is not None:
-            self.n_features_ = 1 << hash_bits
+        self.min_count, self.hash_bits = check_settings(min_count, hash_bits)
+        if self.hash_bits is not None:
+            self.n_features_ = 1 << self.hash_bits
 
     def fit(self, X: Sequence[Sequence[Token]]) -> "DictFeaturizer":
         """

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,20 @@ def state_array(arrays: Mapping[str, np.ndarray], name: str, dtype: Any) -> np.n
     return np.require(array, requirements=["C", "W"])
 
 
-def check_settings(min_count: Any, hash_bits: Any) -> None:
-    """Raise ValueError unless both settings can be used."""
-    if type(min_count) is not int or min_count < 1:
+def check_settings(min_count: Any, hash_bits: Any) -> tuple[int, int | None]:
+    """Return both settings as Python's integers, or raise ValueError."""
+    if not _is_integer(min_count) or min_count < 1:
         raise ValueError(f"min_count={min_count!r}: needs an integer, 1 or more")
     if hash_bits is None:
-        return
-    if type(hash_bits) is not int or not 1 <= hash_bits <= MAX_HASH_BITS:
+        return int(min_count), None
+    if not _is_integer(hash_bits) or not 1 <= hash_bits <= MAX_HASH_BITS:
         raise ValueError(
             f"hash_bits={hash_bits!r}: needs an integer from 1 to {MAX_HASH_BITS}"
         )
     if min_count > 1:
         raise ValueError("hash_bits= counts nothing; leave min_count at 1")
+    return int(min_count), int(hash_bits)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -17,6 +17,8 @@ __all__ = ["Column", "ReaderError", "Table", "read_columns", "write_columns"]
 
 Labels = list[list[str]]
 
+ASCII_SPACE = " \t\n\v\f\r"
+
 
 def read_columns(
     path: Source,
@@ -116,6 +118,10 @@ def write_columns(
             _check_writable(name, value, separator)
     flat = [[c.values[code] for code in c.codes.tolist()] for c in columns.values()]
     rows = list(map(separator.join, zip(*flat, strict=True)))
+    if any(not row.strip(ASCII_SPACE) for row in rows):
+        raise ValueError(
+            "a token without any text would end its sentence; leave it out"
+        )
     ends = table.offset.tolist()
     sentences = ["\n".join(rows[a:b]) + "\n\n" for a, b in pairwise(ends)]
     _write_bytes(path, "".join(sentences).encode())
@@ -241,10 +247,13 @@ def _write_bytes(path: Source, data: bytes) -> None:
         return
     place = Path(path)
     if place.suffix == ".gz":
-        data = gzip.compress(data, mtime=0)
+        data = gzip.compress(data, 6, mtime=0)
     draft = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         draft.write_bytes(data)
         os.replace(draft, place)
+    except OSError as error:
+        # in the name of the file that was asked for
+        raise OSError(error.errno, error.strerror, str(place)) from error
     finally:
         draft.unlink(missing_ok=True)

@@ -102,6 +102,8 @@ class Table:
         width = len(rows[0]) if rows else len(names or ["word"])
         if names is None:
             names = default_names(width)
+        if len(set(names)) < len(names):
+            raise ValueError(f"names must differ, not {', '.join(names)}")
         for t, row in enumerate(rows):
             if len(row) != len(names) or not all(isinstance(v, str) for v in row):
                 s = int(np.searchsorted(offset, t, side="right")) - 1
