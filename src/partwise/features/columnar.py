@@ -73,7 +73,7 @@ class Featurizer:
         terms = [term for template in self.templates for term in template.terms]
         self._views = list(dict.fromkeys(term.view for term in terms))
         self._reach = sorted({term.offset for term in terms})
-        self._strings: dict[View, list[str]] = {}
+        self._strings: dict[View, dict[str, int]] = {}
         self._names: list[str] | None = None
         if self.hash_bits is not None:
             self.n_features_ = 1 << self.hash_bits
@@ -207,8 +207,9 @@ class Featurizer:
         if len(view_offset) != len(self._views) + 1:
             raise ValueError("damaged featurizer state: strings of other templates")
         for i, view in enumerate(self._views):
-            self._strings[view] = strings[view_offset[i] : view_offset[i + 1]]
-            if len(set(self._strings[view])) < len(self._strings[view]):
+            own = strings[view_offset[i] : view_offset[i + 1]]
+            self._strings[view] = _numbered(own)
+            if len(self._strings[view]) < len(own):
                 raise ValueError(f"damaged featurizer state: {view} repeats a string")
         template = state_array(arrays, "template", np.int32)
         key = state_array(arrays, "key", np.int64)
@@ -244,7 +245,9 @@ class Featurizer:
         for view in self._views:
             column = table.columns[view.column]
             used, strings = view.of_column(column)
-            self._strings[view] = sorted({s for s in strings if s is not None})
+            self._strings[view] = _numbered(
+                sorted({s for s in strings if s is not None})
+            )
             codes[view] = self._encode(column, view, used, strings)
         return codes
 
@@ -261,12 +264,10 @@ class Featurizer:
         -1 stands for no value or an unseen one; the last entry is the boundary's code,
         as `neighbours` needs it.
         """
-        numbers: dict[str | None, int] = {
-            string: code for code, string in enumerate(self._strings[view])
-        }
+        codes = self._strings[view]
         known = np.empty(len(column.values), np.int64)
-        known[used] = [numbers.get(string, -1) for string in strings]
-        return np.append(known[column.codes], len(numbers))
+        known[used] = [-1 if s is None else codes.get(s, -1) for s in strings]
+        return np.append(known[column.codes], len(codes))
 
     def _key_space(self, template: Template) -> int:
         """Return the number of keys the template can make."""
@@ -381,6 +382,10 @@ def as_table(X: Table | Sequence[Any]) -> Table:
     if len(X) and isinstance(X[0], Table):
         return Table.concatenate(X)
     return Table.from_sequences(X)
+
+
+def _numbered(strings: Iterable[str]) -> dict[str, int]:
+    return {string: code for code, string in enumerate(strings)}
 
 
 def _free_slots(n_keys: int) -> np.ndarray:
