@@ -64,6 +64,7 @@ class ChainBlocks(NamedTuple):
     slack_scaled: int  # the offset also scales the plane
     square_root: int  # L2 penalties see √Δ
     constant: int  # the offset is 1 whatever the loss (hard margin, 0/1 loss)
+    zero_one: int  # the loss is 1 for any wrong output
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -72,7 +73,7 @@ class ChainBlocks(NamedTuple):
         total = 0.0
         for t in range(blocks.offset[i + 1] - blocks.offset[i]):
             total += token_loss(blocks, i, t, code[t])
-        return total
+        return 1.0 if blocks.zero_one and total > 0.0 else total
 
     def find_output(blocks, work, w, i, code):
         prepare(blocks, work, w)
@@ -235,6 +236,18 @@ def token_loss(blocks, i, t, label):
 
 
 @njit(cache=True, nogil=True)
+def add_losses(blocks, work, i):
+    """Loss-augmented scores of block i into `score`."""
+    begin = blocks.offset[i]
+    for t in range(blocks.offset[i + 1] - begin):
+        weight = blocks.token_weight[(begin + t) * blocks.weight_step]
+        factor = blocks.unit[i] * weight
+        cost = blocks.cost[blocks.y[begin + t]]
+        for label in range(cost.shape[0]):
+            work.score[t, label] = work.emit[t, label] + factor * cost[label]
+
+
+@njit(cache=True, nogil=True)
 def plane(blocks, loss):
     """Offset and scale of an output with this loss (see `Formulation`)."""
     if loss <= 0.0:
@@ -253,13 +266,7 @@ def search(blocks, work, w, i, code):
     n_labels = work.emit.shape[1]
     sr = MAX_PLUS
     if blocks.oracle == ADDITIVE:
-        step = blocks.weight_step
-        for t in range(n):
-            token = blocks.offset[i] + t
-            factor = blocks.unit[i] * blocks.token_weight[token * step]
-            row = blocks.cost[blocks.y[token]]
-            for label in range(n_labels):
-                work.score[t, label] = work.emit[t, label] + factor * row[label]
+        add_losses(blocks, work, i)
         forward(
             sr, blocks.order, n, work.score, work.opening, work.edge, work.last,
             work.alpha, work.back,
@@ -271,15 +278,14 @@ def search(blocks, work, w, i, code):
             work.alpha, work.back,
         )  # fmt: skip
         codes = np.empty((2, n), np.int32)
-        values = np.empty(2)
-        k_best(
+        found = k_best(
             blocks.order, n, 2, work.emit, work.opening, work.edge, work.alpha,
-            work.back, codes, values,
+            work.back, codes, np.empty(2),
         )  # fmt: skip
         is_truth = True
         for t in range(n):
             is_truth = is_truth and codes[0, t] == blocks.y[blocks.offset[i] + t]
-        code[:n] = codes[1] if is_truth else codes[0]
+        code[:n] = codes[1] if is_truth and found == 2 else codes[0]
     else:
         search_frontier(blocks, work, i, code)
     b, scale = plane(blocks, output_loss(blocks, i, code))

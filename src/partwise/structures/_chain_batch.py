@@ -1,0 +1,210 @@
+"""Batches of chains: decoding, k-best, marginals and the conditional likelihood."""
+
+import numpy as np
+from numba import njit
+
+from partwise.compiled import output_loss, recall_margin
+from partwise.structures._chain_kernels import (
+    add_losses,
+    plane,
+    prepare,
+    score_block,
+    score_code,
+)
+from partwise.structures._chain_programs import (
+    backward,
+    forward,
+    k_best,
+    n_states,
+    trace,
+)
+from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
+
+
+@njit(cache=True, nogil=True)
+def fix_labels(work, given, begin, n):
+    """Forbid all labels but the given ones; −1 leaves a token free."""
+    for t in range(n):
+        if given[begin + t] >= 0:
+            for label in range(work.emit.shape[1]):
+                if label != given[begin + t]:
+                    work.emit[t, label] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def decode_rows(blocks, work, w, given, first, last, code, value):
+    """Best output and score of the rows [first, last), under the given labels."""
+    prepare(blocks, work, w)
+    for i in range(first, last):
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        score_block(blocks, work, w, i)
+        if given.shape[0] > 0:
+            fix_labels(work, given, begin, n)
+        forward(
+            MAX_PLUS, blocks.order, n, work.emit, work.opening, work.edge, work.last,
+            work.alpha, work.back,
+        )  # fmt: skip
+        n_labels = work.emit.shape[1]
+        here = code[begin : begin + n]
+        value[i] = trace(blocks.order, n, n_labels, work.alpha, work.back, here)
+
+
+@njit(cache=True, nogil=True)
+def k_best_rows(
+    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found
+):  # fmt: skip
+    """The k best outputs of rows [first, last), loss-augmented on demand.
+
+    Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
+    """
+    prepare(blocks, work, w)
+    for r in range(first, last):
+        i = rows[r]
+        n = blocks.offset[i + 1] - blocks.offset[i]
+        score_block(blocks, work, w, i)
+        score = work.emit
+        if with_loss:
+            add_losses(blocks, work, i)
+            score = work.score
+        forward(
+            MAX_PLUS, blocks.order, n, score, work.opening, work.edge, work.last,
+            work.alpha, work.back,
+        )  # fmt: skip
+        codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
+        found[r] = k_best(
+            blocks.order, n, k, score, work.opening, work.edge, work.alpha, work.back,
+            codes, value[r],
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, violation):
+    """Offset, scale and violation of the k outputs of each row."""
+    prepare(blocks, work, w)
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        n = blocks.offset[i + 1] - blocks.offset[i]
+        score_block(blocks, work, w, i)
+        codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
+        for j in range(found[r]):
+            b[r, j], scale[r, j] = plane(blocks, output_loss(blocks, i, codes[j]))
+            gap = recall_margin(blocks, work, i, codes[j])
+            violation[r, j] = b[r, j] - scale[r, j] * gap
+
+
+@njit(cache=True, nogil=True)
+def _exponentials(table, out):
+    """exp(table − its maximum) into `out`; returns the maximum."""
+    top = -np.inf
+    for value in table.flat:
+        top = max(top, value)
+    if top == -np.inf:
+        top = 0.0
+    source = table.ravel()
+    target = out.ravel()
+    for k in range(source.shape[0]):
+        target[k] = np.exp(source[k] - top)
+    return top
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(
+    blocks, work, w, rows, first, last, weight, node, pair, triple, begin_end, log_z,
+    truth,
+):  # fmt: skip
+    """Forward-backward on rows [first, last): log Z, truth scores and marginals.
+
+    node (n_tokens, L) receives c_i·P(label at token); pair (L, L), triple (L, L, L)
+    and begin_end (2, L) accumulate c_i times expected counts of transitions, and of
+    labels at both ends. Empty `pair` asks for node marginals only.
+    """
+    prepare(blocks, work, w)
+    sr = SUM_TIMES
+    order = blocks.order
+    n_labels = work.emit.shape[1]
+    opening = np.empty_like(work.opening)
+    edge = np.empty_like(work.edge)
+    end = np.empty_like(work.last)
+    top_opening = _exponentials(work.opening, opening)
+    top_edge = _exponentials(work.edge, edge)
+    top_end = _exponentials(work.last, end)
+    for r in range(first, last):
+        i = rows[r]
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        score_block(blocks, work, w, i)
+        truth[r] = score_code(blocks, work, i, blocks.y[begin : begin + n])
+        total = top_end
+        for t in range(n):
+            total += _exponentials(work.emit[t], work.score[t])
+        if n > 1:
+            total += top_opening + (n - 2) * top_edge
+        score, alpha, beta = work.score, work.alpha, work.beta
+        total += forward(sr, order, n, score, opening, edge, end, alpha, work.back)
+        log_z[r] = total
+        backward(sr, order, n, score, opening, edge, end, beta)
+        for t in range(n):
+            row = node[begin + t]
+            row[:] = 0.0
+            for s in range(n_states(order, n_labels, t)):
+                # the last forward row has the end scores already
+                after = 1.0 if t == n - 1 else beta[t, s]
+                row[s % n_labels] += alpha[t, s] * after
+            row *= weight[r] / row.sum()
+            if t == 0 or pair.shape[0] == 0:
+                continue
+            table = opening if t == 1 else edge
+            width = n_states(order, n_labels, t - 1)
+            norm = 0.0
+            for s in range(width):
+                to = s % n_labels * n_labels if order == 2 else 0
+                for label in range(n_labels):
+                    after = score[t, label] * beta[t, to + label]
+                    norm += alpha[t - 1, s] * table[s, label] * after
+            factor = weight[r] / norm
+            for s in range(width):
+                to = s % n_labels * n_labels if order == 2 else 0
+                for label in range(n_labels):
+                    after = score[t, label] * beta[t, to + label]
+                    mass = factor * alpha[t - 1, s] * table[s, label] * after
+                    pair[s % n_labels, label] += mass
+                    if order == 2 and t > 1:
+                        triple[s // n_labels, s % n_labels, label] += mass
+        if begin_end.shape[0] > 0:
+            begin_end[0] += node[begin]
+            begin_end[1] += node[begin + n - 1]
+
+
+@njit(cache=True, nogil=True)
+def subtract_truth(blocks, weight, node, pair, triple, begin_end):
+    """Take c_i times the counts of the true labels from expected ones."""
+    for i in range(blocks.offset.shape[0] - 1):
+        begin = blocks.offset[i]
+        end = blocks.offset[i + 1]
+        for token in range(begin, end):
+            here = blocks.y[token]
+            node[token, here] -= weight[i]
+            if token > begin and pair.shape[0] > 0:
+                pair[blocks.y[token - 1], here] -= weight[i]
+                if token > begin + 1 and triple.shape[0] > 0:
+                    triple[blocks.y[token - 2], blocks.y[token - 1], here] -= weight[i]
+        if begin_end.shape[0] > 0:
+            begin_end[0, blocks.y[begin]] -= weight[i]
+            begin_end[1, blocks.y[end - 1]] -= weight[i]
+
+
+@njit(cache=True, nogil=True)
+def gather_columns(indptr, rows, data, step, first, last, node, out):
+    """out[f] = Σ_t x_tf·node[t] for the features [first, last), from columns of x.
+
+    Each element is summed by one thread in row order, so bits do not depend on how
+    many threads there are.
+    """
+    n_labels = node.shape[1]
+    for f in range(first, last):
+        for p in range(indptr[f], indptr[f + 1]):
+            value = data[p * step]
+            t = rows[p]
+            for label in range(n_labels):
+                out[f, label] += value * node[t, label]

@@ -1,0 +1,150 @@
+"""Plain-Python methods of a chain, on one example: the reference of the kernels.
+
+Here x is a matrix (n_tokens, n_features), dense or CSR, and y a sequence of integers.
+Nothing below is fast; `verify` and the tests rely on it being simple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.protocol import Floats, Ints
+
+
+class ChainReference:
+    """Mixin with the four methods of a structure, and the optional ones."""
+
+    n_labels: int
+    order: int
+    boundary: bool
+    cost: Any
+    n_psi_: int
+    n_features_: int
+
+    def setup(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+        """Read the number of features."""
+        self.n_features_ = X[0].shape[1]
+        self.n_psi_ = self.n_weights(self.n_features_)
+        return self
+
+    def n_weights(self, n_features: int) -> int:
+        """Length of a model; see `Chain`."""
+        raise NotImplementedError
+
+    def cost_matrix(self) -> Floats:
+        """Loss of one token; see `Chain`."""
+        raise NotImplementedError
+
+    def masks(self) -> tuple[Floats, Floats, Floats]:
+        """Masks of transitions, starts and ends; see `Chain`."""
+        raise NotImplementedError
+
+    def joint_feature(self, x: Any, y: Sequence[int]) -> Floats:
+        """Ψ(x, y): sums of rows by label, counts of runs of labels, both ends."""
+        size = self.n_labels
+        x = np.asarray(x.todense()) if hasattr(x, "todense") else np.asarray(x)
+        emission = np.zeros((x.shape[1], size))
+        for row, label in zip(x, y, strict=True):
+            emission[:, label] += row
+        parts = [emission]
+        for run in range(2, self.order + 2):
+            counts = np.zeros((size,) * run)
+            for t in range(run - 1, len(y)):
+                counts[tuple(y[t - run + 1 : t + 1])] += 1
+            parts.append(counts)
+        if self.boundary:
+            parts += [np.eye(size)[y[0]], np.eye(size)[y[-1]]]
+        return np.concatenate([part.ravel() for part in parts])
+
+    def loss(self, y: Sequence[int], y_hat: Sequence[int]) -> float:
+        """Δ(y, ŷ) by the chosen cost."""
+        matrix = self.cost_matrix()
+        total = sum(matrix[a, b] for a, b in zip(y, y_hat, strict=True))
+        if isinstance(self.cost, str) and self.cost == "zero_one":
+            return float(total > 0)
+        if isinstance(self.cost, str) and self.cost == "normalized":
+            return float(total / len(y))
+        return float(total)
+
+    def argmax(self, x: Any, w: Floats) -> list[int]:
+        """The best labels, by dynamic programming over states."""
+        return self._decode(x, w, np.zeros((x.shape[0], self.n_labels)))
+
+    def loss_augmented_argmax(self, x: Any, y: Sequence[int], w: Floats) -> list[int]:
+        """The best labels when each wrong token adds its loss."""
+        if isinstance(self.cost, str) and self.cost == "zero_one":
+            return self._two_best_augmented(x, y, w)
+        extra = self.cost_matrix()[np.asarray(y)]
+        if isinstance(self.cost, str) and self.cost == "normalized":
+            extra = extra / len(y)
+        return self._decode(x, w, extra)
+
+    def enumerate(self, x: Any) -> Iterator[list[int]]:
+        """All sequences that the masks allow; exponential."""
+        edges, starts, ends = self.masks()
+        for y in product(range(self.n_labels), repeat=x.shape[0]):
+            total = starts[y[0]] + ends[y[-1]]
+            total += sum(edges[a, b] for a, b in zip(y, y[1:], strict=False))
+            if total == 0:
+                yield list(y)
+
+    def two_best(self, x: Any, w: Floats) -> list[list[int]]:
+        """The two best outputs, by enumeration."""
+        score = {tuple(y): self.joint_feature(x, y) @ w for y in self.enumerate(x)}
+        return [list(y) for y in sorted(score, key=lambda y: -score[y])[:2]]
+
+    def frontier(
+        self, x: Any, y: Sequence[int], w: Floats
+    ) -> list[tuple[float, list[int]]]:
+        """The best output for every loss > 0, by enumeration."""
+        best: dict[float, tuple[float, list[int]]] = {}
+        for y_hat in self.enumerate(x):
+            loss, score = self.loss(y, y_hat), self.joint_feature(x, y_hat) @ w
+            if loss > 0 and (loss not in best or score > best[loss][0]):
+                best[loss] = (score, y_hat)
+        return [(loss, y_hat) for loss, (_, y_hat) in sorted(best.items())]
+
+    def _two_best_augmented(self, x: Any, y: Sequence[int], w: Floats) -> list[int]:
+        first, *rest = self.two_best(x, w)
+        if list(first) != list(y) or not rest:
+            return first
+        margin = (self.joint_feature(x, first) - self.joint_feature(x, rest[0])) @ w
+        return rest[0] if margin < 1 else first
+
+    def _decode(self, x: Any, w: Floats, extra: Floats) -> list[int]:
+        """Viterbi over tuples of the last labels, in plain Python."""
+        size, order = self.n_labels, self.order
+        edges, starts, ends = self.masks()
+        n_emission = self.n_features_ * size
+        emission = w[:n_emission].reshape(-1, size)
+        runs: list[Ints] = []
+        at = n_emission
+        for run in range(2, order + 2):
+            runs.append(w[at : at + size**run].reshape((size,) * run))
+            at += size**run
+        start, end = np.zeros(size), np.zeros(size)
+        if self.boundary:
+            start, end = w[at : at + size], w[at + size :]
+        score = np.asarray(x @ emission) + extra
+        keep = max(order, 1)  # masks look back one label, whatever the order
+        paths: dict[tuple[int, ...], tuple[float, list[int]]] = {
+            (a,): (score[0, a] + start[a] + starts[a], [a]) for a in range(size)
+        }
+        for t in range(1, len(score)):
+            step: dict[tuple[int, ...], tuple[float, list[int]]] = {}
+            for state, (value, path) in paths.items():
+                for a in range(size):
+                    total = value + score[t, a] + edges[state[-1], a]
+                    for run in runs:
+                        if len(path) >= run.ndim - 1:
+                            total += run[(*path[len(path) - run.ndim + 1 :], a)]
+                    key = (*state, a)[-keep:]
+                    if key not in step or total > step[key][0]:
+                        step[key] = (total, [*path, a])
+            paths = step
+        best = max(paths.values(), key=lambda p: p[0] + end[p[1][-1]] + ends[p[1][-1]])
+        return best[1]

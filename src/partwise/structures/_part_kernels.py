@@ -1,0 +1,109 @@
+"""Sets of parts as numba blocks, around a decoder that the user compiled.
+
+The decoder is a field of type ``FunctionType``: it enters as an address, so kernels are
+compiled and cached once for all decoders. A model is one flat array (n_features,). A
+code is a mask: one integer, 0 or 1, per part.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cfunc, config, types
+
+from partwise.compiled import (
+    add_row,
+    dot_row,
+    output_loss,
+    recall_margin,
+    score_rows,
+    wipe_row,
+)
+
+DECODER = types.void(types.float64[::1], types.int64[::1], types.uint8[::1])
+
+
+def compile_decoder(decoder: Any) -> Any:
+    """The decoder by its address, with the one signature that kernels know."""
+    if config.DISABLE_JIT:
+        return decoder
+    return cfunc(DECODER)(getattr(decoder, "py_func", decoder))
+
+
+class PartWork(NamedTuple):
+    """Buffers of one thread; `plain` keeps plain scores, `edited` those with losses."""
+
+    plain: np.ndarray  # (most parts, 1); rows are scored for one label
+    edited: np.ndarray  # (most parts,)
+    selected: np.ndarray  # (most parts,) uint8
+
+
+class PartBlocks(NamedTuple):
+    """Packed alphabets of parts over rows of any scorer; row = part."""
+
+    rows: tuple  # a tag with the row operations of `compiled.py`
+    first: np.ndarray  # (n_blocks + 1,) int64, parts of each example
+    truth: np.ndarray  # (n_parts,) uint8
+    unit: np.ndarray  # (n_blocks,) what a part in the wrong place costs
+    shape_first: np.ndarray  # (n_blocks + 1,) int64
+    shape: np.ndarray  # int64, the user's description of each example
+    decode: Any  # (scores, shape, selected) → None
+
+    def code_length(blocks, i):
+        return blocks.first[i + 1] - blocks.first[i]
+
+    def output_loss(blocks, i, code):
+        wrong = 0
+        for p in range(blocks.first[i + 1] - blocks.first[i]):
+            if blocks.truth[blocks.first[i] + p] != code[p]:
+                wrong += 1
+        return blocks.unit[i] * wrong
+
+    def find_output(blocks, work, w, i, code):
+        begin = blocks.first[i]
+        n = blocks.first[i + 1] - begin
+        weights = w.reshape(w.shape[0], 1)
+        score_rows(blocks.rows, weights, begin, begin + n, work.plain)
+        unit = blocks.unit[i]
+        for p in range(n):
+            addition = -unit if blocks.truth[begin + p] else unit
+            work.edited[p] = work.plain[p, 0] + addition
+            work.selected[p] = 0
+        shape = blocks.shape[blocks.shape_first[i] : blocks.shape_first[i + 1]]
+        blocks.decode(work.edited[:n], shape, work.selected[:n])
+        for p in range(n):
+            code[p] = 1 if work.selected[p] else 0
+        b = output_loss(blocks, i, code)
+        return b, 1.0, b - recall_margin(blocks, work, i, code)
+
+    def recall_margin(blocks, work, i, code):
+        total = 0.0
+        for p in range(blocks.first[i + 1] - blocks.first[i]):
+            here = blocks.truth[blocks.first[i] + p]
+            if here != code[p]:
+                total += work.plain[p, 0] if here else -work.plain[p, 0]
+        return total
+
+    def margin(blocks, w, i, code):
+        weights = w.reshape(w.shape[0], 1)
+        total = 0.0
+        for p in range(blocks.first[i + 1] - blocks.first[i]):
+            row = blocks.first[i] + p
+            if blocks.truth[row] != code[p]:
+                score = dot_row(blocks.rows, weights, row, 0)
+                total += score if blocks.truth[row] else -score
+        return total
+
+    def push(blocks, w, i, code, coef):
+        weights = w.reshape(w.shape[0], 1)
+        for p in range(blocks.first[i + 1] - blocks.first[i]):
+            row = blocks.first[i] + p
+            if blocks.truth[row] != code[p]:
+                sign = coef if blocks.truth[row] else -coef
+                add_row(blocks.rows, weights, row, 0, sign)
+
+    def wipe(blocks, w, i, code):
+        weights = w.reshape(w.shape[0], 1)
+        for p in range(blocks.first[i + 1] - blocks.first[i]):
+            row = blocks.first[i] + p
+            if blocks.truth[row] != code[p]:
+                wipe_row(blocks.rows, weights, row, 0)
