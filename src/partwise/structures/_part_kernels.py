@@ -8,7 +8,8 @@ code is a mask: one integer, 0 or 1, per part.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cfunc, config, types
+from numba import cfunc, types
+from numba.core import config
 
 from partwise.compiled import (
     add_row,
@@ -24,7 +25,7 @@ DECODER = types.void(types.float64[::1], types.int64[::1], types.uint8[::1])
 
 def compile_decoder(decoder: Any) -> Any:
     """The decoder by its address, with the one signature that kernels know."""
-    if config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return decoder
     return cfunc(DECODER)(getattr(decoder, "py_func", decoder))
 
