@@ -60,6 +60,11 @@ class Certificate:
         more = ("exact_oracle", "stopped", "penalty", "note")
         return {name: getattr(self, name) for name in names + more}
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Certificate:
+        """The certificate that `to_dict` told of."""
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
+
 
 def certify(
     problem: Problem,

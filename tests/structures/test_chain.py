@@ -21,7 +21,9 @@ FORMULATIONS = [
 ]
 
 
-def make(seed, *, n_labels=3, n_features=4, lengths=(1, 4, 3, 2), dense=False, **params):
+def make(
+    seed, *, n_labels=3, n_features=4, lengths=(1, 4, 3, 2), dense=False, **params
+):
     """A small chain problem with its data and a random model."""
     rng = np.random.default_rng(seed)
     chain = Chain(n_labels, **params)
@@ -153,7 +155,9 @@ def test_likelihood_gradient_is_expected_minus_true_counts(case):
 
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
 @settings(max_examples=25, deadline=None)
-@given(case=chains, cost=st.sampled_from(["hamming", "normalized", "zero_one", "matrix"]))
+@given(
+    case=chains, cost=st.sampled_from(["hamming", "normalized", "zero_one", "matrix"])
+)
 def test_oracle_finds_the_most_violated_output(formulation, case, cost):
     matrix = np.array([[0, 1, 3], [2, 0, 1], [1, 2, 0]])
     chain, x, features, y, outputs, w = make_any(

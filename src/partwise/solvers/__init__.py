@@ -1,1 +1,41 @@
 """Solvers: one algorithm per file, named as in its paper."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from importlib import import_module
+from typing import Any
+
+from partwise.protocol import Solver
+
+SOLVERS = {
+    "bcfw": ("bcfw", "BCFW"),
+    "n_slack": ("n_slack", "NSlack"),
+    "one_slack": ("one_slack", "OneSlack"),
+    "bundle": ("bundle", "ProximalBundle"),
+    "perceptron": ("online", "Perceptron"),
+    "mira": ("online", "MIRA"),
+    "pegasos": ("online", "Pegasos"),
+    "lbfgs": ("lbfgs", "LBFGS"),
+    "hmm": ("generative", "Generative"),
+    "generative": ("generative", "Generative"),
+}
+
+
+def solver_class(name: str) -> type[Solver]:
+    """The solver of this name; modules load on demand, because numba is slow to."""
+    if name not in SOLVERS:
+        near = difflib.get_close_matches(str(name), SOLVERS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"solver={name!r}: {hint}choose from {', '.join(SOLVERS)}")
+    module, attribute = SOLVERS[name]
+    return getattr(import_module(f"partwise.solvers.{module}"), attribute)
+
+
+def make_solver(name: str, settings: dict[str, Any]) -> Solver:
+    """A solver by name, with those settings it has and that are not None."""
+    cls = solver_class(name)
+    known = inspect.signature(cls.__init__).parameters
+    given = {k: v for k, v in settings.items() if k in known and v is not None}
+    return cls(**given)

@@ -316,9 +316,7 @@ class ChainProblem(PackedProblem):
         run_sharded(self.n_jobs, len(rows), work_on)
         return indptr, code, value, found
 
-    def k_best(
-        self, model: Floats, k: int
-    ) -> list[list[tuple[Ints, float]]]:
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
         """The k outputs of highest score with their scores, for each row."""
         rows = np.arange(self.n_blocks)
         indptr, code, value, found = self._k_best(model, rows, k, with_loss=False)
@@ -328,9 +326,7 @@ class ChainProblem(PackedProblem):
             answers.append([(codes[j], float(value[r, j])) for j in range(found[r])])
         return answers
 
-    def decode(
-        self, model: Floats, given: Ints | None = None
-    ) -> tuple[Ints, Floats]:
+    def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Best labels of all tokens, and the score of each sequence.
 
         Parameters
@@ -345,9 +341,7 @@ class ChainProblem(PackedProblem):
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
-            batch.decode_rows(
-                self.blocks, work, model, fixed, first, last, code, value
-            )
+            batch.decode_rows(self.blocks, work, model, fixed, first, last, code, value)
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
@@ -379,6 +373,40 @@ class ChainProblem(PackedProblem):
         if self.chain.boundary:
             into.start[:], into.end[:] = ends
         return log_z - truth, gradient
+
+    def generative_model(self, smoothing: float) -> Floats:
+        """Hidden Markov model: log of smoothed relative frequencies.
+
+        Features are taken as independent emissions of the label, which overlapping
+        features are not; this is the baseline of the papers.
+        """
+        blocks, size = self.blocks, self.chain.n_labels
+        model = self.zero()
+        into = self.weights(model)
+        node = np.zeros((blocks.offset[-1], size))
+        node[np.arange(len(node)), blocks.y] = 1.0
+        columns = columns_of(blocks.rows)
+        batch.gather_columns(*columns, 0, len(into.emission), node, into.emission)
+        first = np.zeros(len(node), bool)
+        first[blocks.offset[:-1]] = True
+        y = blocks.y
+        for run, table in ((2, into.bigram), (3, into.trigram)):
+            if table.size:
+                ends = np.flatnonzero(~first)
+                for back in range(1, run - 1):  # the run stays inside its sequence
+                    ends = ends[~first[ends - back]]
+                np.add.at(table, tuple(y[ends - k] for k in range(run - 1, -1, -1)), 1)
+        if self.chain.boundary:
+            np.add.at(into.start, y[blocks.offset[:-1]], 1)
+            np.add.at(into.end, y[blocks.offset[1:] - 1], 1)
+        for table, axis in (
+            (into.emission, 0), (into.bigram, 1), (into.trigram, 2), (into.start, 0),
+            (into.end, 0),
+        ):  # fmt: skip
+            if table.size:
+                counts = np.maximum(table, 0.0) + smoothing
+                table[:] = np.log(counts / counts.sum(axis=axis, keepdims=True))
+        return model
 
     def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> Sequence[Any]:
         size = self.chain.n_labels

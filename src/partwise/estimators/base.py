@@ -1,0 +1,160 @@
+"""What all estimators share: parameters, the fit itself, certificate and history."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from partwise.certificate import Certificate, certify
+from partwise.objective import Formulation, Objective
+from partwise.protocol import Solver, State, Support
+from partwise.solvers import make_solver
+
+
+class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
+    """Base of the estimators; composition of a structure and a solver.
+
+    Common parameters
+    -----------------
+    C : float or None
+        Weight of the losses: ½‖w‖² + (C/n) Σ ξ. None stands for n/10.
+    formulation : {"margin", "slack", "hard"}
+    penalty : {"l1", "l2"}
+    solver : str or Solver
+        A name, with the settings below, or an object with settings of its own.
+    tol : float
+        Relative duality gap at which training stops.
+    eps : float or None
+        The papers' constraint violation, instead of `tol`.
+    max_iter : int or None
+    time_limit : float or None
+        Seconds.
+    random_state : int
+    n_jobs : int
+        Threads; the bits of the result do not depend on it.
+    warm_start : bool
+        Start from the weights of the last fit, where the solver can.
+    """
+
+    C: Any
+    formulation: str
+    penalty: str
+    solver: Any
+    tol: float
+    eps: float | None
+    max_iter: int | None
+    time_limit: float | None
+    random_state: int
+    n_jobs: int
+    warm_start: bool
+
+    certificate_: Certificate
+
+    def _formulation(self) -> Formulation:
+        return Formulation(self.formulation, self.penalty).validate()
+
+    def _penalty(self) -> str:
+        """The penalty as `Objective` names it."""
+        if self.formulation == "hard":
+            return "hard"
+        return self.penalty
+
+    def _resolve_solver(self) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        settings = {
+            "tol": self.tol,
+            "eps": self.eps,
+            "max_iter": self.max_iter,
+            "time_limit": self.time_limit,
+            "random_state": self.random_state,
+        }
+        return make_solver(self.solver, settings)
+
+    def _n_jobs(self) -> int:
+        n_jobs = 1 if self.n_jobs is None else int(self.n_jobs)
+        if n_jobs == 0:
+            raise ValueError("n_jobs=0: give a number of threads, or -1 for all cores")
+        return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+
+    def _solve(
+        self,
+        problem: Any,
+        sample_weight: Any = None,
+        start: Any = None,
+    ) -> tuple[State, Support | None]:
+        """Run the solver on a problem; sets the certificate, history and n_iter."""
+        C = problem.n_blocks / 10 if self.C is None else self.C
+        objective = Objective.create(
+            C, problem.n_blocks, self._penalty(), sample_weight
+        )
+        solver = self._resolve_solver()
+        began = time.perf_counter()
+        root = self._init_callback_context(max_subtasks=None)
+        root.call_on_fit_task_begin(estimator=self)
+
+        def report(state: State) -> bool:
+            task = root.subcontext(task_name="iteration")
+            task.call_on_fit_task_begin(estimator=self)
+            metadata = {
+                "iteration": state.n_iter,
+                "objective": state.primal,
+                "bound": state.dual,
+                "gap": state.relative_gap,
+                "seconds": state.seconds,
+            }
+            return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))
+
+        listening = hasattr(self, "_skl_callbacks")
+        state = solver.solve(
+            problem, objective, start=start, callback=report if listening else None
+        )
+        self._record(problem, objective, solver, state)
+        root.call_on_fit_task_end(estimator=self)
+        self.fit_seconds_ = time.perf_counter() - began
+        return state, solver.support(state)
+
+    def _record(
+        self, problem: Any, objective: Objective, solver: Solver, state: State
+    ) -> None:
+        self.certificate_ = certify(
+            problem,
+            objective,
+            state.model,
+            dual=float(state.dual) if np.isfinite(state.dual) else None,
+            oracle_calls=state.oracle_calls,
+            stopped=state.stopped or "",
+            note=getattr(state, "note", ""),
+        )
+        self.history_ = state.history
+        self.n_iter_ = state.n_iter
+        self.objective_ = objective
+        self.solver_ = solver
+        if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
+            gap = self.certificate_.relative_gap
+            warnings.warn(
+                f"{type(solver).__name__} stopped by {state.stopped} at a relative gap "
+                f"of {gap:.2%}; raise max_iter or time_limit, or accept a larger tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "certificate_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit first"
+            )
+
+
+def as_object_array(items: list[Any]) -> np.ndarray:
+    """A 1-D object array of ragged outputs, which cross-validation can index."""
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array

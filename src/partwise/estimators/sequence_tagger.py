@@ -1,0 +1,419 @@
+"""`SequenceTagger`: label sequences with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.estimators.base import StructuredEstimator, as_object_array
+from partwise.features import PRESETS, make_featurizer
+from partwise.metrics import metric as find_metric
+from partwise.models.sequence import Explanation, SequenceModel, SupportSet
+from partwise.protocol import Floats, Ints
+from partwise.readers.table import Table
+from partwise.structures.chain import Chain
+from partwise.structures.tag_schemes import scheme_masks
+
+
+class SequenceTagger(StructuredEstimator):
+    """Tag sequences with a maximum-margin chain, or a conditional random field.
+
+    Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
+    sequence i comes too near: max_ŷ Δ(y_i, ŷ) − <w, φ(x_i, y_i) − φ(x_i, ŷ)>.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; None stands for a tenth of the number of sequences.
+    templates : str, list of str or None
+        Feature templates for columns of text, or the name of a preset (``"chunk"``,
+        ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
+    min_count : int
+        Leave out features that occur less often.
+    hash_bits : int or None
+        Hash features to ``2**hash_bits`` columns instead of naming them.
+    order : {0, 1, 2}
+        How many labels back a transition looks.
+    boundary : bool
+        Give the first and the last label scores of their own.
+    cost : {"hamming", "normalized", "zero_one"}, or a dict or matrix
+        The loss Δ: wrong tokens, share of wrong tokens, wrong sequence; or the cost
+        of a label for a true label, ``{(true, predicted): cost}``, else 1.
+    scheme : {"BIO", "IOB1", "BIOES"} or None
+        Forbid labels in an order that the tag scheme does not allow.
+    loss : {"hinge", "log"}
+        Maximum margin, or conditional likelihood (a CRF).
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
+        ``loss="log"``; ``"hmm"`` is the generative baseline.
+    warm_start : bool
+        Keep the labels and features of the last fit and start from its weights, where
+        the solver can.
+    metric : str
+        What `score` measures; a name of `partwise.metrics`.
+
+    Attributes
+    ----------
+    classes_ : array of labels
+    coef_ : array (n_labels, n_features), aligned with ``feature_names_``
+    transitions_ : array (n_labels, n_labels), from row to column
+    certificate_ : Certificate
+    history_ : list of HistoryPoint
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_entities
+    >>> X, y = toy_entities(60, random_state=0)
+    >>> tagger = SequenceTagger(tol=0.01).fit(X[:40], y[:40])
+    >>> bool(tagger.certificate_.relative_gap <= 0.01)
+    True
+    >>> len(tagger.predict(X[40:]))
+    20
+    """
+
+    def __init__(
+        self,
+        C: float | None = None,
+        *,
+        templates: Any = None,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+        order: int = 1,
+        boundary: bool = False,
+        cost: Any = "hamming",
+        scheme: str | None = None,
+        loss: str = "hinge",
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+        metric: str = "token_accuracy",
+    ) -> None:
+        self.C = C
+        self.templates = templates
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.order = order
+        self.boundary = boundary
+        self.cost = cost
+        self.scheme = scheme
+        self.loss = loss
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.metric = metric
+
+    # ------------------------------------------------------------------ learning
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, token_weight: Any = None
+    ) -> Self:
+        """Learn from sequences and their labels.
+
+        Parameters
+        ----------
+        X : Table, or list of sequences
+            A sequence is a list of tokens (strings, tuples of strings, dicts, lists
+            of strings), or an array or CSR matrix (tokens × features).
+        y : list of lists of labels
+        sample_weight : array (n_sequences,), optional
+        token_weight : list of arrays, optional
+            Factor of the loss of each token.
+        """
+        if self.loss not in ("hinge", "log"):
+            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
+        find_metric(self.metric)
+        formulation = self._formulation()
+        warm = self.warm_start and hasattr(self, "model_")
+        if warm:
+            featurizer, labels = self.model_.featurizer, self.model_.labels
+            features = featurizer.transform(X)
+        else:
+            templates = self.templates
+            if isinstance(templates, str):  # a preset's name wins over a template
+                templates = PRESETS.get(templates, templates)
+            featurizer = make_featurizer(X, templates, self.min_count, self.hash_bits)
+            features = featurizer.fit_transform(X)
+            labels = label_set(y)
+        codes = encode_labels(y, features.offset, labels)
+        chain = self._chain(labels)
+        weight = None
+        if token_weight is not None:
+            weight = np.concatenate([np.asarray(row, float) for row in token_weight])
+        problem = chain.pack(
+            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight
+        )
+        if self.scheme is not None:
+            problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
+        start = self.model_.weights if warm else None
+        state, support = self._solve(problem, sample_weight, start)
+        kept = None
+        if support is not None:
+            kept = SupportSet.create(
+                features, codes, support, lambda i: show_tokens(X, i)
+            )
+        info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = SequenceModel(featurizer, chain, labels, state.model, info, kept)
+        self.n_features_in_ = featurizer.n_features_
+        return self
+
+    def _penalty(self) -> str:
+        return "log" if self.loss == "log" else super()._penalty()
+
+    def _resolve_solver(self) -> Any:
+        if isinstance(self.solver, str) and self.solver == "auto":
+            name = "lbfgs" if self.loss == "log" else "bcfw"
+            chosen = self.solver
+            try:
+                self.solver = name
+                return super()._resolve_solver()
+            finally:
+                self.solver = chosen
+        return super()._resolve_solver()
+
+    def _chain(self, labels: list[Any]) -> Chain:
+        cost = self.cost
+        if isinstance(cost, dict):
+            cost = 1.0 - np.eye(len(labels))
+            number = {label: k for k, label in enumerate(labels)}
+            for (truth, predicted), value in self.cost.items():
+                if truth in number and predicted in number:  # may be absent in a fold
+                    cost[number[truth], number[predicted]] = value
+        masks: dict[str, Any] = {}
+        if self.scheme is not None:
+            names = ("transitions", "starts", "ends")
+            masks = dict(zip(names, scheme_masks(labels, self.scheme), strict=True))
+        return Chain(
+            len(labels), order=self.order, boundary=self.boundary, cost=cost, **masks
+        )
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any, given: Any = None) -> np.ndarray:
+        """Best labels: a 1-D object array with one list per sequence.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        given : list of lists, optional
+            Labels that are known and must be kept; None where they are not.
+        """
+        self._check_fitted()
+        return as_object_array(
+            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
+        )
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best labellings of each sequence, exactly, as (labels, score) pairs."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """P(label at token), (n_tokens, n_labels) each; see ``loss="log"``."""
+        self._check_fitted()
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best labelling and its lead over the second, (n, 2)."""
+        self._check_fitted()
+        return self.model_.margin(X, n_jobs=self._n_jobs())
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` on these sequences."""
+        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Why the best labelling of one sequence won.
+
+        Shows the runner-up, the features that decide between the two, and the support
+        structures of the dual: training sequences whose wrong labelling ŷ carries
+        weight α, with their share of the decision.
+        """
+        self._check_fitted()
+        X = x if isinstance(x, Table) else [x]
+        return self.model_.explain(X, tokens=show_tokens(X, 0), top=top)
+
+    # -------------------------------------------------------------------- files
+
+    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
+        """Write the model to a safetensors file, atomically.
+
+        Parameters
+        ----------
+        path : path
+        keep_dual : bool
+            Also keep the support structures, so that `verify` can recompute the dual
+            and `explain` shows them.
+        """
+        from partwise.model_file import save_model
+
+        self._check_fitted()
+        info = self.model_.info | {
+            "settings": self._settings(),
+            "history": [list(point) for point in self.history_],
+            "n_iter": self.n_iter_,
+        }
+        support = self.model_.support if keep_dual else None
+        model = SequenceModel(
+            self.model_.featurizer, self.model_.chain, self.model_.labels,
+            self.model_.weights, info, support,
+        )  # fmt: skip
+        save_model(model, path)
+
+    def _settings(self) -> dict[str, Any]:
+        """What `verify` needs to rebuild the objective, and people like to know."""
+        return {
+            "C": float(self.objective_.weight.sum()),
+            "n_examples": len(self.objective_.weight),
+            "loss": self.loss,
+            "formulation": self.formulation,
+            "penalty": self.penalty,
+            "scheme": self.scheme,
+            "solver": type(self.solver_).__name__,
+            "random_state": self.random_state,
+        }
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> SequenceTagger:
+        """Read a model that `save` or the command line wrote."""
+        from partwise.certificate import Certificate
+        from partwise.model_file import load_model
+        from partwise.protocol import HistoryPoint
+
+        model = load_model(path)
+        if not isinstance(model, SequenceModel):
+            raise ValueError(f"{path} holds a {type(model).__name__}, not a tagger")
+        settings = model.info.get("settings", {})
+        chain = model.chain
+        cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
+        names = ("C", "loss", "formulation", "penalty", "scheme", "random_state")
+        tagger = cls(
+            order=chain.order,
+            boundary=chain.boundary,
+            cost=cost,
+            **{name: settings[name] for name in names if name in settings},
+        )
+        tagger.model_ = model
+        tagger.n_features_in_ = model.featurizer.n_features_
+        tagger.certificate_ = Certificate.from_dict(model.info["certificate"])
+        tagger.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
+        tagger.n_iter_ = model.info.get("n_iter", 0)
+        return tagger
+
+    # --------------------------------------------------------------- attributes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels in the order of `coef_`."""
+        return np.array(self.model_.labels)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, aligned with the columns of `coef_`."""
+        return self.model_.featurizer.feature_names_
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of features for labels, (n_labels, n_features)."""
+        return self.model_.parts().emission.T
+
+    @property
+    def transitions_(self) -> Floats:
+        """Weights of label pairs, from row to column."""
+        return self.model_.parts().bigram
+
+
+def label_set(y: Any) -> list[Any]:
+    """Distinct labels in order; refuses missing ones by their place."""
+    seen = set()
+    for row, labels in enumerate(y):
+        if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+            raise ValueError(
+                f"y: sequence {row} is {labels!r}; give a list of labels per sequence"
+            )
+        for t, label in enumerate(labels):
+            if label is None or label != label:
+                raise ValueError(
+                    f"y: sequence {row} has no label at token {t}; learning from "
+                    "partly labelled sequences is not supported yet, leave it out"
+                )
+        seen.update(labels)
+    try:
+        ordered = sorted(seen)
+    except TypeError:
+        raise ValueError(
+            "y: labels are of different types; make them all str"
+        ) from None
+    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
+
+
+def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
+    """Numbers of the labels of all tokens; refuses what does not fit X."""
+    if len(y) != len(offset) - 1:
+        raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
+    number = {label: k for k, label in enumerate(labels)}
+    codes: list[int] = []
+    for row, here in enumerate(y):
+        if len(here) != offset[row + 1] - offset[row]:
+            raise ValueError(
+                f"sequence {row} has {offset[row + 1] - offset[row]} tokens in X and "
+                f"{len(here)} labels in y"
+            )
+        try:
+            codes += [number[label] for label in here]
+        except KeyError as error:
+            raise ValueError(
+                f"y: sequence {row} has label {error.args[0]!r}, which the model does "
+                "not know"
+            ) from None
+    return np.array(codes, np.int32)
+
+
+def describe_fault(fault: Sequence[int], labels: list[Any]) -> str:
+    """A forbidden transition in words; −1 is the outside of the sequence."""
+    before, after = fault
+    if before < 0:
+        return f"{labels[after]!r} as its first label"
+    if after < 0:
+        return f"{labels[before]!r} as its last label"
+    return f"{labels[after]!r} after {labels[before]!r}"
+
+
+def show_tokens(X: Any, row: int) -> list[str]:
+    """Tokens of one sequence as strings."""
+    if isinstance(X, Table):
+        name = next(iter(X.columns))
+        return X[row].strings(name)[0]
+    sequence = X[row]
+    if isinstance(sequence, Table):
+        return show_tokens(sequence, 0)
+    if hasattr(sequence, "shape"):
+        return [f"#{t}" for t in range(sequence.shape[0])]
+    shown = []
+    for token in sequence:
+        if isinstance(token, tuple):
+            token = token[0]
+        elif isinstance(token, dict):
+            texts = [v for v in token.values() if isinstance(v, str)]
+            token = texts[0] if texts else str(token)
+        shown.append(str(token))
+    return shown

@@ -1,0 +1,30 @@
+"""Generative baselines: counts instead of optimisation.
+
+The papers compare with an HMM (tags), a PCFG (trees) and log-odds (alignments). Each
+structure estimates its own; this solver only asks for it, so that the baselines run
+through the same estimators, files and reports as the rest.
+"""
+
+from typing import Any
+
+from partwise.protocol import Model, Objective, Solver, State
+
+
+class Generative(Solver):
+    """Laplace estimates of the structure's generative model; one step, no bound."""
+
+    needs = ("generative_model",)
+    penalties = ("l1", "l2", "hard", "log")
+
+    def __init__(self, smoothing: float = 1.0) -> None:
+        self.smoothing = smoothing
+        self.tol, self.eps, self.max_iter, self.time_limit = 1e-3, None, 1, None
+
+    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+        """The zero model."""
+        return State(model=problem.zero())
+
+    def step(self, problem: Any, objective: Objective, state: State) -> None:
+        """Ask the structure for its estimates."""
+        state.model = problem.generative_model(self.smoothing)
+        state.stopped = "estimated"

@@ -1,0 +1,63 @@
+"""Tag schemes as masks: which labels may follow, begin and end a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SCHEMES = ("BIO", "IOB1", "BIOES")
+_OPENING = {"BIO": "BO", "IOB1": "IO", "BIOES": "BSO"}
+_PREFIXES = {"BIO": "BIO", "IOB1": "BIO", "BIOES": "BIOES"}
+
+
+def _split(label: Any, scheme: str) -> tuple[str, str]:
+    prefix, _, kind = str(label).partition("-")
+    valid = prefix in _PREFIXES[scheme] and len(prefix) == 1
+    if not valid or (prefix == "O") != (kind == ""):
+        raise ValueError(
+            f"label {label!r} is not of scheme {scheme}: expected O or one of "
+            f"{', '.join(p + '-TYPE' for p in _PREFIXES[scheme] if p != 'O')}"
+        )
+    return prefix, kind
+
+
+def _may_follow(scheme: str, before: tuple[str, str], here: tuple[str, str]) -> bool:
+    prefix, kind = here
+    continues = before[1] == kind and prefix != "O"
+    if scheme == "BIO":
+        return prefix != "I" or continues
+    if scheme == "IOB1":  # B only where a span follows another of its own type
+        return prefix != "B" or continues
+    inside = before[0] in "BI"  # BIOES: a span is open until its E
+    return continues and prefix in "IE" if inside else prefix in "BSO"
+
+
+def scheme_masks(
+    labels: Sequence[Any], scheme: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Allowed transitions (L, L), first labels (L,) and last labels (L,).
+
+    Parameters
+    ----------
+    labels : sequence of str
+        ``O`` and prefixed types such as ``B-PER``.
+    scheme : {"BIO", "IOB1", "BIOES"}
+
+    Examples
+    --------
+    >>> transitions, starts, ends = scheme_masks(["O", "B-X", "I-X"], "BIO")
+    >>> transitions.astype(int).tolist()
+    [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
+    >>> starts.tolist()
+    [True, True, False]
+    """
+    if scheme not in SCHEMES:
+        raise ValueError(f"scheme={scheme!r}: choose {', '.join(SCHEMES)}")
+    split = [_split(label, scheme) for label in labels]
+    transitions = [[_may_follow(scheme, a, b) for b in split] for a in split]
+    starts = [prefix in _OPENING[scheme] for prefix, _ in split]
+    ends = [scheme != "BIOES" or prefix in "ESO" for prefix, _ in split]
+    return np.array(transitions), np.array(starts), np.array(ends)
