@@ -48,8 +48,12 @@ class Parameters:
 
     @classmethod
     def _names(cls) -> list[str]:
-        signature = inspect.signature(cls.__init__)
-        return [name for name in signature.parameters if name != "self"]
+        # a class without an __init__ of its own shows object's (self, *args, **kwargs)
+        starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return [
+            p.name for p in parameters if p.name != "self" and p.kind not in starred
+        ]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name; nested ones as ``outer__inner``."""
