@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from enumerated import all_planes, check_bracket, optimum, small_problem, weights
+
+from partwise.protocol import CapabilityError
+from partwise.solvers._planes import PlaneStore
+from partwise.solvers.one_slack import OneSlack
+
+FORMULATIONS = [
+    (rescaling, penalty)
+    for rescaling in ("margin", "slack")
+    for penalty in ("l1", "l2")
+]
+
+
+@pytest.mark.parametrize("rescaling, penalty", FORMULATIONS)
+@pytest.mark.parametrize("cache", [0, 5])
+def test_reaches_the_optimum_of_all_outputs(rescaling, penalty, cache):
+    for seed in range(3):
+        problem = small_problem(rescaling, penalty, seed=seed)
+        objective = weights(problem)
+        best = optimum(problem, objective)
+        solver = OneSlack(tol=1e-7, cache=cache)
+        state = check_bracket(solver, problem, objective, best)
+        assert state.stopped == "converged"
+        assert state.primal == pytest.approx(best, rel=2e-7)
+        assert state.dual == pytest.approx(best, rel=2e-7)
+
+
+def test_eps_is_the_joint_violation_of_the_papers():
+    problem = small_problem()
+    objective = weights(problem)
+    state = OneSlack(eps=0.01).solve(problem, objective)
+    assert state.stopped == "converged"
+    assert 0 <= state.violation <= 0.01
+    assert state.gap <= 0.01 * 5.0 + 1e-12  # P − D ≤ Cε
+
+
+@pytest.mark.parametrize("n", [12, 120])
+def test_planes_stay_below_the_bound_whatever_the_number_of_examples(n):
+    """Joachims, Finley, Yu 2009: log₂(Δ/4R²C) + 16R²C/ε iterations."""
+    problem = small_problem(n=n, noise=0.3)
+    C, eps = 5.0, 0.1
+    objective = weights(problem, C)
+    state = OneSlack(eps=eps, cache=0).solve(problem, objective)
+    _, b, a = all_planes(problem)
+    square = np.max(np.sum(a * a, axis=1))
+    rounds = max(np.ceil(np.log2(np.max(b) / (4 * square * C))), 0)
+    assert state.memo.n_planes <= rounds + np.ceil(16 * square * C / eps)
+    assert state.memo.n_planes < 60  # in practice, for 12 as for 120 examples
+
+
+def test_pruned_planes_do_not_cost_the_optimum():
+    problem = small_problem(n=30)
+    objective = weights(problem, 50.0)
+    best = optimum(problem, objective)
+    state = check_bracket(OneSlack(tol=1e-6, prune_after=5), problem, objective, best)
+    assert state.stopped == "converged"
+    assert len(state.memo.planes) < state.memo.n_planes
+
+
+def test_the_cache_spares_oracle_calls():
+    problem = small_problem(n=60, d=8)
+    objective = weights(problem, 50.0)
+    calls = [
+        OneSlack(tol=1e-4, cache=cache).solve(problem, objective).oracle_calls
+        for cache in (0, 5)
+    ]
+    assert calls[1] < calls[0]
+
+
+def test_a_start_at_the_optimum_is_recognised_at_once():
+    problem = small_problem()
+    objective = weights(problem)
+    first = OneSlack(tol=1e-6).solve(problem, objective)
+    again = OneSlack(tol=1e-3, max_iter=1).solve(problem, objective, start=first.model)
+    assert again.primal <= first.primal * (1 + 1e-12)
+
+
+def test_equal_bits_on_repetition():
+    problem = small_problem(n=40)
+    objective = weights(problem)
+    one, two = (OneSlack().solve(problem, objective) for _ in range(2))
+    assert one.model.tobytes() == two.model.tobytes()
+    assert (one.primal, one.dual, one.n_iter) == (two.primal, two.dual, two.n_iter)
+
+
+def test_refuses_a_hard_margin():
+    problem = small_problem("hard")
+    objective = weights(problem)._replace(penalty="hard")
+    with pytest.raises(CapabilityError, match="OneSlack runs penalty l1 or l2"):
+        OneSlack().solve(problem, objective)
+
+
+def store_of(models):
+    store = PlaneStore(np.zeros(models.shape[1]))
+    for p, model in enumerate(models):
+        store.add(model, float(p), np.array([p]), np.array([2.0]))
+    return store
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_the_store_computes_what_dense_algebra_does(density):
+    rng = np.random.default_rng(0)
+    models = rng.normal(size=(20, 33)) * (rng.random((20, 33)) < density)
+    store = store_of(models)
+    everything = np.vstack([np.zeros(33), models])
+    w, alpha = rng.normal(size=33), rng.random(21)
+    np.testing.assert_allclose(store.dots(w), everything @ w, atol=1e-12)
+    np.testing.assert_allclose(store.gram, everything @ everything.T, atol=1e-12)
+    np.testing.assert_allclose(store.combine(alpha), alpha @ everything, atol=1e-12)
+    assert store.square(alpha) == pytest.approx(np.sum((alpha @ everything) ** 2))
+
+
+def test_dropped_planes_take_their_rows_along():
+    models = np.random.default_rng(0).normal(size=(5, 4))
+    store = store_of(models)
+    store.alpha[:] = [0, 1, 0, 1, 0, 0]
+    used_elsewhere = np.array([0, 0, 0, 0, 0, 1.0])
+    (rest,) = store.drop_idle(0, used_elsewhere)
+    kept = models[[0, 2, 4]]
+    assert rest.tolist() == [0, 0, 0, 1]
+    assert store.offset.tolist() == [0, 0, 2, 4]
+    np.testing.assert_allclose(store.gram[1:, 1:], kept @ kept.T)
+
+
+def test_rebased_planes_are_those_of_the_new_truth():
+    rng = np.random.default_rng(0)
+    models, change = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
+    store = store_of(models)
+    store.rebase(lambda block, mass: np.sum(mass[:, None] * change[block], axis=0))
+    fresh = store_of(models + 2.0 * change)
+    np.testing.assert_allclose(store.gram, fresh.gram)
+    np.testing.assert_allclose(store.combine(np.ones(6)), fresh.combine(np.ones(6)))
