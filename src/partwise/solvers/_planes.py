@@ -178,24 +178,20 @@ class PlaneStore:
         coef = alpha[used]
         return float(np.sum(coef[:, None] * self.table[np.ix_(used, used)] * coef))
 
-    def drop_idle(self, limit: int, *others: Floats) -> list[Floats]:
-        """Forget planes without a multiplier in `alpha` or `others` for `limit` checks.
+    def drop_idle(self, limit: int, is_used: Any) -> Ints:
+        """Forget planes that were not used at `limit` checks in a row.
 
-        Returns `others` without the forgotten planes.
+        Returns the places of the planes that stay, for arrays kept beside the store.
         """
-        used = self.alpha > 0
-        for alpha in others:
-            used |= alpha > 0
-        self.idle = np.where(used, 0, self.idle + 1)
+        self.idle = np.where(is_used, 0, self.idle + 1)
         self.idle[0] = 0
-        if np.max(self.idle) <= limit:
-            return list(others)
         keep = np.flatnonzero(self.idle <= limit)
-        self.planes = [self.planes[p] for p in keep]
-        self.table[: len(keep), : len(keep)] = self.table[np.ix_(keep, keep)]
-        self.offset, self.alpha = self.offset[keep], self.alpha[keep]
-        self.idle = self.idle[keep]
-        return [alpha[keep] for alpha in others]
+        if len(keep) < len(self):
+            self.planes = [self.planes[p] for p in keep]
+            self.table[: len(keep), : len(keep)] = self.table[np.ix_(keep, keep)]
+            self.offset, self.alpha = self.offset[keep], self.alpha[keep]
+            self.idle = self.idle[keep]
+        return keep
 
     def rebase(self, shift: Callable[[Ints, Floats], Floats]) -> None:
         """Follow a change of the truths, as when latent parts are completed anew.

@@ -158,7 +158,7 @@ class OneSlack(Solver):
         memo: OneSlackMemo = state.memo
         planes = memo.planes
         state.dual = max(state.dual, planes.lower_bound())
-        planes.drop_idle(self.prune_after)
+        planes.drop_idle(self.prune_after, planes.alpha > 0)
         used = np.flatnonzero(planes.alpha)
         margin = np.sum(planes.gram[:, used] * planes.alpha[used], axis=1)
         memo.slack = float(np.max(planes.offset - margin))
