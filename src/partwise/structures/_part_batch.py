@@ -11,6 +11,7 @@ from scipy import sparse
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Ints
 from partwise.scorers._rows import DenseRows, SparseRows
+from partwise.scorers.linear import local_rows
 from partwise.structures._part_kernels import PartBlocks, PartWork, compile_decoder
 from partwise.structures.loop import refuse_missing
 from partwise.structures.packed import PackedProblem
@@ -55,12 +56,15 @@ def pack_parts(
         np.concatenate([np.zeros(0, np.int64), *shapes]),
         compile_decoder(structure.decoder),
     )
+    local = blocks._replace(rows=local_rows(blocks.rows, first))
     most = int(np.diff(first).max(initial=1))
     problem = PartProblem(
         blocks,
         blocks._replace(unit=np.zeros(len(X))),
+        local,
         n_blocks=len(X),
         n_weights=structure.n_psi_,
+        n_local=local.rows.n_features,  # type: ignore[attr-defined]
         formulation=formulation,
         new_work=lambda: PartWork(
             np.empty((most, 1)), np.empty(most), np.empty(most, np.uint8)

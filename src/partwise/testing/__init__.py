@@ -1,0 +1,29 @@
+"""Checks for structures and solvers that you write yourself.
+
+>>> from partwise.testing import check_structure
+>>> from partwise.testing.toys import toy_chain
+>>> structure, X, Y = toy_chain(seed=0)
+>>> report = check_structure(structure, list(zip(X, Y)))
+>>> report.skipped
+('complete',)
+"""
+
+from partwise.testing.enumeration import (
+    EnumeratedStructure,
+    Optimum,
+    brute_force_optimum,
+)
+from partwise.testing.errors import Report, SolverError, StructureError
+from partwise.testing.solvers import check_solver
+from partwise.testing.structures import check_structure
+
+__all__ = [
+    "EnumeratedStructure",
+    "Optimum",
+    "Report",
+    "SolverError",
+    "StructureError",
+    "brute_force_optimum",
+    "check_solver",
+    "check_structure",
+]

@@ -1,0 +1,395 @@
+"""`check_structure`: which method of a structure is wrong, and on which example."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError, Floats, Structure
+from partwise.testing.comparison import is_same, public, tolerance
+from partwise.testing.enumeration import Enumerate, feature_matrix
+from partwise.testing.errors import Report, StructureError
+
+FORMULATIONS = (
+    Formulation("margin", "l1"),
+    Formulation("margin", "l2"),
+    Formulation("slack", "l1"),
+    Formulation("slack", "l2"),
+    Formulation("hard", "l1"),
+)
+
+
+class _Example(NamedTuple):
+    """One example with all its outputs; without enumeration the truth stands alone."""
+
+    x: Any
+    y: Any
+    outputs: list[Any]
+    psi: Floats  # (n_outputs, n_psi)
+    loss: Floats  # (n_outputs,)
+    truth: Floats | None  # Ψ(x, y); None where the truth needs completion
+
+
+def check_structure(
+    structure: Structure,
+    examples: Sequence[tuple[Any, Any]],
+    *,
+    enumerate: Enumerate | None = None,
+    pack: Callable[..., Any] | None = None,
+    seed: int = 0,
+    n_models: int = 20,
+) -> Report:
+    """Check every method of a structure against a list of all outputs.
+
+    Parameters
+    ----------
+    structure : Structure
+        Before `setup`; it is cloned, never changed.
+    examples : sequence of (x, y)
+        A few tiny examples, with at most some hundred outputs each.
+    enumerate : callable or None
+        ``enumerate(x)`` gives all outputs of x; None takes the structure's own method
+        of that name. Without either, results are only compared with the truth.
+    pack : callable or None
+        ``pack(structure, X, Y, formulation)`` gives the problem to compare with the
+        loop over the methods; None calls the structure's own `pack`.
+    seed : int
+        Of the models tried.
+    n_models : int
+        Models tried, the zero model and one with many ties among them.
+
+    Returns
+    -------
+    Report
+        Names of what passed, and of capabilities that the structure does not have.
+
+    Raises
+    ------
+    StructureError
+        Names the method, the example, the model, what came out and what should have.
+
+    Examples
+    --------
+    >>> from partwise.testing.toys import ToyClasses
+    >>> class Forgetful(ToyClasses):
+    ...     def loss_augmented_argmax(self, x, y, w):
+    ...         return self.argmax(x, w)  # forgets the loss
+    >>> examples = [(np.array([1.0, 2.0]), 0), (np.array([2.0, 1.0]), 2)]
+    >>> try:
+    ...     check_structure(Forgetful(), examples)
+    ... except StructureError as error:
+    ...     print(str(error).splitlines()[0])  # doctest: +ELLIPSIS
+    Forgetful.loss_augmented_argmax is wrong on example 0: got 0 with ... 0.0, but 2 ...
+    """
+    check = _Check(structure, examples, enumerate, pack, seed, n_models)
+    check.basics()
+    check.searches()
+    check.problems()
+    check.copies()
+    return Report(tuple(check.passed), tuple(check.skipped))
+
+
+class _Check:
+    """A structure under examination: a clone after `setup`, examples and models."""
+
+    def __init__(
+        self,
+        structure: Structure,
+        examples: Sequence[tuple[Any, Any]],
+        outputs_of: Enumerate | None,
+        pack: Callable[..., Any] | None,
+        seed: int,
+        n_models: int,
+    ) -> None:
+        self.given = structure
+        self.pairs = [tuple(pair) for pair in examples]
+        self.X = [x for x, _ in self.pairs]
+        self.Y = [y for _, y in self.pairs]
+        self.outputs_of = outputs_of or getattr(structure, "enumerate", None)
+        self.pack = pack or type(structure).pack
+        self.rng = np.random.default_rng(seed)
+        self.n_models = n_models
+        self.passed: list[str] = []
+        self.skipped: list[str] = []
+
+    # --------------------------------------------------------------------- tools
+
+    def fail(self, method: str, problem: str, **details: Any) -> NoReturn:
+        raise StructureError(self.given, method, problem, **details)
+
+    def call(self, method: str, i: int, *args: Any, w: Floats | None = None) -> Any:
+        """Call a method; what it raises or changes by the way is its error."""
+        arguments = args if w is None else (*args, w)
+        before = copy.deepcopy((public(self.structure), arguments))
+        try:
+            result = getattr(self.structure, method)(*arguments)
+            if method == "frontier":
+                result = list(result)
+        except Exception as error:
+            problem = f"raised {type(error).__name__}: {error}"
+            raise StructureError(self.given, method, problem, example=i, w=w) from error
+        after = (public(self.structure), arguments)
+        for k, changed in enumerate(("the structure", "its arguments")):
+            if not is_same(before[k], after[k]):
+                self.fail(method, f"it changed {changed}", example=i, w=w)
+        return result
+
+    def compare(
+        self, method: str, i: int, w: Floats, value: Floats, y_hat: Any, got: float
+    ) -> None:
+        """`got`, reached by y_hat, must be the largest `value` of all outputs."""
+        best = int(np.argmax(value))
+        slack = tolerance(value)
+        if got > value[best] + slack and self.outputs_of is not None:
+            self.fail(
+                method,
+                f"got {y_hat!r} with value {got}, above that of every enumerated "
+                f"output (at most {value[best]}): it is not an output",
+                example=i,
+                w=w,
+            )
+        if got < value[best] - slack and self.is_exact:
+            self.fail(
+                method,
+                f"got {y_hat!r} with value {got}, but "
+                f"{self.examples[i].outputs[best]!r} has {value[best]}",
+                example=i,
+                w=w,
+            )
+
+    def psi(self, i: int, y: Any) -> Floats:
+        """Ψ(x_i, y), dense."""
+        try:
+            return feature_matrix(self.structure, self.X[i], [y])[0]
+        except Exception as error:
+            raise StructureError(
+                self.given, "joint_feature", f"for output {y!r}: {error}", example=i
+            ) from error
+
+    # -------------------------------------------------------------------- basics
+
+    def basics(self) -> None:
+        """setup, joint_feature and loss, on truths and all outputs."""
+        before = copy.deepcopy(vars(self.given))
+        self.structure: Any = self._clone().setup(self.X, self.Y)
+        if not isinstance(self.structure, type(self.given)):
+            self.fail("setup", f"returned {self.structure!r}; return self")
+        if not is_same(before, vars(self.given)):
+            self.fail("get_params", "setting up a clone changed the original")
+        n_psi = getattr(self.structure, "n_psi_", None)
+        if not isinstance(n_psi, int | np.integer) or n_psi < 1:
+            self.fail("setup", f"n_psi_ is {n_psi!r}; set it to the length of Ψ")
+        self.n_psi = int(n_psi)
+        self.passed.append("setup")
+        self.is_exact = bool(getattr(self.structure, "exact_oracle", True))
+        self.is_latent = hasattr(self.structure, "complete")
+        self.examples = [self._example(i, x, y) for i, (x, y) in enumerate(self.pairs)]
+        self.passed += ["joint_feature", "loss"]
+        self.models = self._models()
+
+    def _clone(self) -> Any:
+        try:
+            return type(self.given)(**self.given.get_params(deep=False))
+        except Exception as error:
+            problem = f"{error}: __init__ must store each argument under its name"
+            raise StructureError(self.given, "get_params", problem) from error
+
+    def _example(self, i: int, x: Any, y: Any) -> _Example:
+        outputs = [y] if self.outputs_of is None else list(self.outputs_of(x))
+        for y_hat in outputs:
+            first = self.call("joint_feature", i, x, y_hat)
+            again = self.call("joint_feature", i, x, y_hat)
+            if not is_same(first, again):
+                self.fail("joint_feature", "two equal calls differ", example=i)
+        loss = np.array([float(self.call("loss", i, y, o)) for o in outputs])
+        for y_hat, value in zip(outputs, loss, strict=True):
+            if not 0 <= value < np.inf:
+                problem = f"loss({y!r}, {y_hat!r}) is {value}; it must be ≥ 0"
+                self.fail("loss", problem, example=i)
+        truth = None
+        if not self.is_latent:
+            truth = self.psi(i, y)
+            if (value := float(self.call("loss", i, y, y))) != 0:
+                problem = f"loss of the truth {y!r} is {value}, not 0"
+                self.fail("loss", problem, example=i)
+        psi = np.array([self.psi(i, y_hat) for y_hat in outputs])
+        return _Example(x, y, outputs, psi, loss, truth)
+
+    def _models(self) -> list[Floats]:
+        models = [np.zeros(self.n_psi)]
+        models.append(self.rng.integers(-1, 2, self.n_psi).astype(np.float64))
+        scales = (0.1, 1.0, 10.0)
+        while len(models) < self.n_models:
+            scale = scales[len(models) % 3]
+            models.append(scale * self.rng.normal(size=self.n_psi))
+        return models[: self.n_models]
+
+    # ------------------------------------------------------------------ searches
+
+    def searches(self) -> None:
+        """argmax, loss_augmented_argmax and the optional capabilities."""
+        checks: dict[str, Callable[[int, _Example, Floats], None]] = {
+            "argmax": self._argmax,
+            "loss_augmented_argmax": self._loss_augmented_argmax,
+            "two_best": self._two_best,
+            "frontier": self._frontier,
+            "complete": self._complete,
+        }
+        for method, check in checks.items():
+            if not hasattr(self.structure, method):
+                self.skipped.append(method)
+                continue
+            for w in self.models:
+                for i in range(len(self.examples)):
+                    check(i, self.examples[i], w)
+            self.passed.append(method)
+
+    def _argmax(self, i: int, example: _Example, w: Floats) -> None:
+        y_hat = self.call("argmax", i, example.x, w=w)
+        score = float(self.psi(i, y_hat) @ w)
+        self.compare("argmax", i, w, example.psi @ w, y_hat, score)
+
+    def _loss_augmented_argmax(self, i: int, example: _Example, w: Floats) -> None:
+        y_hat = self.call("loss_augmented_argmax", i, example.x, example.y, w=w)
+        got = float(self.psi(i, y_hat) @ w + self.structure.loss(example.y, y_hat))
+        value = example.psi @ w + example.loss
+        self.compare("loss_augmented_argmax", i, w, value, y_hat, got)
+
+    def _two_best(self, i: int, example: _Example, w: Floats) -> None:
+        if self.outputs_of is None:
+            return
+        found = list(self.call("two_best", i, example.x, w=w))
+        expected = np.sort(example.psi @ w)[::-1][:2]
+        got = np.array([self.psi(i, y_hat) @ w for y_hat in found])
+        if (
+            len(found) != len(expected)
+            or (np.abs(got - expected) > tolerance(expected)).any()
+        ):
+            self.fail(
+                "two_best",
+                f"got {found!r} with scores {got}, but the two best scores are "
+                f"{expected}",
+                example=i,
+                w=w,
+            )
+        if len(found) == 2 and is_same(found[0], found[1]):
+            self.fail("two_best", f"got {found[0]!r} twice", example=i, w=w)
+
+    def _frontier(self, i: int, example: _Example, w: Floats) -> None:
+        best: dict[float, float] = {}
+        for value, y_hat in self.call("frontier", i, example.x, example.y, w=w):
+            loss = float(self.structure.loss(example.y, y_hat))
+            if abs(loss - value) > 1e-9 * (1 + loss):
+                problem = f"states loss {value} for {y_hat!r}, whose loss is {loss}"
+                self.fail("frontier", problem, example=i, w=w)
+            key, score = round(loss, 9), float(self.psi(i, y_hat) @ w)
+            best[key] = max(score, best.get(key, -np.inf))
+        scores = example.psi @ w
+        for loss in np.unique(np.round(example.loss[example.loss > 0], 9)):
+            expected = scores[np.abs(example.loss - loss) < 1e-8].max()
+            got = best.get(float(loss))
+            if got is None:
+                problem = f"misses loss {loss}, whose best score is {expected}"
+                self.fail("frontier", problem, example=i, w=w)
+            if self.outputs_of and abs(got - expected) > tolerance(scores):
+                problem = f"best score for loss {loss} is {expected}, got {got}"
+                self.fail("frontier", problem, example=i, w=w)
+
+    def _complete(self, i: int, example: _Example, w: Floats) -> None:
+        completed = self.call("complete", i, example.x, example.y, w=w)
+        loss = float(self.structure.loss(example.y, completed))
+        if loss != 0:
+            problem = f"{completed!r} has loss {loss} against the truth it completes"
+            self.fail("complete", problem, example=i, w=w)
+        right = example.loss == 0
+        if self.outputs_of is not None and right.any():
+            score = float(self.psi(i, completed) @ w)
+            value = np.where(right, example.psi @ w, -np.inf)
+            self.compare("complete", i, w, value, completed, score)
+
+    # ------------------------------------------------------------------ problems
+
+    def problems(self) -> None:
+        """Oracles of all five formulations, looped and packed."""
+        if self.is_latent or self.outputs_of is None:
+            self.skipped.append("pack")
+            return
+        for formulation in FORMULATIONS:
+            name = f"pack[{formulation.rescaling}, {formulation.penalty}]"
+            for way in dict.fromkeys([Structure.pack, self.pack]):
+                try:
+                    problem = way(self.structure, self.X, self.Y, formulation)
+                except CapabilityError as refusal:
+                    self._refusal(formulation, str(refusal))
+                    self.skipped.append(name)
+                else:
+                    for w in self.models[:6]:
+                        self._oracle(problem, formulation, w)
+                    self.passed.append(name)
+        self.passed = list(dict.fromkeys(self.passed))
+        self.skipped = [n for n in dict.fromkeys(self.skipped) if n not in self.passed]
+
+    def _refusal(self, formulation: Formulation, text: str) -> None:
+        if formulation.is_additive or hasattr(self.structure, "frontier"):
+            self.fail("pack", f"refuses {formulation} for no reason: {text}")
+        if "frontier" not in text:
+            self.fail("pack", f"refusal does not name `frontier`: {text}")
+
+    def _oracle(self, problem: Any, formulation: Formulation, w: Floats) -> None:
+        """Planes of the oracle against the most violated ones of the enumeration."""
+        cuts = problem.oracle(w)
+        outputs = problem.outputs(cuts)
+        alpha = self.rng.uniform(size=len(cuts.block))
+        combined = np.zeros(self.n_psi)
+        for r, (i, y_hat) in enumerate(zip(cuts.block, outputs, strict=True)):
+            example = self.examples[i]
+            assert example.truth is not None
+            delta = example.truth - self.psi(i, y_hat)
+            combined += alpha[r] * cuts.scale[r] * delta
+            wrong = example.loss > 0
+            if not wrong.any():
+                continue
+            b, scale = np.array([formulation.plane(d) for d in example.loss[wrong]]).T
+            margin = example.truth @ w - example.psi[wrong] @ w
+            expected = float(np.max(b - scale * margin))
+            got = float(cuts.violation[r])
+            slack = 1e-8 * (1 + np.abs(b).max() + np.abs(scale * margin).max())
+            differs = abs(max(got, 0) - max(expected, 0)) > slack
+            if differs and (self.is_exact or got > expected):
+                problem_text = (
+                    f"{formulation}: most violated output is {y_hat!r} by {got}; "
+                    f"enumeration finds {expected}"
+                )
+                self.fail("pack", problem_text, example=int(i), w=w)
+            told = cuts.b[r] - cuts.scale[r] * float(delta @ w)
+            if got > slack and abs(told - got) > slack:
+                text = f"{formulation}: states violation {got} of a plane at {told}"
+                self.fail("pack", text, example=int(i), w=w)
+        close = np.abs(problem.combine(cuts, alpha) - combined)
+        if (close > 1e-8 * (1 + np.abs(combined).max())).any():
+            self.fail("pack", f"{formulation}: combine is not Σ α a", w=w)
+
+    # -------------------------------------------------------------------- copies
+
+    def copies(self) -> None:
+        """A pickled copy predicts the same."""
+        try:
+            twin = pickle.loads(pickle.dumps(self.structure))
+        except Exception as error:
+            problem = (
+                f"cannot be pickled ({error}); define its class and functions at the "
+                "top level of a module"
+            )
+            raise StructureError(self.given, "__reduce__", problem) from error
+        w = self.models[-1]
+        for i in range(len(self.examples)):
+            ours = self.psi(i, self.structure.argmax(self.X[i], w)) @ w
+            theirs = self.psi(i, twin.argmax(self.X[i], w)) @ w
+            if abs(ours - theirs) > tolerance(np.array([ours])):
+                self.fail("__reduce__", "a pickled copy predicts otherwise", example=i)
+        self.passed += ["get_params", "pickle"]
