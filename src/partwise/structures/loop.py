@@ -112,7 +112,8 @@ class LoopBlocks:
             return [structure.loss_augmented_argmax(x, y, w)]
         if self.formulation.rescaling == "hard" and hasattr(structure, "two_best"):
             return list(structure.two_best(x, w))
-        return [y_hat for _, y_hat in structure.frontier(x, y, w)]
+        # a truth without rivals stands for itself, an output that is not violated
+        return [y_hat for _, y_hat in structure.frontier(x, y, w)] or [y]
 
     def code_length(self, i: int) -> int:
         return 1
