@@ -222,6 +222,8 @@ def minimum(planes: Planes, objective: Objective) -> Optimum:
     """Minimise over explicit planes; see `brute_force_optimum`."""
     m, n_psi = planes.delta.shape
     n = len(objective.weight)
+    if m == 0:
+        return Optimum(0.0, 0.0, np.zeros(n_psi), np.zeros(0), planes)
     is_hard = objective.penalty == "hard"
     if is_hard and not _is_separable(planes):
         return Optimum(np.inf, np.inf, np.zeros(n_psi), np.zeros(m), planes)
