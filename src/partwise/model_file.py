@@ -1,0 +1,327 @@
+"""Model files: safetensors with one JSON document, never a pickle.
+
+The format is specified in ``docs/format.md``. This module knows the container: limits,
+versions, atomic writing, and one error for whatever may be wrong with a file. What a
+kind of model puts inside is the business of a module per kind, named in `KINDS`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+DOCUMENT = "partwise"  # the key of the JSON document in the safetensors metadata
+FORMAT = 1
+MAX_HEADER_BYTES = 64 << 20  # safetensors itself stops at 100 MB
+MAX_DOCUMENT_BYTES = 32 << 20
+MAX_DEPTH = 32  # of the JSON document
+MAX_ARRAYS = 1000
+DTYPES = {
+    "F64": np.float64,
+    "I64": np.int64,
+    "I32": np.int32,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+
+# Versioned names: a later version reads old files by keeping its module in this table.
+# A module offers ``to_state(model) -> (settings, arrays)`` and
+# ``from_state(settings, arrays, info) -> model``.
+KINDS = {"SequenceModel.v1": "partwise.models._sequence_file"}
+
+_AGAIN = "copy or train it again"
+
+
+class ModelFileError(ValueError):
+    """A model cannot be read or written; the text names the file and the remedy."""
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model: whole, or not at all.
+
+    Parameters
+    ----------
+    model : SequenceModel
+        Or any other kind in `KINDS`.
+    path : path
+        An existing file is replaced.
+
+    Raises
+    ------
+    ModelFileError
+        The place cannot be written, or the model cannot be kept in a file.
+    """
+    from safetensors.numpy import save
+
+    kind = _newest(type(model).__name__)
+    settings, arrays = import_module(KINDS[kind]).to_state(model)
+    document = {
+        "format": FORMAT,
+        "kind": kind,
+        "model": settings,
+        "info": _with_versions(model.info),
+    }
+    text = dump_json(document)
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise ModelFileError(
+            f"{path}: labels and history take {len(text)} bytes of JSON where "
+            f"{MAX_DOCUMENT_BYTES} are allowed; shorten info['history']"
+        )
+    flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    write_atomically(path, save(flat, {DOCUMENT: text}))
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save_model` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file may come from a stranger: everything in it is checked, and no code
+        in it is run.
+
+    Returns
+    -------
+    SequenceModel
+        Or another kind in `KINDS`.
+
+    Raises
+    ------
+    ModelFileError
+        Not a model file, a damaged one, or one of a later version.
+    """
+    name = os.fspath(path)
+    text, arrays = _read_container(name)
+    document = _parse_document(name, text)
+    kind = document["kind"]
+    try:
+        module = import_module(KINDS[kind])
+        model = module.from_state(document["model"], arrays, document["info"])
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(
+            f"{name}: damaged model file ({what}); {_AGAIN}"
+        ) from error
+    return model
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write beside the place and move there, so that nobody sees half a file."""
+    place = Path(path)
+    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        with open(draft, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, place)
+    except OSError as error:
+        raise ModelFileError(
+            f"{place}: cannot be written ({error.strerror}); choose another place for "
+            "the model"
+        ) from error
+    finally:
+        try:
+            draft.unlink(missing_ok=True)
+        except OSError:
+            pass  # a folder that is none has no draft to remove
+
+
+def refuse_unwritable(path: str | os.PathLike[str]) -> None:
+    """Raise now what writing would raise after hours of training."""
+    place = Path(path)
+    if place.is_dir():
+        raise ModelFileError(f"{place}: is a folder; give the name of a file")
+    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        draft.touch()
+        draft.unlink()
+    except OSError as error:
+        raise ModelFileError(
+            f"{place}: cannot be written ({error.strerror}); choose another place for "
+            "the model"
+        ) from error
+
+
+# ---------------------------------------------------------------------------- JSON
+
+
+def dump_json(value: Any) -> str:
+    """Strict JSON; numbers that JSON lacks become ``{"float": "inf"}``."""
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ModelFileError(
+        f"a {type(value).__name__} cannot be kept in a model file; use strings and "
+        "numbers as labels and settings"
+    )
+
+
+def _float_or_dict(pairs: dict[str, Any]) -> Any:
+    if pairs.keys() == {"float"} and pairs["float"] in ("inf", "-inf", "nan"):
+        return float(pairs["float"])
+    return pairs
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _parse_document(name: str, text: str) -> dict[str, Any]:
+    damaged = ModelFileError(f"{name}: its JSON document is damaged; {_AGAIN}")
+    if len(text) > MAX_DOCUMENT_BYTES or _depth(text) > MAX_DEPTH:
+        raise damaged
+    try:
+        document = json.loads(
+            text, object_hook=_float_or_dict, parse_constant=_refuse_constant
+        )
+    except ValueError as error:
+        raise damaged from error
+    if not isinstance(document, dict):
+        raise damaged
+    version, kind = document.get("format"), document.get("kind")
+    if type(version) is not int or not isinstance(kind, str):
+        raise damaged
+    if version > FORMAT or _is_newer(kind):
+        raise ModelFileError(
+            f"{name}: written by a later version of partwise ({kind}, format "
+            f"{version}); update partwise to read it"
+        )
+    if kind not in KINDS:
+        raise ModelFileError(
+            f"{name}: unknown kind of model {kind[:80]!r}; this version reads "
+            f"{', '.join(KINDS)}"
+        )
+    for part in ("model", "info"):
+        if not isinstance(document.get(part), dict):
+            raise damaged
+    return document
+
+
+def _depth(text: str) -> int:
+    """Brackets open at once, counted before the parser could overflow its stack."""
+    depth = deepest = 0
+    for piece in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', text, re.S):
+        if piece.group() in ("[", "{"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif piece.group() in ("]", "}"):
+            depth -= 1
+    return deepest
+
+
+def _split_kind(kind: str) -> tuple[str, int]:
+    found = re.fullmatch(r"([A-Za-z]+)\.v([0-9]{1,6})", kind)
+    return (found[1], int(found[2])) if found else (kind, 0)
+
+
+def _newest(model_name: str) -> str:
+    """The version in which models of this class are written."""
+    known = [kind for kind in KINDS if _split_kind(kind)[0] == model_name]
+    if not known:
+        raise ModelFileError(
+            f"a {model_name} cannot be kept in a model file; those that can are "
+            f"{', '.join(_split_kind(kind)[0] for kind in KINDS)}"
+        )
+    return max(known, key=lambda kind: _split_kind(kind)[1])
+
+
+def _is_newer(kind: str) -> bool:
+    name, version = _split_kind(kind)
+    known = [v for n, v in map(_split_kind, KINDS) if n == name]
+    return bool(known) and version > max(known)
+
+
+def _with_versions(info: Mapping[str, Any]) -> dict[str, Any]:
+    from partwise import __version__
+
+    return dict(info) | {"versions": {"partwise": __version__, "numpy": np.__version__}}
+
+
+# ----------------------------------------------------------------------- container
+
+
+def _read_container(name: str) -> tuple[str, Arrays]:
+    """The JSON text and the arrays, sizes and types checked before they are read."""
+    from safetensors import SafetensorError, safe_open
+
+    _check_header(name)
+    arrays: Arrays = {}
+    try:
+        with safe_open(name, framework="numpy") as file:
+            text = (file.metadata() or {}).get(DOCUMENT)
+            if text is None:
+                raise ModelFileError(
+                    f"{name}: a safetensors file, but not a model of partwise; "
+                    "give a file that `partwise train` or `save` wrote"
+                )
+            keys = list(file.keys())
+            if len(keys) > MAX_ARRAYS:
+                raise ModelFileError(f"{name}: {len(keys)} arrays; {_AGAIN}")
+            for key in keys:
+                dtype = file.get_slice(key).get_dtype()
+                if dtype not in DTYPES:
+                    raise ModelFileError(
+                        f"{name}: array {key[:80]!r} holds {dtype}, which no model "
+                        f"uses; {_AGAIN}"
+                    )
+                arrays[key] = file.get_tensor(key)
+    except ModelFileError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise ModelFileError(
+            f"{name}: truncated or damaged model file ({_first_line(error)}); {_AGAIN}"
+        ) from error
+    return text, arrays
+
+
+def _check_header(name: str) -> None:
+    """Refuse what is no safetensors file before a library trusts its lengths."""
+    try:
+        size = os.stat(name).st_size
+        with open(name, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            first = file.read(1)
+    except FileNotFoundError as error:
+        raise ModelFileError(f"{name}: no such file; check the path") from error
+    except OSError as error:
+        raise ModelFileError(
+            f"{name}: cannot be read ({error.strerror}); give a model file"
+        ) from error
+    if size < 8 or first != b"{":
+        raise ModelFileError(
+            f"{name}: not a model file; give a file that `partwise train` or `save` "
+            "wrote"
+        )
+    if length > MAX_HEADER_BYTES:
+        raise ModelFileError(
+            f"{name}: its header claims {length} bytes where {MAX_HEADER_BYTES} are "
+            f"allowed; {_AGAIN}"
+        )
+    if 8 + length > size:
+        raise ModelFileError(f"{name}: truncated model file; {_AGAIN}")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0][:200]
