@@ -1,1 +1,14 @@
-"""The command line."""
+"""The command line; one file per command."""
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    0: done. 1: failed. 2: bad usage or bad input. 130: interrupted; a model that was
+    being trained is kept, as good as it was.
+    """
+    from partwise.cli.app import run
+
+    return run(arguments)

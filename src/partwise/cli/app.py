@@ -1,0 +1,118 @@
+"""The commands under one name, and one place where errors become messages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from partwise import __version__
+from partwise.cli.evaluate import evaluate
+from partwise.cli.explain import explain
+from partwise.cli.fetch import fetch
+from partwise.cli.inspect import inspect
+from partwise.cli.options import Json
+from partwise.cli.predict import predict
+from partwise.cli.train import train
+from partwise.cli.verify import verify
+
+app = typer.Typer(
+    name="partwise",
+    help="Structured prediction with maximum margin, every model with a proof of how "
+    "far it is from the optimum.",
+    epilog="Start with: partwise demo",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (train, predict, evaluate, inspect, explain, verify, fetch):
+    app.command()(command)
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        str, typer.Option(help="Where the demo leaves its files.")
+    ] = "partwise-demo",
+    json: Json = False,
+) -> int:
+    """Train, verify and explain a small tagger, and write a report.
+
+    Example: `partwise demo --folder /tmp/demo`
+    """
+    from partwise.cli.demo import run_demo
+
+    return run_demo(folder, json=json) or 0
+
+
+for name in ("bench", "reproduce"):
+    if find_spec(f"partwise.cli.{name}"):
+        module = __import__(f"partwise.cli.{name}", fromlist=[name])
+        app.command(name)(getattr(module, name))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"partwise {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Options that come before the command."""
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; an error is one line on standard error, never a traceback."""
+    try:
+        code = app(arguments, prog_name="partwise", standalone_mode=False)
+        sys.stdout.flush()
+        return code or 0
+    except BrokenPipeError:
+        # the reader of our output has gone; Python would complain once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("PARTWISE_TRACEBACK"):
+            raise
+        message, code = _describe(error)
+        if message:
+            print(f"error: {message}", file=sys.stderr)
+        return code
+
+
+def _describe(error: Exception) -> tuple[str, int]:
+    """One line and the exit code."""
+    if hasattr(error, "format_message"):  # bad usage, as typer found it
+        message = " ".join(error.format_message().split())
+        if message:
+            message += " (see partwise --help)"
+        return message, getattr(error, "exit_code", 2)
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; choose another place", 2
+    if type(error).__name__ == "FetchError":
+        return text, 1
+    if isinstance(error, ValueError | TypeError):
+        return text, 2
+    if isinstance(error, MemoryError):
+        return f"out of memory: {text}; use less data, or --hash-bits", 1
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text}; this installation lacks a part of partwise", 1
+    report = "set PARTWISE_TRACEBACK=1 to see where, and please report it"
+    return f"{type(error).__name__}: {text}; {report}", 1

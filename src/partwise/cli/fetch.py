@@ -1,0 +1,74 @@
+"""`partwise fetch`: public corpora by name."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from partwise.cli.options import Json
+
+
+def fetch(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Corpus; leave it out to see the list.", show_default=False
+        ),
+    ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(help="Where to keep it; the user's cache by default."),
+    ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(metavar="URL", help="Address that serves the files.")
+    ] = None,
+    allow_unverified: Annotated[
+        bool, typer.Option(help="Take files whose checksum nobody knows.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Download a public corpus, check it, and tell its licence.
+
+    Example: `partwise fetch ud_english_ewt`
+    """
+    from partwise.cli.output import print_json, print_table, say
+    from partwise.datasets.download import fetch as download
+    from partwise.datasets.registry import CORPORA
+
+    if name is None:
+        known = {corpus.name: corpus.description for corpus in CORPORA.values()}
+        if json:
+            print_json({"corpora": known})
+        else:
+            print_table(("corpus", "what"), known.items())
+        return 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fetched = download(
+            name,
+            cache_dir=folder,
+            base_url=mirror,
+            progress=sys.stderr.isatty(),
+            allow_unverified=allow_unverified,
+        )
+    for warning in caught:
+        say(f"warning: {warning.message}")
+    if json:
+        print_json(
+            {
+                "name": fetched.name,
+                "folder": str(fetched.folder),
+                "files": {key: str(path) for key, path in fetched.files.items()},
+                "licence": fetched.licence,
+                "citation": fetched.citation,
+            }
+        )
+        return 0
+    for path in fetched.files.values():
+        print(path)
+    say(f"licence: {fetched.licence}")
+    say(f"cite: {fetched.citation}")
+    return 0

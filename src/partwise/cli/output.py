@@ -1,0 +1,88 @@
+"""What commands print: text for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def say(message: str) -> None:
+    """A message beside the output."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object on standard output; what JSON cannot say becomes null."""
+    print(json.dumps(_finite(value), ensure_ascii=False))
+
+
+def _finite(value: Any) -> Any:
+    if hasattr(value, "item"):  # numpy's numbers
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def shown(value: Any, digits: int = 6) -> str:
+    """A number as people like to read it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.{digits}g}"
+
+
+def percent(value: float | None) -> str:
+    """A share in percent with two significant digits."""
+    return "unknown" if value is None else f"{100 * value:.2g} %"
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Aligned columns, numbers to the right; an empty header is not printed."""
+    texts = [[c if isinstance(c, str) else shown(c) for c in row] for row in rows]
+    lines = [list(header), *texts] if header else texts
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    is_text = [not any(map(_is_number, c)) for c in zip(*texts, strict=True)]
+    for row in lines:
+        cells = [
+            cell.ljust(width) if left else cell.rjust(width)
+            for cell, width, left in zip(row, widths, is_text, strict=True)
+        ]
+        print("  " + "  ".join(cells).rstrip())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return text == "–"
+    return True
+
+
+def certificate_lines(certificate: dict[str, Any]) -> list[str]:
+    """What is known about a model, in words; `certificate` as in JSON."""
+    c = certificate
+    lines = [f"objective     {shown(c['primal'], 8)}"]
+    if not c["exact_oracle"]:
+        lines[0] += "  at least: the oracle was not exact"
+    if c["dual"] is not None:
+        lines.append(f"dual bound    {shown(c['dual'], 8)}")
+    if c["data_bound"] is not None:
+        lines.append(f"data bound    within {shown(c['data_bound'], 4)} of the optimum")
+    if c["relative_gap"] is not None:
+        lines.append(f"relative gap  {percent(c['relative_gap'])}")
+    lines.append(f"oracle calls  {shown(c['oracle_calls'])}")
+    lines.append(f"stopped       {c['stopped'] or 'not told'}")
+    if c["note"]:
+        lines.append(f"note          {c['note']}")
+    return lines

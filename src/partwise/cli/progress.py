@@ -1,0 +1,88 @@
+"""Progress of training: objective, bound, relative gap and time."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+from partwise.cli.output import percent, say, shown
+
+
+class GapBar:
+    """A scikit-learn callback that shows how the duality gap closes.
+
+    On a terminal it is a bar that runs from a gap of 100 % to `tol` on a logarithmic
+    scale; elsewhere a line whenever the number of iterations has doubled.
+
+    Parameters
+    ----------
+    tol : float
+        Relative gap at which training will stop.
+
+    Examples
+    --------
+    >>> from partwise import SequenceTagger
+    >>> tagger = SequenceTagger(tol=0.01)
+    >>> tagger.set_callbacks(GapBar(0.01))  # doctest: +SKIP
+    """
+
+    def __init__(self, tol: float = 1e-3) -> None:
+        self.tol = tol
+        self._bar: Any = None
+        self._next = 1
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Called before the fit."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Start the bar with the first iteration, after features were made."""
+        if context.parent is not None and self._bar is None and sys.stderr.isatty():
+            self._start()
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, metadata: Any = None
+    ) -> None:
+        """Show where training stands."""
+        if not metadata:
+            return
+        gap = metadata["gap"]
+        text = (
+            f"objective {_value(metadata['objective'])}  "
+            f"bound {_value(metadata['bound'])}  "
+            f"gap {percent(gap) if math.isfinite(gap) else '–'}"
+        )
+        if self._bar is not None:
+            self._bar.update(0, completed=self._share(gap), told=text)
+        elif metadata["iteration"] >= self._next:
+            say(f"iteration {metadata['iteration']}: {text}")
+            self._next = 2 * metadata["iteration"]
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Leave the last state on the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._bar = Progress(
+            TextColumn("training"),
+            BarColumn(),
+            TextColumn("{task.fields[told]}", markup=False),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+        )
+        self._bar.add_task("training", total=1.0, told="")
+        self._bar.start()
+
+    def _share(self, gap: float) -> float:
+        if not 0 < gap < 1 or not 0 < self.tol < 1:
+            return 0.0 if gap else 1.0
+        return min(1.0, math.log(gap) / math.log(self.tol))
+
+
+def _value(number: float) -> str:
+    return shown(number, 5) if math.isfinite(number) else "–"

@@ -1,0 +1,224 @@
+"""`partwise verify`: recompute what a model file claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from partwise.cli.options import (
+    Columns,
+    Comment,
+    Files,
+    Jobs,
+    Json,
+    Label,
+    ModelPath,
+    Separator,
+    threads,
+)
+
+if TYPE_CHECKING:
+    from partwise.objective import Objective
+
+TOLERANCE = 1e-6  # relative; another machine adds in another order
+
+
+class Check(NamedTuple):
+    """A claim of the file and what became of it."""
+
+    name: str
+    stated: float | None
+    recomputed: float | None
+    holds: bool
+    how: str
+
+
+def verify(
+    model: ModelPath,
+    data: Files,
+    label: Label = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    comment: Comment = None,
+    jobs: Jobs = 1,
+    json: Json = False,
+) -> int:
+    """Check a model's certificate against its training data.
+
+    Recomputes the objective and the bound from the data alone, and with --keep-dual
+    also the dual, from nothing but the file and the data. Exit code 1 when a claim
+    does not hold.
+
+    Example: `partwise verify chunks.model train.txt`
+    """
+    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.data import Layout, load_tagger
+    from partwise.cli.output import print_json, print_table
+    from partwise.cli.tagging import read_labelled
+
+    tagger = load_tagger(model)
+    settings = _settings(tagger, model)
+    layout = Layout.create(columns, label, separator, comment, Layout.of_model(tagger))
+    X, y, _ = read_labelled(data, layout)
+    announce_compilation("packed._find_rows")
+    checks = list(_checks(tagger, settings, X, y, threads(jobs)))
+    holds = all(check.holds for check in checks)
+    if json:
+        listed = {
+            c.name: {k: v for k, v in c._asdict().items() if k != "name"}
+            for c in checks
+        }
+        print_json({"holds": holds, "checks": listed})
+        return 0 if holds else 1
+    print_table(
+        ("claim", "stated", "recomputed", "", ""),
+        [
+            (c.name, _figure(c.stated), _figure(c.recomputed),
+             "holds" if c.holds else "DOES NOT HOLD", c.how)
+            for c in checks
+        ],
+    )  # fmt: skip
+    print("verified" if holds else "not verified: model and data do not go together")
+    return 0 if holds else 1
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.10g}"
+
+
+def _settings(model: Any, path: str) -> dict[str, Any]:
+    from partwise.model_file import ModelFileError
+
+    settings = model.info.get("settings", {})
+    C = settings.get("C")
+    known = {
+        "loss": ("hinge", "log"),
+        "formulation": ("margin", "slack", "hard"),
+        "penalty": ("l1", "l2"),
+    }
+    fits = isinstance(C, int | float) and "certificate" in model.info
+    for name, choices in known.items():
+        fits = fits and settings.get(name) in choices
+    if not fits:
+        raise ModelFileError(
+            f"{path}: does not say how it was trained; verify needs a file that "
+            "`partwise train` or `save` wrote"
+        )
+    if settings.get("weighted"):
+        raise ModelFileError(
+            f"{path}: trained with weights of examples or tokens, which the file does "
+            "not keep; verify it in Python with partwise.certificate.certify"
+        )
+    return settings
+
+
+def _checks(
+    model: Any, settings: dict[str, Any], X: Any, y: list[list[str]], n_jobs: int
+) -> Iterator[Check]:
+    import numpy as np
+
+    from partwise.certificate import Certificate, certify
+    from partwise.objective import Formulation, Objective
+
+    stated = Certificate.from_dict(model.info["certificate"])
+    n = settings.get("n_examples")
+    if n is not None:
+        yield Check("examples", n, len(X), n == len(X), "counted")
+    number = {str(name): k for k, name in enumerate(model.labels)}
+    foreign = sorted({name for row in y for name in row} - number.keys())
+    if foreign:
+        how = f"unknown label {foreign[0]}"
+        yield Check("labels", len(number), None, False, how)
+        return
+    codes = np.array([number[name] for row in y for name in row], np.int32)
+    formulation = Formulation(settings["formulation"], settings["penalty"])
+    features = model.featurizer.transform(X)
+    problem = model.chain.pack(features, codes, formulation, n_jobs=n_jobs)
+    penalty = settings["penalty"]
+    if settings["formulation"] == "hard":
+        penalty = "hard"
+    if settings["loss"] == "log":
+        penalty = "log"
+    objective = Objective.create(settings["C"], len(X), penalty)
+    found = certify(problem, objective, model.weights)
+    yield Check(
+        "primal",
+        stated.primal,
+        found.primal,
+        _near(stated.primal, found.primal, found.primal),
+        "one pass over the data",
+    )
+    if stated.data_bound is not None:
+        how = "½‖g‖² from the data alone"
+        recomputed = found.data_bound
+        holds = recomputed is not None and _at_most(
+            recomputed, stated.data_bound, found.primal
+        )
+        yield Check("data bound", stated.data_bound, recomputed, holds, how)
+    if stated.dual is None:
+        return
+    if model.support is None or penalty == "log":
+        holds = _at_most(stated.dual, found.primal, found.primal)
+        yield Check("dual", stated.dual, None, holds, "as stated by the solver")
+        return
+    yield from _dual_checks(model, problem, objective, stated.dual, found.primal)
+
+
+def _dual_checks(
+    model: Any, problem: Any, objective: Objective, stated: float, primal: float
+) -> Iterator[Check]:
+    """Rebuild D(α) from the planes: their outputs and α are all we take on trust."""
+    import numpy as np
+
+    support, chain = model.support, model.chain
+    offset, truth = problem.blocks.offset, problem.blocks.y
+    rows = support.rows[support.cuts.block]
+    lengths = np.diff(support.cuts.indptr)
+    known = bool((rows < problem.n_blocks).all())
+    if not known or not np.array_equal(np.diff(offset)[rows], lengths):
+        yield Check("support", len(rows), None, False, "planes of other sentences")
+        return
+    b, scale = np.empty(len(rows)), np.empty(len(rows))
+    n_forbidden = 0
+    for k, output in enumerate(problem.outputs(support.cuts)):
+        y = truth[offset[rows[k]] : offset[rows[k] + 1]]
+        loss = chain.loss(y, output)
+        n_forbidden += loss <= 0 or not _is_allowed(chain, output)
+        b[k], scale[k] = problem.formulation.plane(loss)
+    alpha = support.alpha
+    mass = np.bincount(rows, alpha, minlength=problem.n_blocks)
+    smallest = float(alpha.min()) if len(alpha) else 0.0
+    excess = float(np.max(mass / objective.cap())) if len(alpha) else 0.0
+    yield Check("outputs", 0, n_forbidden, not n_forbidden, "wrong, yet possible")
+    yield Check("smallest α", 0, smallest, smallest >= 0, "α ≥ 0")
+    yield Check("largest S/c", 1, excess, excess <= 1 + TOLERANCE, "S ≤ c")
+    # rounding may leave a mass a hair above its cap: scaled back, the bound is exact
+    alpha = alpha / max(1.0, excess)
+    cuts = support.cuts._replace(block=rows, b=b, scale=scale)
+    w = problem.combine(cuts, alpha)
+    sums = [
+        np.bincount(rows, each, minlength=problem.n_blocks).astype(np.float64)
+        for each in (alpha * b, alpha)
+    ]
+    dual = objective.dual(problem.dot(w, w), sums[0], sums[1])
+    away = np.sqrt(problem.dot(w - model.weights, w - model.weights))
+    size = np.sqrt(problem.dot(model.weights, model.weights)) or 1.0
+    how = f"D(α) of {len(rows):,} planes; ‖w − Σ α a‖ = {away / size:.1g} ‖w‖"
+    yield Check("dual", stated, dual, _at_most(stated, dual, primal), how)
+
+
+def _is_allowed(chain: Any, y: Any) -> bool:
+    edges, starts, ends = chain.masks()
+    return not (starts[y[0]] or ends[y[-1]] or edges[y[:-1], y[1:]].any())
+
+
+def _near(one: float, other: float, scale: float) -> bool:
+    import math
+
+    if not math.isfinite(one) or not math.isfinite(other):
+        return one == other
+    return abs(one - other) <= TOLERANCE * max(abs(scale), 1e-300)
+
+
+def _at_most(small: float, large: float, scale: float) -> bool:
+    return small <= large + TOLERANCE * max(abs(scale), abs(large), 1e-300)
