@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from partwise.protocol import Solver, State, Support
+from partwise.certificate import log_loss
+from partwise.protocol import Solver, State, Support, take
 from partwise.solvers.bcfw import BCFW
 from partwise.testing import SolverError, check_solver
-from partwise.testing.toys import toy_classes
+from partwise.testing.enumeration import Planes, minimum
 
 
 def test_frank_wolfe_passes():
     report = check_solver(BCFW(tol=1e-5))
-    assert len(report.passed) == 10 and not report.skipped
+    assert len(report.passed) == 11 and not report.skipped
 
 
 def test_one_slack_passes_with_its_theorem():
@@ -185,19 +187,19 @@ class CountingPerceptron(Solver):
         self.extra = extra
 
     class Memo:
-        n_mistakes = 0
+        mistakes = 0
 
     def begin(self, problem, objective, start):
         return State(model=problem.zero(), memo=self.Memo())
 
     def step(self, problem, objective, state):
-        before = state.memo.n_mistakes
+        before = state.memo.mistakes
         for i in range(problem.n_blocks):
             cut = problem.predict_codes(state.model, np.array([i]))
             if cut.b[0] > 0:
                 state.model = state.model + problem.combine(cut, np.ones(1))
-                state.memo.n_mistakes += self.extra
-        if state.memo.n_mistakes == before:
+                state.memo.mistakes += self.extra
+        if state.memo.mistakes == before:
             state.stopped = "converged"
 
 
@@ -207,6 +209,119 @@ def test_perceptron_makes_no_more_mistakes_than_its_theorem_allows():
         check_solver(CountingPerceptron(extra=10**6))
 
 
-def test_toys_are_separable_when_asked():
-    _, X, Y = toy_classes(0, separable=True)
-    assert len(X) == len(Y)
+class WorkingSet(Solver):
+    """Algorithm 1 of ICML 2004 to the letter: a constraint, then the whole program."""
+
+    guarantees = ("constraints",)
+    time_limit = None
+
+    class Memo:
+        def __init__(self):
+            self.cuts, self.w, self.slack = [], None, None
+
+        @property
+        def n_planes(self):
+            return len(self.cuts)
+
+    def __init__(self, tol=1e-4, eps=None, max_iter=200):
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+
+    def begin(self, problem, objective, start):
+        memo = self.Memo()
+        memo.w, memo.slack = problem.zero(), np.zeros(problem.n_blocks)
+        return State(model=problem.zero(), dual=0.0, memo=memo)
+
+    def step(self, problem, objective, state):
+        memo, eps = state.memo, 1e-7 if self.eps is None else self.eps
+        cuts = problem.oracle(memo.w)
+        state.oracle_calls += problem.n_blocks
+        primal = objective.primal(problem.dot(memo.w, memo.w), cuts.bound)
+        if primal < state.primal:
+            state.primal, state.model = primal, memo.w
+        excess = cuts.violation - memo.slack
+        state.violation = float(excess.max())
+        if state.violation > eps:
+            memo.cuts.append(take(cuts, [int(np.argmax(excess))]))
+            self._reoptimise(problem, objective, state)
+
+    def _reoptimise(self, problem, objective, state):
+        memo = state.memo
+        block, b, scale = (np.array([cut[k][0] for cut in memo.cuts]) for k in range(3))
+        a = np.array([problem.combine(cut, np.ones(1)) for cut in memo.cuts])
+        planes = Planes(block, b, b, scale, a / scale[:, None])
+        best = minimum(planes, objective)
+        state.dual = max(state.dual, best.lower)
+        memo.w, memo.slack = best.w, planes.slack(best.w, problem.n_blocks)
+
+
+def test_algorithm_1_keeps_its_theorems():
+    assert check_solver(WorkingSet()).passed[-1] == "constraints"
+
+
+class SlowWorkingSet(WorkingSet):
+    """Solves its program only half way."""
+
+    def _reoptimise(self, problem, objective, state):
+        before = state.dual
+        super()._reoptimise(problem, objective, state)
+        if self.eps is not None:
+            state.dual = before
+
+
+def test_dual_that_hardly_rises_breaks_proposition_2():
+    with pytest.raises(SolverError, match="Proposition 2"):
+        check_solver(SlowWorkingSet())
+
+
+class OptimisticHard(BCFW):
+    """Believes in the hard margin of the two contradictory examples."""
+
+    def step(self, problem, objective, state):
+        super().step(problem, objective, state)
+        if objective.penalty == "hard" and problem.n_blocks == 2:
+            state.stopped = "converged"
+
+
+def test_hard_margin_of_contradictions_is_caught():
+    with pytest.raises(SolverError, match="contradictory examples"):
+        check_solver(OptimisticHard(tol=1e-3))
+
+
+class LogSolver(Solver):
+    """The conditional likelihood by scipy; `short` stops early."""
+
+    penalties = ("log",)
+    needs = ("log_likelihood",)
+    eps, time_limit = None, None
+
+    def __init__(self, tol=1e-4, max_iter=1, maxiter=1000):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.maxiter = maxiter
+
+    def begin(self, problem, objective, start):
+        return State(model=problem.zero())
+
+    def step(self, problem, objective, state):
+        found = minimize(
+            lambda w: log_loss(problem, objective, w), state.model, jac=True,
+            method="L-BFGS-B", options={"maxiter": self.maxiter},
+        )  # fmt: skip
+        state.model, state.primal = found.x, found.fun
+
+
+def test_log_likelihood_is_compared_with_its_optimum():
+    assert check_solver(LogSolver()).passed == ("log on ToyChain",)
+    with pytest.raises(SolverError, match="the optimum is"):
+        check_solver(LogSolver(maxiter=1))
+
+
+class AcceptsNothing(BCFW):
+    penalties = ()
+
+
+def test_solver_that_accepts_nothing_is_no_solver():
+    with pytest.raises(SolverError, match="accepts none"):
+        check_solver(AcceptsNothing())

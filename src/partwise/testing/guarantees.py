@@ -1,7 +1,7 @@
 """Theorems of the papers, checked on runs of the solvers they speak about.
 
 A solver states what it counts as attributes of ``state.memo``: `n_planes` added so far
-(cutting planes), `n_mistakes` made so far (perceptron).
+(cutting planes), `mistakes` made so far (perceptron).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def number_of_mistakes(solver: Any, seed: int) -> None:
     w: Floats = minimum(hard[2], hard[1]).w
     most = _radius(planes) ** 2 * float(w @ w)
     state = _solve(solver, problem, objective, None)
-    count = _count(solver, state, "n_mistakes")
+    count = _count(solver, state, "mistakes")
     if count > most * (1 + 1e-6):
         raise SolverError(f"{solver!r}: {count} mistakes, more than R²/γ² = {most}")
 

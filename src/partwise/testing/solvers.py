@@ -21,7 +21,7 @@ from partwise.testing.enumeration import (
 from partwise.testing.errors import Report, SolverError
 from partwise.testing.guarantees import GUARANTEES
 from partwise.testing.structures import FORMULATIONS
-from partwise.testing.toys import Toy, toy_chain, toy_classes
+from partwise.testing.toys import Toy, ToyClasses, toy_chain, toy_classes
 
 ROUNDING = 1e-7  # of the enumerated optimum and of sums, relative
 
@@ -51,6 +51,7 @@ def check_solver(
     - dual ≤ optimum ≤ primal after every step, and the dual never falls;
     - the optimum is reached within `tol`, whatever the order of the examples;
     - the same seed gives the same bits;
+    - contradictory examples get no hard margin;
     - the certificate's bound from data alone holds, and the mean slack bounds the
       training loss;
     - the dual variables of `support` are feasible, belong to true planes, and satisfy
@@ -97,6 +98,9 @@ def check_solver(
             _check_case(solver, case)
             _check_order(solver, toy(seed, separable=is_hard), formulation, seed)
             passed.append(case.name)
+    if "hard" in solver.penalties:
+        _check_inseparable(solver)
+        passed.append("hard on contradictory examples")
     if "log" in solver.penalties:
         _check_log(solver, toy_chain(seed))
         passed.append("log on ToyChain")
@@ -309,6 +313,19 @@ def _check_planes(watch: _Watch, support: Support) -> None:
         plane = problem.formulation.plane(loss) if loss > 0 else (0.0, 1.0)
         if not np.allclose((b, scale), plane):
             watch.fail(f"support: {(b, scale)} is not the plane {plane} of {y_hat!r}")
+
+
+def _check_inseparable(solver: Solver) -> None:
+    """No model has a positive margin on examples that contradict each other."""
+    X, Y = [np.ones(2)] * 2, [0, 1]
+    case = make_case((ToyClasses().setup(X, Y), X, Y), Formulation("hard"))
+    ours = _copy(solver).set_params(max_iter=20)
+    state = ours.solve(case.problem, case.objective)
+    if np.isfinite(state.primal) or state.stopped == "converged":
+        raise SolverError(
+            f"{ours!r}: stopped by {state.stopped!r} with primal {state.primal} on "
+            "contradictory examples, which no model separates"
+        )
 
 
 def _check_log(solver: Solver, toy: Toy, C: float = 10.0) -> None:
