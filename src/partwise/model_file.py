@@ -26,6 +26,7 @@ MAX_HEADER_BYTES = 64 << 20  # safetensors itself stops at 100 MB
 MAX_DOCUMENT_BYTES = 32 << 20
 MAX_DEPTH = 32  # of the JSON document
 MAX_ARRAYS = 1000
+MAX_QUOTED = 300  # characters of a hostile file in a message
 DTYPES = {
     "F64": np.float64,
     "I64": np.int64,
@@ -109,6 +110,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         model = module.from_state(document["model"], arrays, document["info"])
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        what = " ".join(what.split())[:MAX_QUOTED]
         raise ModelFileError(
             f"{name}: damaged model file ({what}); {_AGAIN}"
         ) from error
@@ -324,4 +326,4 @@ def _check_header(name: str) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0][:200]
+    return (str(error).splitlines() or [""])[0][:MAX_QUOTED]

@@ -73,7 +73,10 @@ def _labels(settings: dict[str, Any]) -> list[Any]:
     labels = _entry(settings, "labels", list)
     _require(0 < len(labels) <= MAX_LABELS, f"{len(labels)} labels")
     kinds = {type(label) for label in labels}
-    _require(len(kinds) == 1 and kinds <= {str, int, bool, float}, "labels of any kind")
+    _require(
+        len(kinds) == 1 and kinds <= {str, int, bool, float},
+        "labels that are not of one kind",
+    )
     _require(len(set(labels)) == len(labels), "a label that stands twice")
     return labels
 
@@ -166,7 +169,9 @@ def _features(
     _inside(indices, n_features, "a feature")
     data = _array(arrays, "data", np.float64, None)
     fits = len(data) == len(indices) or (len(data) == 1 and data[0] == 1.0)
-    _require(fits and bool(np.isfinite(data).all()), "values of features")
+    _require(
+        fits and bool(np.isfinite(data).all()), "values of features that do not fit"
+    )
     return Features(indptr, indices, data, offset, n_features)
 
 
@@ -176,20 +181,22 @@ def _features(
 def _check_info(info: dict[str, Any]) -> None:
     """Refuse what `SequenceTagger.load`, `inspect` and `verify` could not use."""
     for name in ("settings", "versions", "reader"):
-        _require(isinstance(info.get(name, {}), dict), f"info of {name}")
+        _require(isinstance(info.get(name, {}), dict), f"info {name!r} is no object")
     if "certificate" in info:
         stated = _entry(info, "certificate", dict)
         known = Certificate.from_dict(stated)
         for name in ("primal", "dual", "data_bound"):
             value = getattr(known, name)
             optional = value is None and name != "primal"
-            _require(optional or _is_number(value), f"certificate's {name}")
+            _require(
+                optional or _is_number(value), f"certificate without a number {name!r}"
+            )
         texts = (known.stopped, known.penalty, known.note)
         _require(
             _is_number(known.oracle_calls)
             and isinstance(known.exact_oracle, bool)
             and all(isinstance(text, str) for text in texts),
-            "certificate",
+            "certificate of other types",
         )
     history = info.get("history", [])
     _require(
@@ -198,9 +205,9 @@ def _check_info(info: dict[str, Any]) -> None:
             isinstance(row, list) and len(row) == 4 and all(map(_is_number, row))
             for row in history
         ),
-        "history",
+        "history that is no list of four numbers",
     )
-    _require(_is_number(info.get("n_iter", 0)), "n_iter")
+    _require(_is_number(info.get("n_iter", 0)), "n_iter that is no number")
 
 
 def _is_number(value: Any) -> bool:
@@ -209,12 +216,12 @@ def _is_number(value: Any) -> bool:
 
 def _require(condition: bool, what: str) -> None:
     if not condition:
-        raise ValueError(f"{what}: not as the format demands")
+        raise ValueError(what)
 
 
 def _entry(settings: dict[str, Any], name: str, kind: type) -> Any:
     value = settings[name]
-    _require(type(value) is kind, f"entry {name!r}")
+    _require(type(value) is kind, f"entry {name!r} is no {kind.__name__}")
     return value
 
 
