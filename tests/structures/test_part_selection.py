@@ -173,6 +173,32 @@ def test_size_may_depend_on_the_input(rng):
     assert [len(structure.argmax(x, np.ones(3))) for x in X] == [2, 3]
 
 
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        LinearConstraint([[1, 1, 0]], 1, 1),
+        ([[1, 1, 0]], 1, 1),
+        (sparse.csr_array([[1, 1, 0]]), 1, 1),
+        [([[1, 0, 0]], 0, 0), LinearConstraint([[0, 1, 0]], 1, 1)],
+        (LinearConstraint([[1, 0, 0]], 0, 0), ([[0, 1, 0]], 1, 1), ([[0, 0, 1]], 0, 1)),
+    ],
+)
+def test_constraints_come_in_several_forms(constraints):
+    x = np.array([[1.0], [3.0], [-1.0]])
+    structure = PartSelection(constraints).setup([x], [[1]])
+    assert list(structure.argmax(x, np.ones(1))) == [1]
+
+
+def test_scikit_learn_clones_it():
+    from sklearn.base import clone
+
+    structure = PartSelection(budget, part_loss=PartLoss(normalized=False))
+    twin = clone(structure).set_params(part_loss__normalized=True)
+    assert twin.constraints is budget
+    assert twin.get_params()["part_loss__normalized"]
+    assert not structure.get_params()["part_loss__normalized"]
+
+
 # --------------------------------------------------------------------- exactness
 
 
@@ -230,7 +256,7 @@ def test_search_without_a_valid_start_names_the_remedy(rng):
     x = draw(rng, 4)
     structure = PartSelection(method="search", is_valid=lambda x, y: len(y) == 3)
     with pytest.raises(ValueError, match="give start="):
-        structure.setup([x], [[0, 1, 2]]).argmax(x, -np.abs(np.ones(3)) * 0)
+        structure.setup([x], [[0, 1, 2]]).argmax(x, np.zeros(3))
 
 
 @pytest.mark.parametrize(

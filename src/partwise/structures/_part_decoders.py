@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from partwise.protocol import Floats, Ints
@@ -24,9 +23,8 @@ def as_rows(constraints: Any) -> Rows:
         return []
     if isinstance(constraints, LinearConstraint):
         return [constraints]
-    if isinstance(constraints, tuple) and sparse.issparse(constraints[0]):
-        return [LinearConstraint(*constraints)]
-    if isinstance(constraints, tuple) and isinstance(constraints[0], np.ndarray):
+    is_triple = isinstance(constraints, tuple) and len(constraints) == 3
+    if is_triple and not isinstance(constraints[0], LinearConstraint | tuple):
         return [LinearConstraint(*constraints)]
     return [row for item in constraints for row in as_rows(item)]
 
