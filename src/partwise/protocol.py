@@ -165,7 +165,8 @@ def take(cuts: Cuts, rows: Any) -> Cuts:
     indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     start = np.repeat(cuts.indptr[rows] - indptr[:-1], length)
     code = cuts.code[start + np.arange(indptr[-1])]
-    return Cuts(*(column[rows] for column in cuts[:5]), indptr, code)
+    block, b, scale, violation, bound = (column[rows] for column in cuts[:5])
+    return Cuts(block, b, scale, violation, bound, indptr, code)
 
 
 # --------------------------------------------------------------- what a user writes
