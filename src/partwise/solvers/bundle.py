@@ -13,9 +13,9 @@ descent, a pass of the oracle at w decides:
 * null step: z stays, and the plane found at w improves the model of F.
 
 ρ follows Kiwiel's proximity control: the quadratic through P(z), its promised slope and
-P(w) suggests 2ρ(1 − descent/v); ρ falls towards it after good serious steps, and rises
-towards it after null steps with a poor plane, at most tenfold at once. As ρ → 0 the
-method is one-slack cutting planes.
+P(w) suggests 2ρ(1 − descent/v). ρ falls towards it after good serious steps in a row,
+and rises towards it after null steps in a row whose plane lies far below F at z; at
+most tenfold at once. As ρ → 0 the method is one-slack cutting planes.
 
 The lower bound D is that of the problem without the proximal term: the one-slack dual
 over the same planes, which needs their Gram matrix alone. Stops when (P(z) − D)/P(z) ≤
@@ -36,6 +36,8 @@ from partwise.solvers._planes import PlaneStore, add_cuts
 
 SERIOUS = 0.1  # share of the promised descent that moves the centre
 GOOD = 0.5  # share above which ρ may fall
+POOR = 1.0  # error of a plane at z, in promised descents, above which ρ may rise
+PATIENCE = 3  # steps of one kind in a row before ρ changes
 
 
 @dataclass
@@ -50,6 +52,7 @@ class BundleMemo:
     alpha: Floats  # (m,) multipliers of the proximal dual
     margin: Floats  # (m,) <g_p, z>
     rho: float
+    run: int = 0  # serious (> 0) or null (< 0) steps in a row since ρ last changed
 
     @property
     def n_planes(self) -> int:
@@ -90,7 +93,7 @@ class ProximalBundle(Solver):
         eps: float | None = None,
         max_iter: int = 10000,
         time_limit: float | None = None,
-        rho: float = 1.0,
+        rho: float = 10.0,
         prune_after: int = 50,
     ) -> None:
         self.tol = tol
@@ -128,28 +131,40 @@ class ProximalBundle(Solver):
         promise = state.primal - 0.5 * square - float(np.max(planes.offset - margin))
         primal = self._pass(problem, objective, state, model)
         descent = state.primal - primal
-        is_serious = descent >= SERIOUS * promise
-        memo.rho = self._control(rho, descent, promise)
-        if is_serious:
+        if descent >= SERIOUS * promise:
             state.primal, state.model = primal, model
             memo.margin = np.append(margin, planes.planes[-1].dot(model.ravel()))
+            self._after_serious(memo, descent, promise)
         else:
             centre = state.model.ravel()
             memo.margin = np.append(memo.margin, planes.planes[-1].dot(centre))
+            slack = state.primal - 0.5 * problem.dot(centre, centre)
+            error = slack - (planes.offset[-1] - memo.margin[-1])
+            self._after_null(memo, descent, promise, error)
         state.dual = max(state.dual, planes.lower_bound())
         is_used = (planes.alpha > 0) | (memo.alpha > 0)
         keep = planes.drop_idle(self.prune_after, is_used)
         memo.alpha, memo.margin = memo.alpha[keep], memo.margin[keep]
         state.violation = state.gap / float(np.sum(objective.weight))
 
-    def _control(self, rho: float, descent: float, promise: float) -> float:
-        """Kiwiel's update of the proximal weight."""
-        suggestion = 2 * rho * (1 - descent / promise) if promise > 0 else rho
-        if descent >= GOOD * promise:
-            return max(suggestion, rho / 10, 1e-6)
-        if descent < 0:
-            return min(suggestion, 10 * rho)
-        return rho
+    def _after_serious(self, memo: BundleMemo, descent: float, promise: float) -> None:
+        memo.run = max(memo.run + 1, 1)
+        rho = memo.rho
+        if descent >= GOOD * promise and memo.run > 1:
+            rho = 2 * rho * (1 - descent / promise)
+        elif memo.run > PATIENCE:
+            rho /= 2
+        rho = max(rho, memo.rho / 10, 1e-9)
+        if rho < memo.rho:
+            memo.rho, memo.run = rho, 1
+
+    def _after_null(
+        self, memo: BundleMemo, descent: float, promise: float, error: float
+    ) -> None:
+        memo.run = min(memo.run - 1, -1)
+        if error > POOR * promise and memo.run < -PATIENCE:
+            memo.rho = min(2 * memo.rho * (1 - descent / promise), 10 * memo.rho)
+            memo.run = -1
 
     def _pass(
         self, problem: Any, objective: Objective, state: State, model: Model
