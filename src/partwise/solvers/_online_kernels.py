@@ -1,0 +1,164 @@
+"""Sweeps of the online solvers, one text for compiled and for Python structures.
+
+An average of the models w_1 … w_T after each visit costs no pass over the weights: a
+change δ made after τ visits is part of the last T − τ models, so with u = Σ τ δ
+
+    (1/T) Σ_t w_t = w_T − u/T.
+"""
+
+import numpy as np
+from numba import njit
+
+from partwise.compiled import (
+    both_ways,
+    code_length,
+    find_output,
+    margin,
+    output_loss,
+    push,
+    wipe,
+)
+from partwise.solvers._simplex_qp import maximise
+
+QP_TOL = 1e-12
+
+
+@both_ways
+def change(blocks, w, late, i, code, coef, n_seen):
+    """Add coef·δ(code) to w, and to `late` as often as w was counted without it."""
+    push(blocks, w, i, code, coef)
+    push(blocks, late, i, code, n_seen * coef)
+
+
+@both_ways
+def square_of(blocks, scratch, i, code):
+    """‖δ(code)‖²; `scratch` is a zero model and is left zero."""
+    push(blocks, scratch, i, code, 1.0)
+    square = margin(blocks, scratch, i, code)
+    wipe(blocks, scratch, i, code)
+    return square
+
+
+def perceptron_sweep(plain, blocks, work, w, late, order, n_seen, room):
+    """Predict each block; where the prediction is wrong, add its δ. Counts mistakes."""
+    mistakes = 0
+    for q in range(order.shape[0]):
+        i = order[q]
+        code = room[: code_length(blocks, i)]
+        find_output(plain, work, w, i, code)
+        if output_loss(blocks, i, code) > 0.0:
+            change(blocks, w, late, i, code, 1.0, n_seen + q)
+            mistakes += 1
+    return mistakes
+
+
+def mira_sweep(
+    plain, blocks, work, w, late, scratch, order, cap, ridge, augmented, n_seen, room
+):
+    """The smallest change of w that satisfies one cut per block. Counts changes."""
+    changes = 0
+    for q in range(order.shape[0]):
+        i = order[q]
+        code = room[: code_length(blocks, i)]
+        if augmented:
+            _, scale, violation = find_output(blocks, work, w, i, code)
+        else:
+            score = find_output(plain, work, w, i, code)[2]
+            scale = 1.0
+            violation = output_loss(blocks, i, code) + score
+        if not violation > 0.0:
+            continue
+        curvature = scale * scale * square_of(blocks, scratch, i, code) + ridge[i]
+        step = cap[i]
+        if violation < step * curvature:
+            step = violation / curvature
+        if 0.0 < step < np.inf:
+            change(blocks, w, late, i, code, step * scale, n_seen + q)
+            changes += 1
+    return changes
+
+
+def mira_update(
+    blocks, w, late, scratch, i, b, scale, indptr, codes, cap, ridge, n_seen
+):
+    """The smallest change of w for all given cuts of block i; returns whether any.
+
+    Its dual is max Σ α (b − <w, a>) − ½‖Σ α a‖² − (ridge/2)(Σα)², α ≥ 0, Σα ≤ cap; a
+    last plane of zeros holds the mass that a finite cap leaves over.
+    """
+    m = b.shape[0]
+    gram, slope = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
+    for p in range(m):
+        code = codes[indptr[p] : indptr[p + 1]]
+        slope[p] = b[p] - scale[p] * margin(blocks, w, i, code)
+        push(blocks, scratch, i, code, scale[p])
+        for q in range(p + 1):
+            other = codes[indptr[q] : indptr[q + 1]]
+            product = scale[q] * margin(blocks, scratch, i, other) + ridge
+            gram[p, q] = product
+            gram[q, p] = product
+        wipe(blocks, scratch, i, code)
+    if not np.max(slope) > 0.0:
+        return False
+    alpha = np.zeros(m + 1)
+    size = m + 1 if cap < np.inf else m
+    maximise(gram, slope, alpha, size, cap, QP_TOL, 100 + 20 * size)
+    for p in range(m):
+        if alpha[p] > 0.0:
+            code = codes[indptr[p] : indptr[p + 1]]
+            change(blocks, w, late, i, code, alpha[p] * scale[p], n_seen)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def shrink(w, factor):
+    """Multiply w in place; returns ‖w‖² afterwards."""
+    square = 0.0
+    for k in range(w.shape[0]):
+        w[k] *= factor
+        square += w[k] * w[k]
+    return square
+
+
+def pegasos_sweep(
+    blocks, work, w, late, order, batch, weight, is_square, radius, clock, rooms, coefs
+):
+    """Subgradient steps of length 1/t on batches of blocks.
+
+    ``clock`` holds t, the number of steps made; A, such that with v = t·w the sum of
+    all v so far is A·v + late (after a projection v → f·v: (A/f)·v + late); and Σ t.
+    """
+    n = order.shape[0]
+    for first in range(0, n, batch):
+        last = min(first + batch, n)
+        for q in range(first, last):
+            i = order[q]
+            code = rooms[q - first, : code_length(blocks, i)]
+            _, scale, violation = find_output(blocks, work, w, i, code)
+            mass = weight[i] if violation > 0.0 else 0.0
+            if is_square:
+                mass *= violation
+            coefs[q - first] = scale * mass * n / (last - first)
+        t = clock[0] + 1.0
+        shrink(w, (t - 1.0) / t)
+        for q in range(first, last):
+            i = order[q]
+            coef = coefs[q - first]
+            if coef != 0.0:
+                code = rooms[q - first, : code_length(blocks, i)]
+                push(blocks, w, i, code, coef / t)
+                push(blocks, late, i, code, -clock[1] * coef)
+        if radius < np.inf:
+            size = np.sqrt(shrink(w, 1.0))
+            if size > radius:
+                shrink(w, radius / size)
+                clock[1] *= size / radius
+        clock[0] = t
+        clock[1] += 1.0
+        clock[2] += t
+
+
+COMPILED = {
+    kernel: njit(cache=True, nogil=True)(kernel)
+    for kernel in (perceptron_sweep, mira_sweep, mira_update, pegasos_sweep)
+}
