@@ -18,8 +18,8 @@ def test_frank_wolfe_passes():
 
 def test_one_slack_passes_with_its_theorem():
     one_slack = pytest.importorskip("partwise.solvers.one_slack")
-    report = check_solver(one_slack.OneSlack(tol=1e-5), guarantees=("planes",))
-    assert report.passed[-1] == "planes"
+    report = check_solver(one_slack.OneSlack(tol=1e-5), guarantees=("planes", "eps"))
+    assert report.passed[-2:] == ("planes", "eps")
     assert report.skipped == ("hard on ToyClasses", "hard on ToyChain")
 
 
@@ -212,7 +212,7 @@ def test_perceptron_makes_no_more_mistakes_than_its_theorem_allows():
 class WorkingSet(Solver):
     """Algorithm 1 of ICML 2004 to the letter: a constraint, then the whole program."""
 
-    guarantees = ("constraints",)
+    guarantees = ("constraints", "eps")
     time_limit = None
 
     class Memo:
@@ -257,7 +257,7 @@ class WorkingSet(Solver):
 
 
 def test_algorithm_1_keeps_its_theorems():
-    assert check_solver(WorkingSet()).passed[-1] == "constraints"
+    assert check_solver(WorkingSet()).passed[-2:] == ("constraints", "eps")
 
 
 class SlowWorkingSet(WorkingSet):
@@ -273,6 +273,18 @@ class SlowWorkingSet(WorkingSet):
 def test_dual_that_hardly_rises_breaks_proposition_2():
     with pytest.raises(SolverError, match="Proposition 2"):
         check_solver(SlowWorkingSet())
+
+
+class NeverSatisfied(WorkingSet):
+    def step(self, problem, objective, state):
+        super().step(problem, objective, state)
+        if self.eps is not None:
+            state.violation = np.inf
+
+
+def test_stopping_rule_of_the_papers_must_stop():
+    with pytest.raises(SolverError, match="stopped by 'max_iter' at violation inf"):
+        check_solver(NeverSatisfied(), guarantees=("eps",))
 
 
 class OptimisticHard(BCFW):

@@ -86,10 +86,33 @@ def number_of_mistakes(solver: Any, seed: int) -> None:
         raise SolverError(f"{solver!r}: {count} mistakes, more than R²/γ² = {most}")
 
 
+def stop_by_violation(solver: Any, seed: int, C: float = 10.0) -> None:
+    """With ``eps``, the run ends when no constraint is violated by more than ξ + ε.
+
+    Each slack is then at most ε too small: P(w) ≤ optimum + Cε for L1.
+    """
+    problem, objective, planes = _pose(toy_classes(seed), Formulation(), C)
+    state = _solve(solver, problem, objective, None)
+    if state.stopped != "converged" or not state.violation <= EPS:
+        raise SolverError(
+            f"{solver!r}: with eps={EPS} it stopped by {state.stopped!r} at violation "
+            f"{state.violation}"
+        )
+    slack = planes.slack(state.model, problem.n_blocks)
+    primal = objective.primal(float(state.model @ state.model), slack)
+    optimum = minimum(planes, objective).value
+    if primal > optimum + C * EPS * (1 + 1e-6):
+        raise SolverError(
+            f"{solver!r}: stopped by eps={EPS} at {primal}, more than Cε above the "
+            f"optimum {optimum}"
+        )
+
+
 GUARANTEES: dict[str, Callable[[Any, int], None]] = {
     "constraints": number_of_constraints,
     "planes": number_of_planes,
     "mistakes": number_of_mistakes,
+    "eps": stop_by_violation,
 }
 
 

@@ -68,8 +68,8 @@ def check_solver(
     guarantees : sequence of str or None
         Theorems of the solver's paper: ``"constraints"`` (n-slack: dual rise per cut,
         number of constraints), ``"planes"`` (one-slack: number of planes whatever the
-        number of examples), ``"mistakes"`` (perceptron). None takes the solver's
-        attribute `guarantees`, if any.
+        number of examples), ``"mistakes"`` (perceptron), ``"eps"`` (the papers'
+        stopping rule). None takes the solver's attribute `guarantees`, if any.
 
     Returns
     -------
