@@ -111,6 +111,11 @@ class BCFW(Solver):
             state.primal = primal
             state.model = dual.w.copy()
 
+    def finish(self, problem: Any, objective: Objective, state: State) -> None:
+        """Give the last model its chance: a limit or Ctrl-C may come before a pass."""
+        if not np.array_equal(state.model, state.memo[0].w):
+            self._evaluate(problem, objective, state)
+
     def support(self, state: State) -> Support:
         """Planes with α > 0."""
         return state.memo[0].support()
