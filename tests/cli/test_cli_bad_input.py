@@ -1,0 +1,158 @@
+"""Bad input: one clear line, exit code 2, nothing half-written, no traceback."""
+
+import os
+
+import pytest
+
+from partwise.cli import app as app_module
+
+
+def assert_refused(done, *fragments):
+    assert done.code == 2, done.err
+    errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and "Traceback" not in done.err
+    for fragment in fragments:
+        assert fragment in errors[0]
+    assert not done.out
+
+
+DATA = {
+    "empty": (b"", "no token in the file"),
+    "blank": (b"\n\n  \n", "no token in the file"),
+    "ragged": (b"the DT O\ncat NN\n", ":2: 2 columns where the first line has 3"),
+    "latin1": (b"caf\xe9 NN O\n", ":1: not UTF-8"),
+    "binary": (b"a b\x00 O\n", "NUL byte"),
+    "one column": (b"the\ncat\n", "one column only"),
+    "cut gzip": (b"\x1f\x8b\x08\x00abc", "gzip"),
+}
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_bad_training_files(run, tmp_path, kind):
+    content, message = DATA[kind]
+    path = tmp_path / "bad.txt"
+    path.write_bytes(content)
+    done = run("train", "tag", path, "--model", tmp_path / "m")
+    assert_refused(done, f"{path}", message)
+    assert sorted(os.listdir(tmp_path)) == ["bad.txt"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--C", "0"), "C must be a positive"),
+        (("--C", "-1"), "C must be a positive"),
+        (("--C", "nan"), "C must be a positive"),
+        (("--C", "many"), "valid number"),
+        (("--tol", "0"), "--tol 0.0: give a positive number"),
+        (("--eps", "-1"), "--eps -1.0: give a positive number"),
+        (("--solver", "bcwf"), "did you mean 'bcfw'?"),
+        (("--formulation", "margins"), "choose 'margin', 'slack' or 'hard'"),
+        (("--penalty", "l3"), "choose 'l1' or 'l2'"),
+        (("--loss", "square"), "choose 'hinge' or 'log'"),
+        (("--cost", "free"), "choose hamming"),
+        (("--order", "7"), "choose 0, 1 or 2"),
+        (("--scheme", "BOI"), "choose BIO"),
+        (("--preset", "chunks"), "did you mean 'chunk'?"),
+        (("--preset", "chunk", "--template", "x"), "do not go together"),
+        (("--template", "none.txt"), "none.txt: no such file"),
+        (("--hash-bits", "99"), "hash_bits=99"),
+        (("--min-count", "0"), "min_count=0"),
+        (("--jobs", "0"), "n_jobs=0"),
+        (("--label", "ner"), "no column 'ner'; there are word, pos, c2"),
+        (("--label", "9"), "no column '9'"),
+        (("--columns", "word,pos"), "3 columns where word, pos were expected"),
+        (("--columns", "a,a,b"), "give different names"),
+        (("--separator", "ab"), "needs one ASCII character"),
+        (("--time-limit", "-1"), "time_limit=-1.0"),
+        (("--dev", "none.txt"), "none.txt: no such file"),
+        (("--report", "no/such/folder/r.html"), "cannot be written"),
+        (("--what",), "No such option"),
+    ],
+)
+def test_bad_options_of_train(run, toys, tmp_path, options, message):
+    data = toys / "train.txt"
+    done = run("train", "tag", data, "--model", tmp_path / "m", *options)
+    assert_refused(done, message)
+    assert not os.listdir(tmp_path)
+
+
+def test_bad_templates_name_file_and_line(run, toys, tmp_path):
+    path = tmp_path / "t.txt"
+    for text, message in (
+        ("word[0]\nword[\n", "line 2"),
+        ("lemma[0]\n", "needs a column 'lemma'"),
+        ("", "template"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        options = ("--model", tmp_path / "m", "--template", path)
+        assert_refused(run("train", "tag", toys / "train.txt", *options), message)
+
+
+def test_unknown_tasks_and_commands(run, toys):
+    done = run("train", "parse", toys / "train.txt", "--model", "m")
+    assert_refused(done, "the tasks are: tag")
+    assert_refused(run("trian"), "No such command")
+    assert_refused(run("train", "tag"), "Missing")
+    assert_refused(run("predict"), "Missing")
+
+
+def test_unwritable_places(run, model, toys, tmp_path):
+    train = ("train", "tag", toys / "train.txt", "--model")
+    assert_refused(run(*train, tmp_path / "no" / "m"), "cannot be written")
+    assert_refused(run(*train, tmp_path), "is a folder")
+    output = tmp_path / "no" / "out.txt"
+    assert_refused(run("predict", model, toys / "ten.txt", "-o", output), str(output))
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "command", ["predict", "evaluate", "explain", "verify", "inspect"]
+)
+def test_bad_models(run, model, toys, tmp_path, command):
+    data = () if command == "inspect" else (toys / "ten.txt",)
+    path = tmp_path / "cut.model"
+    assert_refused(run(command, path, *data), "no such file")
+    content = model.read_bytes()
+    for cut in (0, 5, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:cut])
+        assert_refused(run(command, path, *data), str(path))
+    path.write_bytes((2**60).to_bytes(8, "little") + b"{" + content)
+    assert_refused(run(command, path, *data), "header claims")
+    assert_refused(run(command, toys / "ten.txt", *data), "not a model file")
+
+
+def test_data_of_another_layout(run, model, toys, tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("the\ncat\n", encoding="utf-8")
+    assert_refused(run("predict", model, path), "1 columns where word, pos, c2")
+    assert_refused(run("evaluate", model, toys / "unlabelled.txt"), "no column 'c2'")
+    assert_refused(run("predict", model, toys / "none.txt"), "no such file")
+    done = run("predict", model, toys / "ten.txt", "--columns", "a,b,c")
+    assert_refused(done, "needs a column")
+    done = run("predict", model, toys / "ten.txt", "--given", "pos")
+    assert_refused(done, "does not know")
+    assert_refused(run("predict", model, toys / "ten.txt", "--topk", 0), "--topk 0")
+
+
+def test_files_of_two_layouts(run, toys, tmp_path):
+    files = (toys / "train.txt", toys / "unlabelled.txt")
+    done = run("train", "tag", *files, "--model", tmp_path / "m")
+    assert_refused(done, "unlabelled.txt: 2 columns where")
+
+
+def test_labels_outside_the_scheme(run, tmp_path):
+    path = tmp_path / "d.txt"
+    path.write_text("a O\nb I-X\n", encoding="utf-8")
+    options = ("--model", tmp_path / "m", "--scheme", "BIO")
+    assert_refused(run("train", "tag", path, *options), "'I-X' after 'O'")
+
+
+def test_an_unforeseen_error_is_one_line_too(run, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(app_module, "app", broken)
+    done = run("predict")
+    assert done.code == 1
+    assert done.err.startswith("error: ZeroDivisionError: division by zero; set PART")

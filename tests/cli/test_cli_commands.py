@@ -1,0 +1,310 @@
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from partwise.cli import main
+from partwise.cli.progress import GapBar
+from partwise.datasets import toy_entities
+from partwise.model_file import load_model
+from partwise.readers import Table, read_columns, write_columns
+
+
+def test_help_lists_the_commands_and_each_has_an_example(run):
+    text = run("--help").out
+    commands = "train predict evaluate inspect explain verify fetch demo".split()
+    for command in commands:
+        assert command in text
+        shown = run(command, "--help")
+        assert shown.code == 0 and "Example: partwise" in " ".join(shown.out.split())
+    assert re.fullmatch(r"partwise \d+\.\d+\.\d+\n", run("--version").out)
+
+
+def test_train_tells_its_certificate_as_json(trained, toys):
+    answer = trained.json
+    assert set(answer) == {
+        "certificate", "seconds", "n_examples", "n_features", "model", "dev",
+    }  # fmt: skip
+    assert set(answer["seconds"]) == {"read", "features", "solve", "total"}
+    certificate = answer["certificate"]
+    assert certificate["dual"] <= certificate["primal"]
+    assert certificate["relative_gap"] <= 0.01 and certificate["exact_oracle"]
+    assert certificate["gap"] >= 0 and certificate["oracle_calls"] >= 60
+    assert answer["n_examples"] == 60 and answer["n_features"] > 100
+    assert answer["model"] == str(toys / "toy.model")
+    assert answer["dev"]["token_accuracy"] > 0.8 and "span_f1" in answer["dev"]
+    assert "60 sentences" in trained.err and "iteration 1" in trained.err
+    assert "<html" in (toys / "toy.html").read_text(encoding="utf-8")
+
+
+def test_the_model_file_keeps_settings_layout_and_dual(model):
+    info = load_model(model).info
+    assert info["settings"]["n_examples"] == 60
+    assert info["reader"]["columns"] == ["word", "pos", "c2"]
+    assert info["reader"]["label"] == "c2"
+    assert load_model(model).support is not None
+
+
+def test_predict_appends_a_column(run, model, toys):
+    done = run("predict", model, toys / "ten.txt")
+    table, labels = read_columns(io.BytesIO(done.out.encode()))
+    given, truth = read_columns(toys / "ten.txt")
+    assert table.strings("word") == given.strings("word")
+    assert table.strings("c2") == truth
+    assert done.code == 0 and labels == load_model(model).predict(given)
+
+
+def test_predict_needs_no_labels_and_writes_files(run, model, toys, tmp_path):
+    with_labels = run("predict", model, toys / "ten.txt", "--json").json
+    place = tmp_path / "out.gz"
+    done = run("predict", model, toys / "unlabelled.txt", "-o", place, "--json")
+    assert done.json["labels"] == with_labels["labels"]
+    assert done.json["output"] == str(place) and done.json["n_examples"] == 10
+    with gzip.open(place, "rt", encoding="utf-8") as file:
+        assert len(file.readline().split()) == 3
+
+
+def test_predict_topk_and_given(run, model, toys, tmp_path):
+    best = run("predict", model, toys / "ten.txt", "--topk", 3, "--json").json
+    scores = [found["score"] for found in best["topk"][0]]
+    assert scores == sorted(scores, reverse=True) and len(scores) == 3
+    assert best["topk"][0][0]["labels"] == best["labels"][0]
+    lines = run("predict", model, toys / "ten.txt", "--topk", 3).out.splitlines()
+    assert len(lines[0].split()) == 6
+
+    table, _ = read_columns(toys / "unlabelled.txt", label=None)
+    known = [["I-LOC"] + ["_"] * (len(row) - 1) for row in table.strings("word")]
+    write_columns(tmp_path / "known.txt", table, known)
+    kept = run("predict", model, tmp_path / "known.txt", "--given", "c2", "--json")
+    assert {row[0] for row in kept.json["labels"]} == {"I-LOC"}
+
+
+def test_several_files_and_gzip_are_one_input(run, model, toys, tmp_path):
+    packed = tmp_path / "ten.txt.gz"
+    packed.write_bytes(gzip.compress((toys / "ten.txt").read_bytes()))
+    answer = run("evaluate", model, toys / "dev.txt", packed, "--json").json
+    assert answer["n_examples"] == 30
+
+
+def test_evaluate_names_metrics_as_the_field_does(run, model, toys, trained):
+    answer = run("evaluate", model, toys / "dev.txt", "--json").json
+    assert answer["metrics"] == trained.json["dev"]
+    names = {
+        "token_accuracy",
+        "exact_match",
+        "span_f1",
+        "span_precision",
+        "span_recall",
+    }
+    assert names <= set(answer["metrics"])
+    text = run("evaluate", model, toys / "dev.txt").out
+    assert "token_accuracy" in text and "PER" in text
+
+
+def test_unseen_labels_are_errors_not_a_crash(run, model, toys, tmp_path):
+    text = (toys / "dev.txt").read_text(encoding="utf-8")
+    (tmp_path / "new.txt").write_text(text.replace("B-PER", "WHO"), encoding="utf-8")
+    done = run("evaluate", model, tmp_path / "new.txt", "--json")
+    before = run("evaluate", model, toys / "dev.txt", "--json").json
+    assert done.code == 0 and "WHO" in done.err
+    assert done.json["unseen_labels"]["WHO"] > 0
+    for name in ("token_accuracy", "span_f1"):
+        assert done.json["metrics"][name] < before["metrics"][name]
+
+
+def test_inspect_and_explain(run, model, toys):
+    answer = run("inspect", model, "--json").json
+    assert answer["labels"] == load_model(model).labels
+    assert len(answer["transitions"]) == len(answer["labels"])
+    assert answer["features"]["B-PER"]["for"] and answer["support"] > 0
+    assert answer["certificate"]["relative_gap"] <= 0.01
+    text = run("inspect", model).out
+    assert "transitions" in text and "relative gap" in text
+    why = run("explain", model, toys / "ten.txt", "--sentence", 1, "--json").json
+    assert why["lead"] >= 0 and why["contributions"] and why["support"]
+    assert len(why["tokens"]) == len(why["winner"])
+    assert "runner-up" in run("explain", model, toys / "ten.txt").out
+    assert run("explain", model, toys / "ten.txt", "--sentence", 10).code == 2
+
+
+# -------------------------------------------------------------------------- verify
+
+
+def tampered(model, path, edit):
+    data = model.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    document = json.loads(header["__metadata__"]["partwise"])
+    arrays = {name: array.copy() for name, array in load_tensors(data).items()}
+    edit(document["info"], arrays)
+    path.write_bytes(save_tensors(arrays, {"partwise": json.dumps(document)}))
+    return path
+
+
+def test_verify_recomputes_primal_bound_and_dual(run, model, toys):
+    done = run("verify", model, toys / "train.txt", "--json")
+    checks = done.json["checks"]
+    assert done.code == 0 and done.json["holds"]
+    assert {"primal", "data bound", "dual", "largest S/c", "smallest α"} <= set(checks)
+    assert checks["dual"]["recomputed"] == pytest.approx(checks["dual"]["stated"])
+    assert "verified" in run("verify", model, toys / "train.txt").out
+
+
+def claim(name, value):
+    return lambda info, arrays: info["certificate"].__setitem__(name, value)
+
+
+def scale(name, factor):
+    return lambda info, arrays: arrays[name].__imul__(factor)
+
+
+def wrong_planes(info, arrays):
+    arrays["support/code"][:] = (arrays["support/code"] + 1) % 7
+
+
+@pytest.mark.parametrize(
+    ("edit", "claim"),
+    [
+        (claim("primal", 1.0), "primal"),
+        (claim("dual", 1e6), "dual"),
+        (claim("data_bound", 0.0), "data bound"),
+        (scale("weights", 1.1), "primal"),
+        (scale("support/alpha", 2.0), "largest S/c"),
+        (scale("support/alpha", 0.5), "dual"),
+        (scale("support/alpha", -1.0), "smallest α"),
+        (wrong_planes, "dual"),
+    ],
+)
+def test_verify_refuses_false_claims(run, model, toys, tmp_path, edit, claim):
+    false = tampered(model, tmp_path / "false", edit)
+    done = run("verify", false, toys / "train.txt", "--json")
+    assert done.code == 1 and not done.json["holds"]
+    assert not done.json["checks"][claim]["holds"]
+
+
+def test_an_inflated_offset_does_not_inflate_the_bound(run, model, toys, tmp_path):
+    false = tampered(model, tmp_path / "false", scale("support/b", 100.0))
+    done = run("verify", false, toys / "train.txt", "--json")
+    dual = done.json["checks"]["dual"]
+    assert dual["recomputed"] == pytest.approx(dual["stated"])
+
+
+def test_verify_on_other_data(run, model, toys):
+    done = run("verify", model, toys / "dev.txt")
+    assert done.code == 1 and "DOES NOT HOLD" in done.out
+
+
+def test_without_the_dual_verify_says_so(run, toys, tmp_path):
+    place = tmp_path / "m"
+    options = ("--model", place, "--preset", "window", "--tol", "0.1")
+    assert run("train", "tag", toys / "train.txt", *options).code == 0
+    done = run("verify", place, toys / "train.txt")
+    assert done.code == 0 and "as stated by the solver" in done.out
+
+
+# ------------------------------------------------------------------------- the rest
+
+
+def test_layout_options(run, toys, tmp_path):
+    X, y = toy_entities(20, random_state=0)
+    table = Table.from_sequences(
+        [
+            [(label, word, pos) for (word, pos), label in zip(*row, strict=True)]
+            for row in zip(X, y, strict=True)
+        ],
+        ["entity", "word", "pos"],
+    )
+    data, place = tmp_path / "data.tsv", tmp_path / "m"
+    write_columns(data, table, separator="\t")
+    data.write_text("# made by a test\n" + data.read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "t.txt").write_text("word[-1..1]\npos[0]\n", encoding="utf-8")
+    done = run(
+        "train", "tag", data, "--model", place, "--columns", "entity,word,pos",
+        "--label", "entity", "--separator", "tab", "--comment", "#", "--order", 0,
+        "--template", tmp_path / "t.txt", "--min-count", 2, "--C", 1, "--json",
+        "--seed", 3, "--max-iter", 2, "--boundary", "--scheme", "BIO",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "warning: BCFW stopped by max_iter" in done.err
+    back = load_model(place)
+    assert back.labels == sorted({label for row in y for label in row})
+    assert back.info["reader"]["separator"] == "\t"
+    assert run("evaluate", place, data, "--json").json["n_examples"] == 20
+
+
+def test_a_predicting_process_does_without_scikit_learn(model, toys):
+    code = (
+        "import sys; from partwise.cli import main\n"
+        f"code = main(['predict', {str(model)!r}, {str(toys / 'ten.txt')!r}])\n"
+        "heavy = {'sklearn', 'matplotlib', 'jinja2'} & set(sys.modules)\n"
+        "sys.exit(code or len(heavy))"
+    )
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert time.perf_counter() - began < 30  # alone on its machine it takes about 1.5
+
+
+def test_output_into_a_closed_pipe_is_quiet(model, toys):
+    command = f"{sys.executable} -m partwise predict {model} {toys / 'dev.txt'} | true"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+def test_ctrl_c_keeps_the_best_model_so_far(toys, tmp_path):
+    place = tmp_path / "m"
+    command = [
+        sys.executable, "-m", "partwise", "train", "tag", toys / "train.txt",
+        "--model", place, "--tol", "1e-15", "--max-iter", "100000000", "--json",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("iteration 4"):
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    answer = json.loads(out)
+    assert answer["certificate"]["stopped"] == "interrupted"
+    assert answer["certificate"]["relative_gap"] < 1
+    assert np.any(load_model(place).weights)
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_progress_is_a_line_whenever_iterations_double(capsys):
+    bar = GapBar(tol=0.01)
+    for k in range(1, 9):
+        told = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
+        bar.on_fit_task_end(None, None, metadata=told)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "iteration 1", "iteration 2", "iteration 4", "iteration 8",
+    ]  # fmt: skip
+    assert bar._share(0.1) == pytest.approx(0.5) and bar._share(np.inf) == 0.0
+
+
+def test_fetch_lists_corpora(run):
+    assert "ud_english_ewt" in run("fetch", "--json").json["corpora"]
+    done = run("fetch", "ud_english")
+    assert done.code == 2 and "did you mean" in done.err
+
+
+def test_main_returns_exit_codes():
+    assert main(["--version"]) == 0
