@@ -164,7 +164,7 @@ class SequenceTagger(StructuredEstimator):
         )
         if self.scheme is not None:
             problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
-        start = self.model_.weights if warm else None
+        start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
         kept = None
         if support is not None:
@@ -172,7 +172,9 @@ class SequenceTagger(StructuredEstimator):
                 features, codes, support, lambda i: show_tokens(X, i)
             )
         info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = SequenceModel(featurizer, chain, labels, state.model, info, kept)
+        self.model_ = SequenceModel(
+            featurizer, chain, labels, problem.compact(state.model), info, kept
+        )
         self.n_features_in_ = featurizer.n_features_
         return self
 

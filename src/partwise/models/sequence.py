@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,6 +147,7 @@ class SequenceModel:
     labels : list
         Label of each number, as the user knows it.
     weights : array (n_weights,)
+        In the plain layout of `Chain.n_weights`.
     info : dict
         What a model file tells about itself: certificate, settings, history; JSON.
     support : SupportSet, optional
@@ -189,7 +191,7 @@ class SequenceModel:
         problem = self.problem(X, n_jobs)
         offset = problem.blocks.offset
         fixed = None if given is None else self._fix(given, offset)
-        codes, value = problem.decode(self.weights, fixed)
+        codes, value = problem.decode(problem.expand(self.weights), fixed)
         if not np.isfinite(value).all():
             row = int(np.flatnonzero(~np.isfinite(value))[0])
             raise ValueError(
@@ -197,7 +199,7 @@ class SequenceModel:
                 "given labels"
             )
         names = self._name(codes)
-        return [names[a:b] for a, b in zip(offset[:-1], offset[1:], strict=True)]
+        return [names[a:b] for a, b in pairwise(offset)]
 
     def _fix(self, given: Sequence[Sequence[Any]], offset: Ints) -> Ints:
         number = {label: k for k, label in enumerate(self.labels)} | {None: -1}
@@ -224,13 +226,15 @@ class SequenceModel:
         """The k best outputs of each sequence with their scores, best first."""
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
-        found = self.problem(X, n_jobs).k_best(self.weights, k)
+        problem = self.problem(X, n_jobs)
+        found = problem.k_best(problem.expand(self.weights), k)
         return [[(self._name(codes), s) for codes, s in row] for row in found]
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best output and its lead over the second, (n_sequences, 2)."""
         rows = []
-        for found in self.problem(X, n_jobs).k_best(self.weights, 2):
+        problem = self.problem(X, n_jobs)
+        for found in problem.k_best(problem.expand(self.weights), 2):
             best = found[0][1]
             rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
         return np.array(rows)
@@ -241,14 +245,12 @@ class SequenceModel:
         They are probabilities of the model when it was trained with ``loss="log"``.
         """
         problem = self.problem(X, n_jobs)
-        node, _ = problem.marginals(self.weights)
+        node, _ = problem.marginals(problem.expand(self.weights))
         return np.split(node, problem.blocks.offset[1:-1])
 
     def parts(self) -> Weights:
         """Weights by name; views."""
-        return self._parts_of(self.weights)
-
-    def _parts_of(self, model: Floats) -> Weights:
+        model = self.weights
         size = self.chain.n_labels
         at = self.featurizer.n_features_ * size
         emission = model[:at].reshape(-1, size)
@@ -274,7 +276,7 @@ class SequenceModel:
         """
         features = self.featurizer.transform(X)
         problem = self.chain.pack(features, None)
-        found = problem.k_best(self.weights, 2)[0]
+        found = problem.k_best(problem.expand(self.weights), 2)[0]
         winner, score = found[0]
         explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
         if len(found) == 1:

@@ -8,7 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from partwise.protocol import Floats, Ints
-from partwise.scorers._rows import DenseRows, SparseRows
+from partwise.scorers._rows import (
+    DenseRows,
+    SparseRows,
+    number_by_locality,
+    number_locally,
+)
 
 
 class LinearScorer:
@@ -35,6 +40,30 @@ class LinearScorer:
             )
         x = np.ascontiguousarray(features.X, np.float64)
         return DenseRows(x, x.shape[1])
+
+
+def ordered_rows(rows: Any) -> tuple[Any, Ints]:
+    """Rows with features numbered for speed, and the new number of each feature."""
+    number = np.arange(rows.n_features)
+    if isinstance(rows, DenseRows):
+        return rows, number
+    number_by_locality(rows.indices, rows.n_features, number)
+    return rows._replace(indices=number[rows.indices].astype(np.int32)), number
+
+
+def local_rows(rows: Any, offset: Ints) -> Any:
+    """The same rows with features numbered afresh in each sequence.
+
+    Inner products within a sequence do not change, and a model over local numbers is
+    small enough to stay in the cache: Gram matrices of a pool are computed on it.
+    """
+    if isinstance(rows, DenseRows):
+        return rows
+    indices = np.empty_like(rows.indices)
+    n_local = number_locally(
+        offset, rows.indptr, rows.indices, rows.n_features, indices
+    )
+    return rows._replace(indices=indices, n_features=int(n_local))
 
 
 def columns_of(rows: Any) -> tuple[Ints, Ints, Floats, int]:

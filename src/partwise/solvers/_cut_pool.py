@@ -1,338 +1,22 @@
-"""A pool of planes per block, and exact ascent of the dual over it.
+"""The dual of a problem as pools of planes, one per block (`_pool_kernels.py`)."""
 
-Block i of the dual, all else fixed, is a small quadratic program in the α of its
-planes a_p = s_p·δ(ŷ_p) with Gram matrix G and slopes g_p = b_p − <w, a_p>:
-
-    maximise  Σ_p Δα_p g_p − ½ Δαᵀ G Δα − (ridge/2)·(S + ΣΔα)²,   α ≥ 0, S = Σα ≤ cap
-
-with cap = c_i, ridge = 0 (L1); cap = ∞, ridge = 1/c_i (L2); cap = ∞, ridge = 0 (hard).
-Mass not on a plane lies on a virtual plane with a = 0, b = 0, whose supply cap − S is
-infinite for L2 and hard. Moving mass between two planes, the virtual one included, is
-the only step (`ascend`), so all penalties share one text; for L2 and hard its cone of
-current planes and the new one contains the step (θ, η) of conditional gradients.
-
-Both block-coordinate Frank-Wolfe and the n-slack working set are visits to blocks of
-this pool; they differ in order, stopping rule and in what they add.
-"""
-
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from partwise.compiled import (
-    both_ways,
-    code_length,
-    find_output,
-    is_compiled,
-    margin,
-    push,
-    recall_margin,
-    wipe,
-)
+from partwise.compiled import is_compiled
 from partwise.protocol import Cuts, Floats, Ints, Objective, Support
+from partwise.solvers._pool_kernels import (
+    Pool,
+    copy_pool,
+    masses,
+    polish,
+    rebuild,
+    sweep,
+)
 
 PENALTY = {"l1": 0, "l2": 1, "hard": 2}
-
-
-class Pool(NamedTuple):
-    """Planes of all blocks in flat arrays; block i owns slots first[i]:first[i+1]."""
-
-    first: np.ndarray  # (n + 1,) int64
-    count: np.ndarray  # (n,) int64, slots in use
-    alpha: np.ndarray  # (slots,)
-    b: np.ndarray  # (slots,)
-    scale: np.ndarray  # (slots,)
-    idle: np.ndarray  # (slots,) int64, visits with α = 0
-    code_first: np.ndarray  # (n,) int64
-    code: np.ndarray  # int32 arena
-    gram_first: np.ndarray  # (n,) int64
-    gram: np.ndarray  # arena of (capacity, capacity) tables
-    full: np.ndarray  # (n,) uint8, a plane found no slot
-
-
-@njit(cache=True, nogil=True)
-def gram_of(pool, i):
-    """Gram matrix of block i, a view (capacity, capacity)."""
-    size = pool.first[i + 1] - pool.first[i]
-    start = pool.gram_first[i]
-    return pool.gram[start : start + size * size].reshape(size, size)
-
-
-@njit(cache=True, nogil=True)
-def code_of(pool, i, p, length):
-    """Code of plane p of block i, a view."""
-    start = pool.code_first[i] + p * length
-    return pool.code[start : start + length]
-
-
-@njit(cache=True, nogil=True)
-def block_gap(penalty, weight, violation, mass, inner):
-    """Share of block i in the duality gap.
-
-    `inner` is Σ α (b − <w, a>). The shares of all blocks add up to P(w) − D(α) because
-    Σ α <w, a> = ‖w‖². A hard margin has no finite share: its violation stands in.
-    """
-    slack = max(violation, 0.0)
-    if penalty == 0:
-        return weight * slack - inner
-    if penalty == 1:
-        return 0.5 * weight * slack * slack + 0.5 * mass * mass / weight - inner
-    return slack
-
-
-@njit(cache=True, nogil=True)
-def ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol):
-    """Pairwise steps between the planes of steepest ascent and descent.
-
-    Updates α and slope in place. Stops when no pair promises more than `tol`.
-    """
-    mass = 0.0
-    for p in range(n_planes):
-        mass += alpha[p]
-    for _ in range(steps):
-        up, down = -1, -1  # −1 is the virtual plane
-        best, worst = 0.0, 0.0
-        if cap - mass <= 0.0:
-            worst = np.inf
-        for p in range(n_planes):
-            gradient = slope[p] - ridge * mass
-            if gradient > best:
-                best, up = gradient, p
-            if alpha[p] > 0.0 and gradient < worst:
-                worst, down = gradient, p
-        gain = best - worst
-        if up == down or gain <= tol:
-            return
-        curvature = 0.0
-        if up >= 0:
-            curvature += gram[up, up]
-        if down >= 0:
-            curvature += gram[down, down]
-        if up >= 0 and down >= 0:
-            curvature -= 2.0 * gram[up, down]
-        else:
-            curvature += ridge
-        supply = alpha[down] if down >= 0 else cap - mass
-        step = supply
-        if gain < supply * curvature:
-            step = gain / curvature
-        if not step < np.inf:
-            return  # a hard margin on a zero plane: no finite step exists
-        if down >= 0:
-            alpha[down] = alpha[down] - step if step < supply else 0.0
-        else:
-            mass = mass + step if step < supply else cap
-        if up >= 0:
-            alpha[up] += step
-        else:
-            mass -= step
-        for p in range(n_planes):
-            change = 0.0
-            if up >= 0:
-                change += gram[p, up]
-            if down >= 0:
-                change -= gram[p, down]
-            slope[p] -= step * change
-
-
-@both_ways
-def move(blocks, pool, w, i, slope, old, cap, ridge, steps, tol):
-    """Optimise block i over its planes and carry the change into w."""
-    n_planes = pool.count[i]
-    first = pool.first[i]
-    alpha = pool.alpha[first : first + n_planes]
-    old[:n_planes] = alpha
-    ascend(gram_of(pool, i), slope, alpha, n_planes, cap, ridge, steps, tol)
-    length = code_length(blocks, i)
-    for p in range(n_planes):
-        change = alpha[p] - old[p]
-        if change != 0.0:
-            coef = pool.scale[first + p] * change
-            push(blocks, w, i, code_of(pool, i, p, length), coef)
-        pool.idle[first + p] = 0 if alpha[p] > 0.0 else pool.idle[first + p] + 1
-
-
-@njit(cache=True, nogil=True)
-def drop(pool, i, p, length):
-    """Remove plane p of block i; the last plane takes its place."""
-    last = pool.count[i] - 1
-    first = pool.first[i]
-    if p != last:
-        for column in (pool.alpha, pool.b, pool.scale):
-            column[first + p] = column[first + last]
-        pool.idle[first + p] = pool.idle[first + last]
-        code_of(pool, i, p, length)[:] = code_of(pool, i, last, length)
-        gram = gram_of(pool, i)
-        for q in range(last + 1):
-            gram[p, q] = gram[last, q]
-        for q in range(last + 1):
-            gram[q, p] = gram[q, last]
-        gram[p, p] = gram[last, last]
-    pool.count[i] = last
-
-
-@njit(cache=True, nogil=True)
-def drop_idle(pool, i, length, limit):
-    """Remove planes whose α was zero on the last `limit` visits."""
-    p = pool.count[i] - 1
-    while p >= 0:
-        if pool.idle[pool.first[i] + p] > limit:
-            drop(pool, i, p, length)
-        p -= 1
-
-
-@njit(cache=True, nogil=True)
-def contains(pool, i, length, code):
-    """Whether the pool of block i has this output."""
-    for p in range(pool.count[i]):
-        same = True
-        here = code_of(pool, i, p, length)
-        for t in range(length):
-            if here[t] != code[t]:
-                same = False
-                break
-        if same:
-            return True
-    return False
-
-
-@both_ways
-def add(blocks, pool, scratch, i, code, b, scale):
-    """Give an output a slot in block i, with its row of the Gram matrix.
-
-    Returns whether there was room; `full` remembers blocks that need more.
-    `scratch` is a zero model and is left zero.
-    """
-    length = code_length(blocks, i)
-    first = pool.first[i]
-    p = pool.count[i]
-    if p == pool.first[i + 1] - first:
-        pool.full[i] = 1
-        oldest = -1
-        for q in range(p):
-            if pool.idle[first + q] > 0 and (
-                oldest < 0 or pool.idle[first + q] > pool.idle[first + oldest]
-            ):
-                oldest = q
-        if oldest < 0:
-            return False
-        drop(pool, i, oldest, length)
-        p -= 1
-    pool.count[i] = p + 1
-    pool.alpha[first + p] = 0.0
-    pool.b[first + p] = b
-    pool.scale[first + p] = scale
-    pool.idle[first + p] = 0
-    code_of(pool, i, p, length)[:] = code[:length]
-    gram = gram_of(pool, i)
-    push(blocks, scratch, i, code, scale)
-    for q in range(p + 1):
-        other = code_of(pool, i, q, length)
-        gram[p, q] = pool.scale[first + q] * margin(blocks, scratch, i, other)
-        gram[q, p] = gram[p, q]
-    wipe(blocks, scratch, i, code)
-    return True
-
-
-@both_ways
-def slopes(blocks, work, pool, i, slope):
-    """B − <w, a> of the planes of block i, from the scores in `work`."""
-    length = code_length(blocks, i)
-    for p in range(pool.count[i]):
-        slot = pool.first[i] + p
-        value = recall_margin(blocks, work, i, code_of(pool, i, p, length))
-        slope[p] = pool.b[slot] - pool.scale[slot] * value
-
-
-def sweep(
-    blocks, work, pool, w, scratch, order, weight, cap, ridge, penalty, eps, steps,
-    limit, fresh, slope, old, gaps, counts,
-):  # fmt: skip
-    """Visit blocks in `order`: ask the oracle, enlarge the pool, ascend, update w.
-
-    ``eps < 0``: Frank-Wolfe; every visit ascends. ``eps ≥ 0``: the working set of
-    Algorithm 1 (ICML 2004); a block moves only when its new plane is violated by more
-    than ξ_i + ε, so that a sweep without additions leaves w as it was checked.
-    ``counts`` receives the number of planes added and of blocks moved.
-    """
-    for q in range(order.shape[0]):
-        i = order[q]
-        length = code_length(blocks, i)
-        b, scale, violation = find_output(blocks, work, w, i, fresh)
-        first = pool.first[i]
-        slopes(blocks, work, pool, i, slope)
-        slack, inner, mass = 0.0, 0.0, 0.0
-        for p in range(pool.count[i]):
-            slack = max(slack, slope[p])
-            inner += pool.alpha[first + p] * slope[p]
-            mass += pool.alpha[first + p]
-        gaps[i] = block_gap(penalty, weight[i], max(violation, slack), mass, inner)
-        is_new = violation > slack + max(eps, 0.0) and b > 0.0
-        if is_new and not contains(pool, i, length, fresh):
-            if add(blocks, pool, scratch, i, fresh, b, scale):
-                slopes(blocks, work, pool, i, slope)  # a slot may have been reused
-                counts[0] += 1
-        elif eps >= 0.0:
-            continue
-        if pool.count[i] > 0:
-            counts[1] += 1
-            move(blocks, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.0)
-            drop_idle(pool, i, length, limit)
-
-
-def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
-    """Visit blocks without asking the oracle: ascent over the planes at hand.
-
-    Returns the largest promise of a step seen, to judge convergence.
-    """
-    largest = 0.0
-    for q in range(order.shape[0]):
-        i = order[q]
-        n_planes = pool.count[i]
-        if n_planes == 0:
-            continue
-        length = code_length(blocks, i)
-        first = pool.first[i]
-        mass, best, worst = 0.0, 0.0, 0.0
-        for p in range(n_planes):
-            mass += pool.alpha[first + p]
-        if cap[i] - mass <= 0.0:
-            worst = np.inf
-        for p in range(n_planes):
-            here = code_of(pool, i, p, length)
-            slope[p] = pool.b[first + p] - pool.scale[first + p] * margin(
-                blocks, w, i, here
-            )
-            best = max(best, slope[p] - ridge[i] * mass)
-            if pool.alpha[first + p] > 0.0:
-                worst = min(worst, slope[p] - ridge[i] * mass)
-        largest = max(largest, best - worst)
-        if best - worst > tol:
-            move(blocks, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.1 * tol)
-    return largest
-
-
-def rebuild(blocks, pool, w):
-    """W += Σ α a from scratch, free of the rounding of many small updates."""
-    for i in range(pool.count.shape[0]):
-        length = code_length(blocks, i)
-        for p in range(pool.count[i]):
-            slot = pool.first[i] + p
-            if pool.alpha[slot] != 0.0:
-                coef = pool.scale[slot] * pool.alpha[slot]
-                push(blocks, w, i, code_of(pool, i, p, length), coef)
-
-
-@njit(cache=True, nogil=True)
-def masses(pool, offset, mass):
-    """B_i = Σ α b and S_i = Σ α of each block."""
-    for i in range(pool.count.shape[0]):
-        offset[i] = 0.0
-        mass[i] = 0.0
-        for slot in range(pool.first[i], pool.first[i] + pool.count[i]):
-            offset[i] += pool.alpha[slot] * pool.b[slot]
-            mass[i] += pool.alpha[slot]
 
 
 def new_pool(lengths: Ints, capacity: Ints) -> Pool:
@@ -377,7 +61,7 @@ class BlockDual:
         self.lengths = np.diff(problem.indptr_of(rows))
         self.pool = new_pool(self.lengths, np.full(problem.n_blocks, capacity))
         self.w = problem.zero()
-        self.scratch = problem.zero()
+        self.scratch = problem.local_zero()
         self.work = problem.borrow_work()
         self.fresh = np.zeros(int(self.lengths.max()), np.int32)
         self.slope = np.zeros(capacity)
@@ -395,29 +79,20 @@ class BlockDual:
         """Visit blocks with the oracle; returns (planes added, blocks moved)."""
         counts = np.zeros(2, np.int64)
         self._run(
-            sweep, self.work, self.pool, self.w, self.scratch, order,
-            self.objective.weight, self.cap, self.ridge, self.penalty, eps, steps,
-            limit, self.fresh, self.slope, self.old, self.gaps, counts,
+            sweep, self.problem.local_blocks, self.work, self.pool, self.w,
+            self.scratch, order, self.objective.weight, self.cap, self.ridge,
+            self.penalty, eps, steps, limit, self.fresh, self.slope, self.old, self.gaps, counts,
         )  # fmt: skip
         self._grow()
         return int(counts[0]), int(counts[1])
 
     def polish(self, order: Ints, *, steps: int = 10, tol: float = 0.0) -> float:
         """Visit blocks without the oracle; returns the largest promise seen."""
-        return float(
-            self._run(
-                polish,
-                self.pool,
-                self.w,
-                order,
-                self.cap,
-                self.ridge,
-                steps,
-                self.slope,
-                self.old,
-                tol,
-            )  # fmt: skip
-        )
+        largest = self._run(
+            polish, self.pool, self.w, order, self.cap, self.ridge, steps, self.slope,
+            self.old, tol,
+        )  # fmt: skip
+        return float(largest)
 
     def rebuild(self) -> Floats:
         """Recompute w from α alone."""
@@ -458,24 +133,9 @@ class BlockDual:
             return
         size = np.diff(old.first)
         grown = new_pool(self.lengths, np.where(old.full, 2 * size, size))
-        _copy(old, grown, self.lengths)
+        copy_pool(old, grown, self.lengths)
         self.pool = grown
         largest = int(np.diff(grown.first).max())
         if largest > len(self.slope):
             self.slope = np.zeros(largest)
             self.old = np.zeros(largest)
-
-
-@njit(cache=True, nogil=True)
-def _copy(old, new, lengths):
-    for i in range(old.count.shape[0]):
-        n = old.count[i]
-        new.count[i] = n
-        for p in range(n):
-            a, z = old.first[i] + p, new.first[i] + p
-            new.alpha[z] = old.alpha[a]
-            new.b[z] = old.b[a]
-            new.scale[z] = old.scale[a]
-            new.idle[z] = old.idle[a]
-            code_of(new, i, p, lengths[i])[:] = code_of(old, i, p, lengths[i])
-        gram_of(new, i)[:n, :n] = gram_of(old, i)[:n, :n]

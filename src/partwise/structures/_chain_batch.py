@@ -12,6 +12,7 @@ from partwise.structures._chain_kernels import (
     score_code,
 )
 from partwise.structures._chain_programs import (
+    Edges,
     backward,
     forward,
     k_best,
@@ -41,13 +42,10 @@ def decode_rows(blocks, work, w, given, first, last, code, value):
         score_block(blocks, work, w, i)
         if given.shape[0] > 0:
             fix_labels(work, given, begin, n)
-        forward(
-            MAX_PLUS, blocks.order, n, work.emit, work.opening, work.edge, work.last,
-            work.alpha, work.back,
-        )  # fmt: skip
+        forward(MAX_PLUS, blocks.order, n, work.emit, work.edges, work.alpha)
         n_labels = work.emit.shape[1]
         here = code[begin : begin + n]
-        value[i] = trace(blocks.order, n, n_labels, work.alpha, work.back, here)
+        value[i] = trace(blocks.order, n, n_labels, work.edges, work.alpha, here)
 
 
 @njit(cache=True, nogil=True)
@@ -67,15 +65,18 @@ def k_best_rows(
         if with_loss:
             add_losses(blocks, work, i)
             score = work.score
-        forward(
-            MAX_PLUS, blocks.order, n, score, work.opening, work.edge, work.last,
-            work.alpha, work.back,
-        )  # fmt: skip
+        forward(MAX_PLUS, blocks.order, n, score, work.edges, work.alpha)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
         found[r] = k_best(
-            blocks.order, n, k, score, work.opening, work.edge, work.alpha, work.back,
-            codes, value[r],
-        )  # fmt: skip
+            blocks.order,
+            n,
+            k,
+            score.shape[1],
+            work.edges,
+            work.alpha,
+            codes,
+            value[r],
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -123,12 +124,15 @@ def sum_rows(
     sr = SUM_TIMES
     order = blocks.order
     n_labels = work.emit.shape[1]
-    opening = np.empty_like(work.opening)
-    edge = np.empty_like(work.edge)
-    end = np.empty_like(work.last)
-    top_opening = _exponentials(work.opening, opening)
-    top_edge = _exponentials(work.edge, edge)
-    top_end = _exponentials(work.last, end)
+    plain = work.edges
+    edges = Edges(
+        np.empty_like(plain.opening),
+        np.empty_like(plain.inner),
+        np.empty_like(plain.last),
+    )
+    top_opening = _exponentials(plain.opening, edges.opening)
+    top_inner = _exponentials(plain.inner, edges.inner)
+    top_end = _exponentials(plain.last, edges.last)
     for r in range(first, last):
         i = rows[r]
         begin = blocks.offset[i]
@@ -139,11 +143,11 @@ def sum_rows(
         for t in range(n):
             total += _exponentials(work.emit[t], work.score[t])
         if n > 1:
-            total += top_opening + (n - 2) * top_edge
+            total += top_opening + (n - 2) * top_inner
         score, alpha, beta = work.score, work.alpha, work.beta
-        total += forward(sr, order, n, score, opening, edge, end, alpha, work.back)
+        total += forward(sr, order, n, score, edges, alpha)
         log_z[r] = total
-        backward(sr, order, n, score, opening, edge, end, beta)
+        backward(sr, order, n, score, edges, beta)
         for t in range(n):
             row = node[begin + t]
             row[:] = 0.0
@@ -154,7 +158,7 @@ def sum_rows(
             row *= weight[r] / row.sum()
             if t == 0 or pair.shape[0] == 0:
                 continue
-            table = opening if t == 1 else edge
+            table = edges.opening if t == 1 else edges.inner
             width = n_states(order, n_labels, t - 1)
             norm = 0.0
             for s in range(width):

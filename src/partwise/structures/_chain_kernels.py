@@ -19,6 +19,7 @@ from partwise.compiled import (
     wipe_row,
 )
 from partwise.structures._chain_programs import (
+    Edges,
     best_state,
     forward,
     frontier,
@@ -37,12 +38,9 @@ class ChainWork(NamedTuple):
 
     emit: np.ndarray  # (longest, L)
     score: np.ndarray  # (longest, L)
-    opening: np.ndarray  # (L, L)
-    edge: np.ndarray  # (n_states, L)
-    last: np.ndarray  # (L,)
+    edges: Edges  # below order 2 `inner` is `opening` itself
     alpha: np.ndarray  # (longest, n_states)
     beta: np.ndarray  # (longest, n_states)
-    back: np.ndarray  # (longest, n_states) int32
 
 
 class ChainBlocks(NamedTuple):
@@ -93,7 +91,7 @@ class ChainBlocks(NamedTuple):
                 total += work.emit[t, label] - work.emit[t, label_hat]
             if t > 0:
                 if label != label_hat or state != state_hat:
-                    table = work.opening if t == 1 else work.edge
+                    table = work.edges.opening if t == 1 else work.edges.inner
                     total += table[state, label] - table[state_hat, label_hat]
             if blocks.order == 2 and t > 0:
                 state = state % n_labels * n_labels + label
@@ -102,7 +100,9 @@ class ChainBlocks(NamedTuple):
                 state = label
                 state_hat = label_hat
         if blocks.boundary:
-            total += work.last[blocks.y[begin + n - 1]] - work.last[code[n - 1]]
+            total += (
+                work.edges.last[blocks.y[begin + n - 1]] - work.edges.last[code[n - 1]]
+            )
         return total
 
     def margin(blocks, w, i, code):
@@ -197,23 +197,22 @@ def prepare(blocks, work, w):
     """Edge and end scores of a model, masks included; the same for all blocks."""
     _, bigram, trigram, _, end = views(blocks, w)
     n_labels = blocks.cost.shape[0]
-    work.opening[:] = blocks.forbid_edge
+    opening = work.edges.opening
+    opening[:] = blocks.forbid_edge
     if blocks.order > 0:
         for i in range(n_labels):
             for j in range(n_labels):
-                work.opening[i, j] += bigram[i, j]
-    if blocks.order < 2:
-        work.edge[:] = work.opening
+                opening[i, j] += bigram[i, j]
     if blocks.order == 2:
         for h in range(n_labels):
             for i in range(n_labels):
                 for j in range(n_labels):
-                    step = trigram[h, i, j] + work.opening[i, j]
-                    work.edge[h * n_labels + i, j] = step
+                    step = trigram[h, i, j] + opening[i, j]
+                    work.edges.inner[h * n_labels + i, j] = step
     for j in range(n_labels):
-        work.last[j] = blocks.forbid_end[j]
+        work.edges.last[j] = blocks.forbid_end[j]
         if blocks.boundary:
-            work.last[j] += end[j]
+            work.edges.last[j] += end[j]
 
 
 @njit(cache=True, nogil=True)
@@ -267,21 +266,21 @@ def search(blocks, work, w, i, code):
     sr = MAX_PLUS
     if blocks.oracle == ADDITIVE:
         add_losses(blocks, work, i)
-        forward(
-            sr, blocks.order, n, work.score, work.opening, work.edge, work.last,
-            work.alpha, work.back,
-        )  # fmt: skip
-        trace(blocks.order, n, n_labels, work.alpha, work.back, code)
+        forward(sr, blocks.order, n, work.score, work.edges, work.alpha)
+        trace(blocks.order, n, n_labels, work.edges, work.alpha, code)
     elif blocks.oracle == TWO_BEST:
-        forward(
-            sr, blocks.order, n, work.emit, work.opening, work.edge, work.last,
-            work.alpha, work.back,
-        )  # fmt: skip
+        forward(sr, blocks.order, n, work.emit, work.edges, work.alpha)
         codes = np.empty((2, n), np.int32)
         found = k_best(
-            blocks.order, n, 2, work.emit, work.opening, work.edge, work.alpha,
-            work.back, codes, np.empty(2),
-        )  # fmt: skip
+            blocks.order,
+            n,
+            2,
+            n_labels,
+            work.edges,
+            work.alpha,
+            codes,
+            np.empty(2),
+        )
         is_truth = True
         for t in range(n):
             is_truth = is_truth and codes[0, t] == blocks.y[blocks.offset[i] + t]
@@ -307,9 +306,14 @@ def search_frontier(blocks, work, i, code):
     best = np.empty((largest + 1, width))
     back = np.empty((n, largest + 1, width), np.int32)
     frontier(
-        blocks.order, n, work.emit, work.opening, work.edge, work.last, cost, best,
+        blocks.order,
+        n,
+        work.emit,
+        work.edges,
+        cost,
+        best,
         back,
-    )  # fmt: skip
+    )
     for t in range(n):
         code[t] = blocks.y[blocks.offset[i] + t]
     truth = score_code(blocks, work, i, code)
@@ -337,10 +341,10 @@ def score_code(blocks, work, i, code):
         label = code[t]
         total += work.emit[t, label]
         if t > 0:
-            table = work.opening if t == 1 else work.edge
+            table = work.edges.opening if t == 1 else work.edges.inner
             total += table[state, label]
         if blocks.order == 2 and t > 0:
             state = state % n_labels * n_labels + label
         else:
             state = label
-    return total + work.last[code[n - 1]]
+    return total + work.edges.last[code[n - 1]]

@@ -5,18 +5,25 @@ the pair (previous label, label) = previous·L + label (order 2; at position 0 a
 is the label alone). A state's label is always ``state % L``. Scores are
 
     score (n, L)           of a label at a position, losses and fixed labels included
-    opening (L, L)         of the edge from position 0 to 1
-    edge (n_states, L)     of an edge from a state to the next label, afterwards;
-                           order 0 has edges too, all of them the semiring's one
-    last (L,)              of the label at the final position
+    edges                  of the steps between positions (`Edges`)
 
-all in the semiring's own units. Scores of the first position include any start score.
+both in the semiring's own units. Scores of the first position include any start score.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from partwise.structures._semirings import absorb, rescale, times
+
+
+class Edges(NamedTuple):
+    """Scores that do not depend on the position; the same for all sequences."""
+
+    opening: np.ndarray  # (L, L) the edge from position 0 to 1
+    inner: np.ndarray  # (n_states, L) from a state to the next label, afterwards
+    last: np.ndarray  # (L,) the label at the final position
 
 
 @njit(cache=True, nogil=True)
@@ -26,11 +33,10 @@ def n_states(order, n_labels, t):
 
 
 @njit(cache=True, nogil=True)
-def forward(sr, order, n, score, opening, edge, last, alpha, back):
+def forward(sr, order, n, score, edges, alpha):
     """alpha[t, s] = score[t, label] ⊗ ⊕ over edges into s of alpha[t−1] ⊗ edge.
 
-    ``back[t, s]`` is the winning source. Returns the logarithm of what `rescale` took
-    out (0 for MaxPlus).
+    Returns the logarithm of what `rescale` took out (0 for MaxPlus).
     """
     n_labels = score.shape[1]
     log_scale = 0.0
@@ -41,52 +47,47 @@ def forward(sr, order, n, score, opening, edge, last, alpha, back):
         row = alpha[t, :width]
         if t > 0:
             row[:] = sr.zero
-            winner = back[t, :width]
-            winner[:] = 0
-            table = opening if t == 1 else edge
+            table = edges.opening if t == 1 else edges.inner
             if order < 2:
-                absorb(sr, row, winner, alpha[t - 1], table, 0, 1, n_labels)
+                absorb(sr, row, alpha[t - 1], table, 0, 1, n_labels)
             else:
                 for middle in range(n_labels):  # targets (middle, label)
                     here = slice(middle * n_labels, (middle + 1) * n_labels)
                     n_sources = 1 if t == 1 else n_labels
                     absorb(
-                        sr, row[here], winner[here], alpha[t - 1], table, middle,
-                        n_labels, n_sources,
-                    )  # fmt: skip
+                        sr, row[here], alpha[t - 1], table, middle, n_labels, n_sources
+                    )
             for first in range(0, width, n_labels):
                 here = row[first : first + n_labels]
                 for label in range(n_labels):
                     here[label] = times(sr, here[label], score[t, label])
         if t == n - 1:
             for s in range(width):
-                row[s] = times(sr, row[s], last[s % n_labels])
+                row[s] = times(sr, row[s], edges.last[s % n_labels])
         log_scale += rescale(sr, row)
     return log_scale
 
 
 @njit(cache=True, nogil=True)
-def backward(sr, order, n, score, opening, edge, last, beta):
+def backward(sr, order, n, score, edges, beta):
     """beta[t, s] = ⊕ over labels of edge ⊗ score[t+1] ⊗ beta[t+1]: all that follows."""
     n_labels = score.shape[1]
     after = np.empty((n_labels, 1))
-    nowhere = np.empty(1, np.int32)
     for t in range(n - 1, -1, -1):
         width = n_states(order, n_labels, t)
         row = beta[t, :width]
         if t == n - 1:
             for s in range(width):
-                row[s] = last[s % n_labels]
+                row[s] = edges.last[s % n_labels]
         else:
-            table = opening if t == 0 else edge
+            table = edges.opening if t == 0 else edges.inner
             row[:] = sr.zero
             for s in range(width):
                 first = s % n_labels * n_labels if order == 2 else 0
                 for label in range(n_labels):
                     follow = times(sr, score[t + 1, label], beta[t + 1, first + label])
                     after[label, 0] = follow
-                cell = row[s : s + 1]
-                absorb(sr, cell, nowhere, table[s], after, 0, 1, n_labels)
+                absorb(sr, row[s : s + 1], table[s], after, 0, 1, n_labels)
         rescale(sr, row)
 
 
@@ -101,14 +102,40 @@ def best_state(alpha_row):
 
 
 @njit(cache=True, nogil=True)
-def trace(order, n, n_labels, alpha, back, code):
-    """Follow the back-pointers of a MaxPlus forward pass; returns the best score."""
+def sources(order, n_labels, t, state):
+    """Sources of a state: the numbers first + z·stride for z below n, as a triple."""
+    if order < 2:
+        return 0, 1, n_labels
+    if t == 1:
+        return state // n_labels, 1, 1
+    return state // n_labels, n_labels, n_labels
+
+
+@njit(cache=True, nogil=True)
+def best_source(order, t, state, alpha_row, table, n_labels):
+    """The source that gave a state its MaxPlus score."""
+    first, stride, n = sources(order, n_labels, t, state)
+    label = state % n_labels
+    best = first
+    value = alpha_row[first] + table[first, label]
+    for z in range(1, n):
+        s = first + z * stride
+        other = alpha_row[s] + table[s, label]
+        if other > value:
+            value, best = other, s
+    return best
+
+
+@njit(cache=True, nogil=True)
+def trace(order, n, n_labels, edges, alpha, code):
+    """The best output after a MaxPlus forward pass; returns its score."""
     state = best_state(alpha[n - 1, : n_states(order, n_labels, n - 1)])
     value = alpha[n - 1, state]
     for t in range(n - 1, -1, -1):
         code[t] = state % n_labels
         if t > 0:
-            state = back[t, state]
+            table = edges.opening if t == 1 else edges.inner
+            state = best_source(order, t, state, alpha[t - 1], table, n_labels)
     return value
 
 
@@ -138,16 +165,15 @@ def _sift_down(key, item, size):
 
 
 @njit(cache=True, nogil=True)
-def k_best(order, n, k, score, opening, edge, alpha, back, codes, values):
+def k_best(order, n, k, n_labels, edges, alpha, codes, values):
     """The k outputs of highest score, best first; returns how many there are.
 
     Best-first search from the end; the forward scores `alpha` (MaxPlus) are an exact
     estimate of what is still to come, so the first k completions are the k best. A
-    candidate is a node (position, state, what follows it); completing it means
-    following back-pointers, and each step on the way offers its other sources as new
+    candidate is a node (position, state, what follows it); completing it means going
+    back by best sources, and each step on the way offers its other sources as new
     candidates, k·n·L in all.
     """
-    n_labels = score.shape[1]
     room = (k * n + 1) * n_labels * n_labels + k * n
     at_t = np.empty(room, np.int32)
     at_state = np.empty(room, np.int32)
@@ -171,18 +197,17 @@ def k_best(order, n, k, score, opening, edge, alpha, back, codes, values):
         _sift_down(key, item, size)
         for t in range(at_t[node], 0, -1):
             state = at_state[node]
-            winner = back[t, state]
-            n_sources = 1 if order == 2 and t == 1 else n_labels
-            own = state // n_labels if order == 2 else 0
-            table = opening if t == 1 else edge
-            into = alpha[t - 1, winner] + table[winner, state % n_labels]
+            table = edges.opening if t == 1 else edges.inner
+            label = state % n_labels
+            before = alpha[t - 1]
+            winner = best_source(order, t, state, before, table, n_labels)
+            into = before[winner] + table[winner, label]
+            first, stride, n_sources = sources(order, n_labels, t, state)
             for z in range(n_sources):
-                source = z
-                if order == 2:
-                    source = own if t == 1 else z * n_labels + own
+                source = first + z * stride
                 if source == winner:
                     continue
-                other = alpha[t - 1, source] + table[source, state % n_labels]
+                other = before[source] + table[source, label]
                 if other > -np.inf:
                     at_t[n_nodes], at_state[n_nodes] = t - 1, source
                     follows[n_nodes] = node
@@ -205,7 +230,7 @@ def k_best(order, n, k, score, opening, edge, alpha, back, codes, values):
 
 
 @njit(cache=True, nogil=True)
-def frontier(order, n, score, opening, edge, last, cost, best, back):
+def frontier(order, n, score, edges, cost, best, back):
     """The best score for every value of an integer loss.
 
     cost (n, L) int64 is the loss of a label at a position. ``best[d, s]`` at return is
@@ -222,7 +247,7 @@ def frontier(order, n, score, opening, edge, last, cost, best, back):
     for t in range(1, n):
         previous[:] = best
         best[:] = -np.inf
-        table = opening if t == 1 else edge
+        table = edges.opening if t == 1 else edges.inner
         for d in range(n_losses):
             for s in range(n_states(order, n_labels, t - 1)):
                 if previous[d, s] == -np.inf:
@@ -236,7 +261,7 @@ def frontier(order, n, score, opening, edge, last, cost, best, back):
                         back[t, total, first + label] = s
     for d in range(n_losses):
         for s in range(best.shape[1]):
-            best[d, s] += last[s % n_labels]
+            best[d, s] += edges.last[s % n_labels]
 
 
 @njit(cache=True, nogil=True)

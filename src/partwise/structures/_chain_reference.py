@@ -7,7 +7,7 @@ Nothing below is fast; `verify` and the tests rely on it being simple.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, Self
 
 import numpy as np
@@ -88,7 +88,7 @@ class ChainReference:
         edges, starts, ends = self.masks()
         for y in product(range(self.n_labels), repeat=x.shape[0]):
             total = starts[y[0]] + ends[y[-1]]
-            total += sum(edges[a, b] for a, b in zip(y, y[1:], strict=False))
+            total += sum(edges[a, b] for a, b in pairwise(y))
             if total == 0:
                 yield list(y)
 

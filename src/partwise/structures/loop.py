@@ -181,6 +181,12 @@ class LoopProblem(Problem):
         self.plain_blocks.table = self.blocks.table
         self.plain_blocks.places = self.blocks.places
 
+        self.local_blocks = self.blocks
+
+    def local_zero(self) -> Floats:
+        """Coordinates of Ψ are the same in every block."""
+        return self.zero()
+
     def borrow_work(self) -> list[Any]:
         """A place for the model that `find_output` saw last."""
         return [None]

@@ -93,7 +93,11 @@ class PackedProblem(Problem):
         Packed data with the operations of `compiled.py`.
     plain_blocks : NamedTuple
         The same without losses: its most violated output is the prediction.
-    n_blocks, n_weights : int
+    local_blocks : NamedTuple
+        The same with coordinates of the model numbered block by block, so that inner
+        products of planes of one block need only a small, cached vector.
+    n_blocks, n_weights, n_local : int
+        Number of blocks, length of a model, and of a model over local coordinates.
     formulation : Formulation
     new_work : callable
         Makes the buffers of one thread.
@@ -104,17 +108,21 @@ class PackedProblem(Problem):
         self,
         blocks: Any,
         plain_blocks: Any,
+        local_blocks: Any,
         *,
         n_blocks: int,
         n_weights: int,
+        n_local: int,
         formulation: Formulation,
         new_work: Callable[[], Any],
         n_jobs: int = 1,
     ) -> None:
         self.blocks = blocks
         self.plain_blocks = plain_blocks
+        self.local_blocks = local_blocks
         self.n_blocks = n_blocks
         self.n_weights = n_weights
+        self.n_local = n_local
         self.formulation = formulation
         self.new_work = new_work
         self.n_jobs = n_jobs
@@ -129,8 +137,14 @@ class PackedProblem(Problem):
         self._idle.append(work)
 
     def zero(self) -> Floats:
-        """The zero model, shape (n_weights,)."""
-        return np.zeros(self.n_weights)
+        """The zero model, shape (n_weights,), beginning at a cache line."""
+        room = np.zeros(self.n_weights + 7)
+        skip = -room.ctypes.data % 64 // room.itemsize
+        return room[skip : skip + self.n_weights]
+
+    def local_zero(self) -> Floats:
+        """The zero model over local coordinates, shape (n_local,)."""
+        return np.zeros(self.n_local)
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<one, other>."""
