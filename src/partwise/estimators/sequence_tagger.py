@@ -156,6 +156,7 @@ class SequenceTagger(StructuredEstimator):
             labels = label_set(y)
         codes = encode_labels(y, features.offset, labels)
         chain = self._chain(labels)
+        self._weighted = sample_weight is not None or token_weight is not None
         weight = None
         if token_weight is not None:
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
@@ -269,11 +270,13 @@ class SequenceTagger(StructuredEstimator):
         from partwise.model_file import save_model
 
         self._check_fitted()
-        info = self.model_.info | {
-            "settings": self._settings(),
-            "history": [list(point) for point in self.history_],
-            "n_iter": self.n_iter_,
-        }
+        info = dict(self.model_.info)
+        if hasattr(self, "objective_"):  # a loaded tagger has told all this already
+            info |= {
+                "settings": self._settings(),
+                "history": [list(point) for point in self.history_],
+                "n_iter": self.n_iter_,
+            }
         support = self.model_.support if keep_dual else None
         model = SequenceModel(
             self.model_.featurizer, self.model_.chain, self.model_.labels,
@@ -286,6 +289,7 @@ class SequenceTagger(StructuredEstimator):
         return {
             "C": float(self.objective_.weight.sum()),
             "n_examples": len(self.objective_.weight),
+            "weighted": self._weighted,
             "loss": self.loss,
             "formulation": self.formulation,
             "penalty": self.penalty,
