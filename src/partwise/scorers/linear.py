@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from partwise.protocol import Floats, Ints
 from partwise.scorers._rows import (
@@ -73,6 +72,8 @@ def columns_of(rows: Any) -> tuple[Ints, Ints, Floats, int]:
         indptr = np.arange(n_features + 1, dtype=np.int64) * n_rows
         index = np.tile(np.arange(n_rows, dtype=np.int32), n_features)
         return indptr, index, np.ascontiguousarray(rows.x.T).ravel(), 1
+    from scipy import sparse  # half a second that predicting can do without
+
     n_rows = len(rows.indptr) - 1
     data = rows.data if rows.step else np.ones(len(rows.indices))
     shape = (n_rows, rows.n_features)
