@@ -7,19 +7,25 @@ from pathlib import Path
 
 from partwise.cli.output import say
 
+READING = ("_columns_kernels.scan_rows", "_columnar_kernels.look_up")
+PREDICTING = (*READING, "_chain_batch.decode_rows")
 
-def announce_compilation(kernel: str) -> None:
-    """Tell on stderr when the disk cache of numba does not hold this kernel yet.
+
+def announce_compilation(*kernels: str) -> None:
+    """Tell on stderr when the disk cache of numba lacks one of these kernels.
 
     Parameters
     ----------
-    kernel : str
+    *kernels : str
         ``module.function``, as numba names the files of its cache.
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return
-    if not any(_cached(folder, kernel) for folder in _cache_folders()):
-        say("compiling … (first run only)")
+    folders = _cache_folders()
+    for kernel in kernels:
+        if not any(_cached(folder, kernel) for folder in folders):
+            say("compiling … (first run only)")
+            return
 
 
 def _cache_folders() -> list[Path]:
@@ -29,7 +35,8 @@ def _cache_folders() -> list[Path]:
     if chosen:
         return [Path(chosen)]
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return [package / "structures", package / "solvers", home / "numba"]
+    parts = ("readers", "features", "structures", "solvers")
+    return [*(package / part for part in parts), home / "numba"]
 
 
 def _cached(folder: Path, kernel: str) -> bool:

@@ -31,17 +31,17 @@ def evaluate(
 
     Example: `partwise evaluate chunks.model test.txt`
     """
-    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.compiling import PREDICTING, announce_compilation
     from partwise.cli.data import Layout, load_tagger
     from partwise.cli.output import print_json, print_table, say
     from partwise.cli.tagging import measure, read_labelled
     from partwise.metrics import label_report, span_report
     from partwise.report.sequences import as_span_tags
 
+    announce_compilation(*PREDICTING)
     tagger = load_tagger(model)
     layout = Layout.create(columns, label, separator, comment, Layout.of_model(tagger))
     X, y, _ = read_labelled(data, layout)
-    announce_compilation("_chain_batch.decode_rows")
     predicted = tagger.predict(X, n_jobs=threads(jobs))
     predicted = [[str(name) for name in row] for row in predicted]
     metrics = measure(y, predicted)

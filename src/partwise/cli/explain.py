@@ -30,10 +30,11 @@ def explain(
 
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
-    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.compiling import READING, announce_compilation
     from partwise.cli.data import Layout, load_tagger, read_tables
     from partwise.cli.output import print_json
 
+    announce_compilation(*READING, "_chain_batch.k_best_rows")
     tagger = load_tagger(model)
     layout = Layout.create(columns, None, separator, comment, Layout.of_model(tagger))
     table = read_tables(data, layout)
@@ -43,7 +44,6 @@ def explain(
         )
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
-    announce_compilation("_chain_batch.k_best_rows")
     one = table[sentence]
     tokens = one.strings(next(iter(one.columns)))[0]
     explanation = tagger.explain(one, tokens=tokens, top=top)

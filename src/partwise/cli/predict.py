@@ -53,7 +53,7 @@ def predict(
 
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """
-    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.compiling import PREDICTING, announce_compilation
     from partwise.cli.data import Layout, find_column, load_tagger, read_tables
     from partwise.cli.output import print_json, say
 
@@ -61,10 +61,10 @@ def predict(
         raise ValueError(f"--topk {topk}: give a positive whole number")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
+    announce_compilation(*PREDICTING)
     tagger = load_tagger(model)
     layout = Layout.create(columns, None, separator, comment, Layout.of_model(tagger))
     table = read_tables(data, layout)
-    announce_compilation("_chain_batch.decode_rows")
     ranked: list[list[tuple[list[Any], float]]] = []
     if topk > 1:
         ranked = tagger.predict_topk(table, topk, n_jobs=threads(jobs))

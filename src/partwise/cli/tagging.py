@@ -51,11 +51,12 @@ def measure(y: list[list[str]], y_pred: list[list[Any]]) -> dict[str, float]:
 
 def train_tagger(request: TrainingRequest) -> int:
     """Read, learn, save, evaluate, tell."""
-    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.compiling import READING, announce_compilation
     from partwise.cli.progress import GapBar
     from partwise.model_file import refuse_unwritable
 
     began = time.perf_counter()
+    announce_compilation(*READING, *_kernels(request.settings))
     refuse_unwritable(request.model)
     if request.report:
         refuse_unwritable(request.report)
@@ -69,7 +70,6 @@ def train_tagger(request: TrainingRequest) -> int:
 
     tagger = SequenceTagger(**request.settings)
     tagger.set_callbacks(GapBar(tagger.tol))
-    announce_compilation("_cut_pool.sweep")
     fit_began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -103,6 +103,16 @@ def train_tagger(request: TrainingRequest) -> int:
     seconds["total"] = time.perf_counter() - began
     _tell(request, answer)
     return INTERRUPTED if tagger.certificate_.stopped == "interrupted" else 0
+
+
+def _kernels(settings: dict[str, Any]) -> list[str]:
+    """The kernels that take longest to compile."""
+    if settings["loss"] == "log":
+        return ["_chain_batch.sum_rows"]
+    longest = ["packed._find_rows"]
+    if settings["solver"] in ("auto", "bcfw"):
+        longest.append("_pool_kernels.sweep")
+    return longest
 
 
 def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:

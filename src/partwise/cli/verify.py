@@ -51,16 +51,16 @@ def verify(
 
     Example: `partwise verify chunks.model train.txt`
     """
-    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.compiling import READING, announce_compilation
     from partwise.cli.data import Layout, load_tagger
     from partwise.cli.output import print_json, print_table
     from partwise.cli.tagging import read_labelled
 
+    announce_compilation(*READING, "packed._find_rows")
     tagger = load_tagger(model)
     settings = _settings(tagger, model)
     layout = Layout.create(columns, label, separator, comment, Layout.of_model(tagger))
     X, y, _ = read_labelled(data, layout)
-    announce_compilation("packed._find_rows")
     checks = list(_checks(tagger, settings, X, y, threads(jobs)))
     holds = all(check.holds for check in checks)
     if json:
@@ -140,7 +140,7 @@ def _checks(
     if settings["loss"] == "log":
         penalty = "log"
     objective = Objective.create(settings["C"], len(X), penalty)
-    found = certify(problem, objective, model.weights)
+    found = certify(problem, objective, problem.expand(model.weights))
     yield Check(
         "primal",
         stated.primal,
@@ -201,8 +201,9 @@ def _dual_checks(
         for each in (alpha * b, alpha)
     ]
     dual = objective.dual(problem.dot(w, w), sums[0], sums[1])
-    away = np.sqrt(problem.dot(w - model.weights, w - model.weights))
-    size = np.sqrt(problem.dot(model.weights, model.weights)) or 1.0
+    kept = problem.expand(model.weights)
+    away = np.sqrt(problem.dot(w - kept, w - kept))
+    size = np.sqrt(problem.dot(kept, kept)) or 1.0
     how = f"D(α) of {len(rows):,} planes; ‖w − Σ α a‖ = {away / size:.1g} ‖w‖"
     yield Check("dual", stated, dual, _at_most(stated, dual, primal), how)
 
