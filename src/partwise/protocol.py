@@ -264,6 +264,7 @@ class State:
     seconds: float = 0.0
     stopped: str | None = None
     history: list[HistoryPoint] = field(default_factory=list)
+    note: str = ""  # what the user should know, e.g. which examples conflict
     memo: Any = None  # the solver's own
 
     @property

@@ -131,7 +131,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             dual=float(state.dual) if np.isfinite(state.dual) else None,
             oracle_calls=state.oracle_calls,
             stopped=state.stopped or "",
-            note=getattr(state, "note", ""),
+            note=state.note,
         )
         self.history_ = state.history
         self.n_iter_ = state.n_iter

@@ -9,10 +9,12 @@ from partwise.compiled import is_compiled
 from partwise.protocol import Cuts, Floats, Ints, Objective, Support
 from partwise.solvers._pool_kernels import (
     Pool,
+    assess,
     copy_pool,
     masses,
     polish,
     rebuild,
+    show,
     sweep,
 )
 
@@ -41,7 +43,8 @@ def _compile(kernel: Any) -> Any:
     return njit(cache=True, nogil=True)(kernel)
 
 
-COMPILED = {kernel: _compile(kernel) for kernel in (sweep, polish, rebuild)}
+KERNELS = (sweep, show, polish, assess, rebuild)
+COMPILED = {kernel: _compile(kernel) for kernel in KERNELS}
 
 
 class BlockDual:
@@ -66,7 +69,9 @@ class BlockDual:
         self.fresh = np.zeros(int(self.lengths.max()), np.int32)
         self.slope = np.zeros(capacity)
         self.old = np.zeros(capacity)
-        self.gaps = np.full(problem.n_blocks, np.inf)
+        self.gaps = np.full(problem.n_blocks, np.inf)  # as of each last visit
+        self.excess = np.full(problem.n_blocks, np.inf)  # violation above ξ_i, too
+        self.n_planes = 0  # planes added in all
 
     def _run(self, kernel: Any, *args: Any) -> Any:
         if is_compiled(self.problem.blocks):
@@ -75,16 +80,35 @@ class BlockDual:
 
     def sweep(
         self, order: Ints, *, eps: float = -1.0, steps: int = 10, limit: int = 10
-    ) -> tuple[int, int]:
-        """Visit blocks with the oracle; returns (planes added, blocks moved)."""
-        counts = np.zeros(2, np.int64)
-        self._run(
+    ) -> int:
+        """Visit blocks with the oracle; returns the number of planes added."""
+        added = self._run(
             sweep, self.problem.local_blocks, self.work, self.pool, self.w,
             self.scratch, order, self.objective.weight, self.cap, self.ridge,
-            self.penalty, eps, steps, limit, self.fresh, self.slope, self.old, self.gaps, counts,
+            self.penalty, eps, steps, limit, self.fresh, self.slope, self.old,
+            self.gaps, self.excess,
         )  # fmt: skip
         self._grow()
-        return int(counts[0]), int(counts[1])
+        self.n_planes += int(added)
+        return int(added)
+
+    def show(self, cuts: Cuts, *, steps: int = 10, limit: int = 10) -> int:
+        """Visit blocks with given cuts; returns the number of planes added."""
+        added = self._run(
+            show, self.problem.local_blocks, self.pool, self.w, self.scratch, cuts,
+            self.objective.weight, self.cap, self.ridge, self.penalty, steps, limit,
+            self.slope, self.old, self.gaps, self.excess,
+        )  # fmt: skip
+        self._grow()
+        self.n_planes += int(added)
+        return int(added)
+
+    def assess(self, violation: Floats) -> None:
+        """Renew `gaps` and `excess` from the violations of a full pass at w."""
+        self._run(
+            assess, self.pool, self.w, violation, self.objective.weight, self.penalty,
+            self.slope, self.gaps, self.excess,
+        )  # fmt: skip
 
     def polish(self, order: Ints, *, steps: int = 10, tol: float = 0.0) -> float:
         """Visit blocks without the oracle; returns the largest promise seen."""
@@ -100,15 +124,34 @@ class BlockDual:
         self._run(rebuild, self.pool, self.w)
         return self.w
 
-    def value(self) -> float:
-        """D(α)."""
+    def rescale(self) -> None:
+        """Multiply α by the best factor θ, where the dual lives on a cone.
+
+        D(θα) = θ ΣB − ½θ²(‖w‖² + ΣS²/c) is largest at the quotient of the two sums.
+        Data that a hard margin cannot separate have w → 0 while B grows: without this
+        step their dual rises to infinity by tiny steps only.
+        """
+        if self.penalty == PENALTY["l1"]:
+            return
+        offset, mass = self._masses()
+        square = self.problem.dot(self.w, self.w) + np.sum(mass * mass * self.ridge)
+        if square > 0.0:
+            factor = np.sum(offset) / square
+            self.pool.alpha[:] *= factor
+            self.w *= factor
+
+    def _masses(self) -> tuple[Floats, Floats]:
         offset = np.empty(self.problem.n_blocks)
         mass = np.empty(self.problem.n_blocks)
         masses(self.pool, offset, mass)
-        return self.objective.dual(self.problem.dot(self.w, self.w), offset, mass)
+        return offset, mass
 
-    def support(self) -> Support:
-        """All planes with α > 0."""
+    def value(self) -> float:
+        """D(α)."""
+        return self.objective.dual(self.problem.dot(self.w, self.w), *self._masses())
+
+    def support(self, *, idle: bool = False) -> Support:
+        """All planes with α > 0, and on demand the idle ones."""
         pool = self.pool
         slots = np.concatenate(
             [
@@ -116,7 +159,8 @@ class BlockDual:
                 for start, n in zip(pool.first[:-1], pool.count, strict=True)
             ]
         ).astype(np.int64)
-        slots = slots[pool.alpha[slots] > 0]
+        if not idle:
+            slots = slots[pool.alpha[slots] > 0]
         block = np.searchsorted(pool.first, slots, side="right") - 1
         length = self.lengths[block]
         indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)

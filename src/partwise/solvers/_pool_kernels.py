@@ -193,29 +193,38 @@ def contains(pool, i, length, code):
     return False
 
 
+@njit(cache=True, nogil=True)
+def make_room(pool, i, length, slope):
+    """Whether block i has a free slot, after dropping its longest idle plane if full.
+
+    `slope` follows the planes; `full` remembers blocks that should get more room.
+    """
+    first = pool.first[i]
+    n_planes = pool.count[i]
+    if n_planes < pool.first[i + 1] - first:
+        return True
+    pool.full[i] = 1
+    oldest = 0
+    for p in range(1, n_planes):
+        if pool.idle[first + p] > pool.idle[first + oldest]:
+            oldest = p
+    if pool.idle[first + oldest] == 0:
+        return False
+    drop(pool, i, oldest, length)
+    slope[oldest] = slope[n_planes - 1]
+    return True
+
+
 @both_ways
 def add(local, pool, scratch, i, code, b, scale):
-    """Give an output a slot in block i, with its row of the Gram matrix.
+    """Give an output the next slot of block i, with its row of the Gram matrix.
 
-    Returns whether there was room; `full` remembers blocks that need more.
     `local` are the blocks with local coordinates, `scratch` a zero model over them; it
     is left zero.
     """
     length = code_length(local, i)
     first = pool.first[i]
     p = pool.count[i]
-    if p == pool.first[i + 1] - first:
-        pool.full[i] = 1
-        oldest = -1
-        for q in range(p):
-            if pool.idle[first + q] > 0 and (
-                oldest < 0 or pool.idle[first + q] > pool.idle[first + oldest]
-            ):
-                oldest = q
-        if oldest < 0:
-            return False
-        drop(pool, i, oldest, length)
-        p -= 1
     pool.count[i] = p + 1
     pool.alpha[first + p] = 0.0
     pool.b[first + p] = b
@@ -229,11 +238,10 @@ def add(local, pool, scratch, i, code, b, scale):
         gram[p, q] = pool.scale[first + q] * margin(local, scratch, i, other)
         gram[q, p] = gram[p, q]
     wipe(local, scratch, i, code)
-    return True
 
 
 @both_ways
-def slopes(blocks, work, pool, i, slope):
+def recall_slopes(blocks, work, pool, i, slope):
     """B − <w, a> of the planes of block i, from the scores in `work`."""
     length = code_length(blocks, i)
     for p in range(pool.count[i]):
@@ -242,42 +250,107 @@ def slopes(blocks, work, pool, i, slope):
         slope[p] = pool.b[slot] - pool.scale[slot] * value
 
 
-def sweep(
-    blocks,
-    local,
-    work, pool, w, scratch, order, weight, cap, ridge, penalty, eps, steps,
-    limit, fresh, slope, old, gaps, counts,
-):  # fmt: skip
-    """Visit blocks in `order`: ask the oracle, enlarge the pool, ascend, update w.
+@both_ways
+def current_slopes(blocks, pool, w, i, slope):
+    """B − <w, a> of the planes of block i, from the model."""
+    length = code_length(blocks, i)
+    for p in range(pool.count[i]):
+        slot = pool.first[i] + p
+        value = margin(blocks, w, i, code_of(pool, i, p, length))
+        slope[p] = pool.b[slot] - pool.scale[slot] * value
 
-    ``eps < 0``: Frank-Wolfe; every visit ascends. ``eps ≥ 0``: the working set of
-    Algorithm 1 (ICML 2004); a block moves only when its new plane is violated by more
-    than ξ_i + ε, so that a sweep without additions leaves w as it was checked.
-    ``counts`` receives the number of planes added and of blocks moved.
+
+@both_ways
+def visit(
+    blocks, local, pool, w, scratch, i, plane, code, weight, cap, ridge, penalty,
+    eps, steps, limit, slope, old, gaps, excess,
+):  # fmt: skip
+    """Show block i a plane (b, scale, violation): enlarge the pool, ascend, update w.
+
+    `slope` holds b − <w, a> of the planes at hand. ``eps < 0``: Frank-Wolfe; every
+    visit ascends. ``eps ≥ 0``: the working set of Algorithm 1 (ICML 2004); the block
+    moves only when its new plane is violated by more than ξ_i + ε, so that a sweep
+    without additions leaves w as it was checked. Returns whether a plane was added.
     """
+    b, scale, violation = plane
+    length = code_length(blocks, i)
+    first = pool.first[i]
+    slack, inner, mass = 0.0, 0.0, 0.0
+    for p in range(pool.count[i]):
+        slack = max(slack, slope[p])
+        inner += pool.alpha[first + p] * slope[p]
+        mass += pool.alpha[first + p]
+    gaps[i] = block_gap(penalty, weight, max(violation, slack), mass, inner)
+    excess[i] = violation - slack
+    is_new = violation > slack + max(eps, 0.0) and b > 0.0
+    is_new = is_new and not contains(pool, i, length, code)
+    if is_new and make_room(pool, i, length, slope):
+        slope[pool.count[i]] = violation
+        add(local, pool, scratch, i, code, b, scale)
+    elif eps >= 0.0:
+        return False
+    if pool.count[i] > 0:
+        move(blocks, pool, w, i, slope, old, cap, ridge, steps, 0.0)
+        drop_idle(pool, i, length, limit)
+    return is_new
+
+
+def sweep(
+    blocks, local, work, pool, w, scratch, order, weight, cap, ridge, penalty, eps,
+    steps, limit, fresh, slope, old, gaps, excess,
+):  # fmt: skip
+    """Visit blocks in `order`, each with its most violated plane at the current w.
+
+    Returns the number of planes added.
+    """
+    added = 0
     for q in range(order.shape[0]):
         i = order[q]
-        length = code_length(blocks, i)
-        b, scale, violation = find_output(blocks, work, w, i, fresh)
-        first = pool.first[i]
-        slopes(blocks, work, pool, i, slope)
+        plane = find_output(blocks, work, w, i, fresh)
+        recall_slopes(blocks, work, pool, i, slope)
+        if visit(
+            blocks, local, pool, w, scratch, i, plane, fresh, weight[i], cap[i],
+            ridge[i], penalty, eps, steps, limit, slope, old, gaps, excess,
+        ):  # fmt: skip
+            added += 1
+    return added
+
+
+def show(
+    blocks, local, pool, w, scratch, cuts, weight, cap, ridge, penalty, steps, limit,
+    slope, old, gaps, excess,
+):  # fmt: skip
+    """Visit blocks with planes found at an earlier w: minibatches."""
+    added = 0
+    for r in range(cuts.block.shape[0]):
+        i = cuts.block[r]
+        code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
+        current_slopes(blocks, pool, w, i, slope)
+        violation = cuts.b[r] - cuts.scale[r] * margin(blocks, w, i, code)
+        if visit(
+            blocks, local, pool, w, scratch, i, (cuts.b[r], cuts.scale[r], violation),
+            code, weight[i], cap[i], ridge[i], penalty, -1.0, steps, limit, slope, old,
+            gaps, excess,
+        ):  # fmt: skip
+            added += 1
+    return added
+
+
+def assess(blocks, pool, w, violation, weight, penalty, slope, gaps, excess):
+    """Shares of the gap, and violations above ξ_i, of all blocks at one w.
+
+    `violation` is the largest of each block, from a full pass of the oracle.
+    """
+    for i in range(gaps.shape[0]):
+        current_slopes(blocks, pool, w, i, slope)
         slack, inner, mass = 0.0, 0.0, 0.0
         for p in range(pool.count[i]):
+            alpha = pool.alpha[pool.first[i] + p]
             slack = max(slack, slope[p])
-            inner += pool.alpha[first + p] * slope[p]
-            mass += pool.alpha[first + p]
-        gaps[i] = block_gap(penalty, weight[i], max(violation, slack), mass, inner)
-        is_new = violation > slack + max(eps, 0.0) and b > 0.0
-        if is_new and not contains(pool, i, length, fresh):
-            if add(local, pool, scratch, i, fresh, b, scale):
-                slopes(blocks, work, pool, i, slope)  # a slot may have been reused
-                counts[0] += 1
-        elif eps >= 0.0:
-            continue
-        if pool.count[i] > 0:
-            counts[1] += 1
-            move(blocks, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.0)
-            drop_idle(pool, i, length, limit)
+            inner += alpha * slope[p]
+            mass += alpha
+        gaps[i] = block_gap(penalty, weight[i], violation[i], mass, inner)
+        excess[i] = violation[i] - slack
 
 
 def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
@@ -291,18 +364,14 @@ def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
         n_planes = pool.count[i]
         if n_planes == 0:
             continue
-        length = code_length(blocks, i)
         first = pool.first[i]
         mass, best, worst = 0.0, 0.0, 0.0
         for p in range(n_planes):
             mass += pool.alpha[first + p]
         if cap[i] - mass <= 0.0:
             worst = np.inf
+        current_slopes(blocks, pool, w, i, slope)
         for p in range(n_planes):
-            here = code_of(pool, i, p, length)
-            slope[p] = pool.b[first + p] - pool.scale[first + p] * margin(
-                blocks, w, i, here
-            )
             best = max(best, slope[p] - ridge[i] * mass)
             if pool.alpha[first + p] > 0.0:
                 worst = min(worst, slope[p] - ridge[i] * mass)

@@ -1,17 +1,21 @@
 """Block-coordinate Frank-Wolfe with a pool of planes per block.
 
-Minimises P(w) of `protocol.py` by ascending its dual D(α), one block at a time:
+Minimises P(w) of `objective.py` by ascending its dual D(α), one block at a time:
 
 1. the oracle gives the most violated plane of block i at the current w;
 2. it joins the pool of the block, and pairwise steps with exact line search ascend
-   the dual over the convex hull (L1) or cone (L2, hard) of the pool (`_cut_pool.py`);
+   the dual over the convex hull (L1) or cone (L2, hard) of the pool
+   (`_pool_kernels.py`);
 3. w = Σ α a is updated.
 
 Blocks are drawn in proportion to their last known share of the duality gap, mixed
 with the uniform distribution. Between sweeps, cheap visits reuse the pools without
-asking the oracle. Stops when (P(w) − D(α))/P(w) ≤ tol, where P is computed by a full
-pass; the sum of the (stale) shares says when such a pass is worth it. With ``eps``:
-when no constraint is violated by more than ξ_i + ε over the pool.
+asking the oracle.
+
+Stops when (P − D)/P ≤ tol, where P is computed by a full pass; the sum of the shares,
+each as old as the last visit of its block, says when such a pass is worth it. With
+``eps``: when a full pass finds no constraint violated by more than ξ_i + ε, ξ_i over
+the pool.
 
 Lacoste-Julien, Jaggi, Schmidt, Pletscher: Block-coordinate Frank-Wolfe optimization
 for structural SVMs, ICML 2013 (blocks, line search, averaging). Osokin, Alayrac,
@@ -20,12 +24,22 @@ Lukasewitz, Dokania, Lacoste-Julien: Minding the gaps for block Frank-Wolfe, ICM
 block-coordinate Frank-Wolfe algorithm, CVPR 2015 (reuse of planes).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Model, Objective, Solver, State, Support
+from partwise.protocol import Floats, Ints, Model, Objective, Solver, State, Support
 from partwise.solvers._cut_pool import BlockDual
+
+
+@dataclass
+class Memo:
+    """What a run of Frank-Wolfe remembers between sweeps."""
+
+    dual: BlockDual
+    rng: np.random.Generator
+    average: Floats | None
 
 
 class BCFW(Solver):
@@ -46,11 +60,20 @@ class BCFW(Solver):
     steps : int
         Pairwise steps per visit.
     polish : int
-        Visits to the pools, in sweeps, after each sweep with the oracle.
+        Passes over the pools after each sweep with the oracle.
+    batch : int
+        Blocks whose oracles are asked at the same w, on `n_jobs` threads. Larger
+        batches see older models: worth it where the oracle is slow.
     capacity : int
         Planes per block to begin with; blocks that need more get more.
     averaging : bool
         Also try the average of the models after each sweep, weighted by its number.
+
+    Examples
+    --------
+    >>> BCFW(tol=0.01).set_params(batch=16)
+    BCFW(tol=0.01, eps=None, max_iter=1000, time_limit=None, random_state=0, steps=10, \
+polish=1, batch=16, capacity=8, averaging=False)
     """
 
     def __init__(
@@ -62,6 +85,7 @@ class BCFW(Solver):
         random_state: int = 0,
         steps: int = 10,
         polish: int = 1,
+        batch: int = 1,
         capacity: int = 8,
         averaging: bool = False,
     ) -> None:
@@ -72,50 +96,77 @@ class BCFW(Solver):
         self.random_state = random_state
         self.steps = steps
         self.polish = polish
+        self.batch = batch
         self.capacity = capacity
         self.averaging = averaging
 
     def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
         """Empty pools and the zero model."""
-        dual = BlockDual(problem, objective, self.capacity)
-        rng = np.random.default_rng(self.random_state)
-        return State(model=dual.w.copy(), memo=(dual, rng), dual=0.0)
+        memo = Memo(
+            BlockDual(problem, objective, self.capacity),
+            np.random.default_rng(self.random_state),
+            problem.zero() if self.averaging else None,
+        )
+        return State(model=problem.zero(), memo=memo, dual=0.0)
 
     def step(self, problem: Any, objective: Objective, state: State) -> None:
-        """One sweep with the oracle, cheap sweeps without, a full pass when due."""
-        dual, rng = state.memo
-        order = self._order(dual.gaps, rng)
-        dual.sweep(order, steps=self.steps)
+        """One sweep with the oracle, cheap ones without, a full pass when due."""
+        memo, dual = state.memo, state.memo.dual
+        order = self._order(dual.gaps, memo.rng)
+        if self.batch == 1:
+            dual.sweep(order, steps=self.steps)
+        else:
+            for first in range(0, len(order), self.batch):
+                rows = order[first : first + self.batch]
+                dual.show(problem.oracle(dual.w, rows), steps=self.steps)
         state.oracle_calls += len(order)
-        everyone = rng.permutation(problem.n_blocks)
+        everyone = memo.rng.permutation(problem.n_blocks)
         for _ in range(self.polish):
             dual.polish(everyone, steps=self.steps)
+        dual.rescale()
         state.dual = max(state.dual, dual.value())
-        promised = float(np.sum(dual.gaps))
-        if promised <= self.tol * state.dual or state.n_iter + 1 >= self.max_iter:
+        if memo.average is not None:
+            k = state.n_iter + 1
+            memo.average += 2 / (k + 1) * (dual.w - memo.average)
+        if self._is_due(objective, state):
             self._evaluate(problem, objective, state)
 
-    def _order(self, gaps: Any, rng: Any) -> Any:
+    def _order(self, gaps: Floats, rng: np.random.Generator) -> Ints:
         n = len(gaps)
-        if not np.isfinite(gaps).all() or gaps.sum() <= 0:
-            return rng.permutation(n)
         share = np.maximum(gaps, 0.0)
+        if not np.isfinite(share).all() or share.sum() == 0:
+            return rng.permutation(n)
         return rng.choice(n, size=n, p=0.8 * share / share.sum() + 0.2 / n)
 
+    def _is_due(self, objective: Objective, state: State) -> bool:
+        """Whether what is known of the blocks promises a successful full pass."""
+        dual = state.memo.dual
+        if self.eps is not None:
+            return bool(np.max(dual.excess) <= self.eps)
+        if objective.penalty == "hard":  # ½‖w‖²/(1 − v)² is within 2v of the optimum
+            return bool(np.max(dual.gaps) <= 0.5 * self.tol)
+        return float(np.sum(dual.gaps)) <= self.tol * state.dual
+
     def _evaluate(self, problem: Any, objective: Objective, state: State) -> None:
-        dual, _ = state.memo
-        cuts = problem.oracle(dual.w)
-        state.oracle_calls += problem.n_blocks
-        primal = objective.primal(problem.dot(dual.w, dual.w), cuts.bound)
-        if primal < state.primal:
-            state.primal = primal
-            state.model = dual.w.copy()
+        memo, dual = state.memo, state.memo.dual
+        models = [dual.w] if memo.average is None else [memo.average, dual.w]
+        for model in models:
+            cuts = problem.oracle(model)
+            state.oracle_calls += problem.n_blocks
+            primal = objective.primal(problem.dot(model, model), cuts.bound)
+            if model is dual.w:
+                dual.assess(cuts.violation)
+                state.violation = max(float(np.max(dual.excess)), 0.0)
+            if primal < state.primal or self.eps is not None:
+                state.primal = primal
+                state.model = model.copy()
 
     def finish(self, problem: Any, objective: Objective, state: State) -> None:
         """Give the last model its chance: a limit or Ctrl-C may come before a pass."""
-        if not np.array_equal(state.model, state.memo[0].w):
+        if state.stopped != "converged":
+            state.memo.dual.rebuild()  # Ctrl-C may have come between α and w
             self._evaluate(problem, objective, state)
 
     def support(self, state: State) -> Support:
         """Planes with α > 0."""
-        return state.memo[0].support()
+        return state.memo.dual.support()
