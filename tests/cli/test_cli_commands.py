@@ -160,6 +160,47 @@ def test_verify_recomputes_primal_bound_and_dual(run, model, toys):
     assert "verified" in run("verify", model, toys / "train.txt").out
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--cost", "normalized", "--order", 2, "--boundary"),
+        ("--order", 0, "--boundary", "--scheme", "BIO"),
+    ],
+)
+def test_plain_python_computes_the_same_objective(run, toys, tmp_path, options):
+    place = tmp_path / "m"
+    settings = ("--preset", "window", "--max-iter", 3, "--keep-dual", *options)
+    assert run("train", "tag", toys / "ten.txt", "--model", place, *settings).code == 0
+    done = run("verify", place, toys / "ten.txt", "--plain", "--json")
+    checks = done.json["checks"]
+    assert done.code == 0, checks
+    assert checks["plain primal"]["recomputed"] == pytest.approx(
+        checks["primal"]["recomputed"], rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--loss", "log"),
+        ("--penalty", "l2"),
+        ("--formulation", "slack"),
+        ("--formulation", "slack", "--penalty", "l2", "--order", 2),
+        ("--formulation", "hard"),
+        ("--cost", "zero_one"),
+    ],
+)
+def test_verify_knows_every_formulation(run, toys, tmp_path, options):
+    place = tmp_path / "m"
+    settings = ("--preset", "window", "--max-iter", 20, "--keep-dual", *options)
+    assert run("train", "tag", toys / "ten.txt", "--model", place, *settings).code == 0
+    done = run("verify", place, toys / "ten.txt", "--json")
+    assert done.code == 0, done.json
+    assert done.json["checks"]["dual"]["recomputed"] is not None
+    refused = run("verify", place, toys / "ten.txt", "--plain")
+    assert refused.code == 2 and "--plain needs" in refused.err
+
+
 def claim(name, value):
     return lambda info, arrays: info["certificate"].__setitem__(name, value)
 
@@ -206,9 +247,10 @@ def test_verify_on_other_data(run, model, toys):
 
 def test_without_the_dual_verify_says_so(run, toys, tmp_path):
     place = tmp_path / "m"
-    options = ("--model", place, "--preset", "window", "--tol", "0.1")
-    assert run("train", "tag", toys / "train.txt", *options).code == 0
-    done = run("verify", place, toys / "train.txt")
+    options = ("--model", place, "--preset", "window", "--tol", "0.1", "--keep-dual")
+    learned = run("train", "tag", toys / "ten.txt", *options, "--solver", "one_slack")
+    assert learned.code == 0 and "OneSlack has no dual" in learned.err
+    done = run("verify", place, toys / "ten.txt")
     assert done.code == 0 and "as stated by the solver" in done.out
 
 

@@ -43,8 +43,10 @@ def shown(value: Any, digits: int = 6) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in percent with two significant digits."""
-    return "unknown" if value is None else f"{100 * value:.2g} %"
+    """A share in percent with two significant digits, whole ones from ten on."""
+    if value is None:
+        return "unknown"
+    return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

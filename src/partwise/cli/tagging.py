@@ -78,6 +78,9 @@ def train_tagger(request: TrainingRequest) -> int:
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             say(f"warning: {warning.message}")
+    if request.keep_dual and tagger.model_.support is None:
+        solver = type(tagger.solver_).__name__
+        say(f"warning: {solver} has no dual per sentence to keep; bcfw has")
     tagger.model_.info["reader"] = layout.to_dict()
     tagger.save(request.model, keep_dual=request.keep_dual)
     seconds = {

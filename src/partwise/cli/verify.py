@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from partwise.cli.options import (
     Columns,
@@ -40,6 +42,12 @@ def verify(
     columns: Columns = None,
     separator: Separator = None,
     comment: Comment = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Compute the objective in plain Python as well; slow."
+        ),
+    ] = False,
     jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
@@ -61,7 +69,7 @@ def verify(
     settings = _settings(tagger, model)
     layout = Layout.create(columns, label, separator, comment, Layout.of_model(tagger))
     X, y, _ = read_labelled(data, layout)
-    checks = list(_checks(tagger, settings, X, y, threads(jobs)))
+    checks = list(_checks(tagger, settings, X, y, threads(jobs), plain))
     holds = all(check.holds for check in checks)
     if json:
         listed = {
@@ -113,7 +121,12 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
 
 
 def _checks(
-    model: Any, settings: dict[str, Any], X: Any, y: list[list[str]], n_jobs: int
+    model: Any,
+    settings: dict[str, Any],
+    X: Any,
+    y: list[list[str]],
+    n_jobs: int,
+    plain: bool,
 ) -> Iterator[Check]:
     import numpy as np
 
@@ -148,6 +161,12 @@ def _checks(
         _near(stated.primal, found.primal, found.primal),
         "one pass over the data",
     )
+    if plain:
+        from partwise.cli.plain_check import plain_primal
+
+        again = plain_primal(model, features, codes, settings, objective)
+        holds = _near(stated.primal, again, again)
+        yield Check("plain primal", stated.primal, again, holds, "plain Python")
     if stated.data_bound is not None:
         how = "½‖g‖² from the data alone"
         recomputed = found.data_bound
@@ -157,11 +176,15 @@ def _checks(
         yield Check("data bound", stated.data_bound, recomputed, holds, how)
     if stated.dual is None:
         return
-    if model.support is None or penalty == "log":
-        holds = _at_most(stated.dual, found.primal, found.primal)
-        yield Check("dual", stated.dual, None, holds, "as stated by the solver")
+    if model.support is not None and penalty != "log":
+        yield from _dual_checks(model, problem, objective, stated.dual, found.primal)
         return
-    yield from _dual_checks(model, problem, objective, stated.dual, found.primal)
+    lower = None if found.data_bound is None else found.primal - found.data_bound
+    if lower is not None and _at_most(stated.dual, lower, found.primal):
+        yield Check("dual", stated.dual, lower, True, "follows from the data bound")
+        return
+    holds = _at_most(stated.dual, found.primal, found.primal)
+    yield Check("dual", stated.dual, None, holds, "as stated by the solver")
 
 
 def _dual_checks(
