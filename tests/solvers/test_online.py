@@ -132,16 +132,22 @@ def test_pegasos_approaches_the_optimum(rescaling, penalty, project):
     assert best * (1 - 1e-9) <= state.primal <= 1.01 * best
 
 
-def test_pegasos_average_is_weighted_by_t():
+def test_pegasos_average_is_weighted_by_t_however_often_w_is_projected():
     problem = small_problem(n=10)
-    objective = weights(problem)
-    models = []
-    state = Pegasos(max_iter=3, batch=10).solve(
-        problem, objective, callback=lambda s: models.append(s.memo.w.copy())
-    )
-    expected = sum((t + 1) * w for t, w in enumerate(models)) / 6
-    np.testing.assert_allclose(state.model, expected, atol=1e-12)
-    assert np.linalg.norm(models[0]) <= state.memo.radius * (1 + 1e-12)
+    models, norms = [], []
+
+    def record(state):
+        models.append(state.memo.w.copy())
+        norms.append(np.linalg.norm(state.memo.w))
+
+    solver = Pegasos(max_iter=200, batch=10)
+    state = solver.solve(problem, weights(problem, 1e4), callback=record)
+    t = np.arange(1, 201)
+    expected = np.sum(t[:, None] * models, axis=0) / np.sum(t)
+    np.testing.assert_allclose(state.model, expected, rtol=1e-10)
+    radius = state.memo.radius
+    assert max(norms) <= radius * (1 + 1e-12)
+    assert np.isclose(norms, radius).sum() > 1
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)

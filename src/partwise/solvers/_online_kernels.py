@@ -112,12 +112,28 @@ def mira_update(
 
 @njit(cache=True, nogil=True)
 def shrink(w, factor):
-    """Multiply w in place; returns ‖w‖² afterwards."""
-    square = 0.0
+    """Multiply w in place."""
     for k in range(w.shape[0]):
         w[k] *= factor
+
+
+@njit(cache=True, nogil=True)
+def project(w, radius, late, clock):
+    """Scale w into the ball.
+
+    The sum of models moves from A·v into `late` first: were A divided by the factor
+    instead, it would grow with every projection until the sum drowns in rounding.
+    """
+    square = 0.0
+    for k in range(w.shape[0]):
         square += w[k] * w[k]
-    return square
+    if square > radius * radius:
+        factor = radius / np.sqrt(square)
+        share = clock[1] * clock[0]
+        for k in range(w.shape[0]):
+            late[k] += share * w[k]
+            w[k] *= factor
+        clock[1] = 0.0
 
 
 def pegasos_sweep(
@@ -126,7 +142,7 @@ def pegasos_sweep(
     """Subgradient steps of length 1/t on batches of blocks.
 
     ``clock`` holds t, the number of steps made; A, such that with v = t·w the sum of
-    all v so far is A·v + late (after a projection v → f·v: (A/f)·v + late); and Σ t.
+    all v so far is A·v + late; and Σ t.
     """
     n = order.shape[0]
     for first in range(0, n, batch):
@@ -148,12 +164,9 @@ def pegasos_sweep(
                 code = rooms[q - first, : code_length(blocks, i)]
                 push(blocks, w, i, code, coef / t)
                 push(blocks, late, i, code, -clock[1] * coef)
-        if radius < np.inf:
-            size = np.sqrt(shrink(w, 1.0))
-            if size > radius:
-                shrink(w, radius / size)
-                clock[1] *= size / radius
         clock[0] = t
+        if radius < np.inf:
+            project(w, radius, late, clock)
         clock[1] += 1.0
         clock[2] += t
 
