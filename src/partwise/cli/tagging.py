@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.data import Layout, find_column, read_tables, split_label
+from partwise.cli.options import threads
 from partwise.cli.output import certificate_lines, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def train_tagger(request: TrainingRequest) -> int:
     }
     predicted = None
     if dev is not None:
-        predicted = tagger.model_.predict(dev[0], n_jobs=tagger._n_jobs())
+        predicted = tagger.model_.predict(dev[0], n_jobs=threads(tagger.n_jobs))
     answer: dict[str, Any] = {
         "certificate": tagger.certificate_.to_dict(),
         "seconds": seconds,
@@ -151,7 +152,7 @@ def _write_report(
     assert request.report is not None
     model = tagger.model_
     if predicted is None:
-        predicted = model.predict(X, n_jobs=tagger._n_jobs())
+        predicted = model.predict(X, n_jobs=threads(tagger.n_jobs))
     facts = [
         ("Data", ", ".join(request.data)),
         ("Examples", f"{len(tagger.objective_.weight):,}"),

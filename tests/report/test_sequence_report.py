@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from partwise.features import Featurizer
+from partwise.models import SequenceModel
+from partwise.readers import Table
+from partwise.report import render
+from partwise.report.sequences import (
+    as_span_tags,
+    measure,
+    sequence_report,
+    telling_features,
+)
+from partwise.structures.chain import Chain
+
+TOKENS = [["Ann", "saw", "Rome"], ["Rome", "slept"]]
+Y = [["B-PER", "O", "B-LOC"], ["B-LOC", "O"]]
+PREDICTED = [["B-PER", "O", "B-PER"], ["B-PER", "B-LOC"]]
+
+
+def small_model() -> SequenceModel:
+    featurizer = Featurizer("word[0]").fit(Table.from_sequences(TOKENS))
+    chain = Chain(3, cost=np.array([[0.0, 1, 1], [5, 0, 1], [1, 1, 0]]))
+    weights = np.zeros(chain.n_weights(featurizer.n_features_))
+    weights[:6] = [1.0, -2.0, 0.5, 0.0, 3.0, -0.25]
+    return SequenceModel(featurizer, chain, ["B-LOC", "B-PER", "O"], weights)
+
+
+def test_a_report_shows_what_was_evaluated():
+    certificate = {
+        "primal": 2.0, "dual": 1.9, "gap": 0.1, "relative_gap": 0.05,
+        "data_bound": 3.0, "oracle_calls": 7, "exact_oracle": True,
+        "stopped": "converged", "penalty": "l1", "note": "",
+    }  # fmt: skip
+    report = sequence_report(
+        small_model(),
+        title="Names",
+        caption="On dev.txt",
+        tokens=TOKENS,
+        y=Y,
+        y_pred=PREDICTED,
+        certificate=certificate,
+        history=[(0.1, 3, np.inf, 0.5), (0.2, 7, 2.0, 1.9)],
+        tolerance=0.1,
+        facts=[("C", "1")],
+    )
+    assert [table.caption for table in report.metrics] == [
+        "On dev.txt", "By span", "By label",
+    ]  # fmt: skip
+    assert report.metrics[0].values["token_accuracy"] == pytest.approx(0.4)
+    assert report.confusion.labels == ["B-LOC", "B-PER", "O"]
+    assert report.certificate.data_bound == 3.0
+    page = render(report)
+    for text in ("Names", "On dev.txt", "word[0]=Rome", "Ann"):
+        assert text in page
+
+
+def test_errors_come_by_falling_loss_of_the_chain():
+    y, predicted = [["B-PER"], ["B-LOC", "O"]], [["B-LOC"], ["O", "B-LOC"]]
+    report = sequence_report(
+        small_model(), title="", tokens=[["Ann"], ["Rome", "fell"]], y=y,
+        y_pred=predicted,
+    )  # fmt: skip
+    assert [(error.loss, error.note) for error in report.errors] == [
+        (5.0, "sequence 0"),
+        (2.0, "sequence 1"),
+    ]
+
+
+def test_telling_features_keep_their_sign():
+    place, person, outside = telling_features(small_model(), 2)
+    assert place.positive == [("word[0]=Rome", 1.0)] and not place.negative
+    assert person.positive[0][1] == 3.0 and person.negative[0][1] == -2.0
+    assert outside.name == "O"
+
+
+def test_spans_are_measured_only_for_span_tags():
+    assert "span_f1" in measure(Y, PREDICTED)
+    assert "span_f1" not in measure([["N", "V"]], [["N", "N"]])
+    assert "span_f1" not in measure([["O", "O"]], [["O", "O"]])
+    assert as_span_tags([["B-X"]], [["NN"]]) is None
+
+
+def test_a_strange_true_label_is_a_span_that_nobody_finds():
+    y, predicted = as_span_tags([["B-X", "WHO"]], [["B-X", "O"]])
+    assert y == [["B-X", "S-WHO"]]
+    assert measure([["B-X", "WHO"]], predicted)["span_recall"] == 0.5
