@@ -143,10 +143,11 @@ def load_tagger(path: str) -> Any:
     from partwise.model_file import ModelFileError, load_model
 
     model = load_model(path)
-    kind = getattr(model.featurizer, "kind", "")
-    if not kind.startswith("columns."):
+    featurizer = getattr(model, "featurizer", None)
+    kind = getattr(featurizer, "kind", "other data").partition(".")[0]
+    if kind != "columns":
         raise ModelFileError(
-            f"{path}: the model takes {kind.partition('.')[0] or 'other data'}, not "
-            "column files; use it from Python with partwise.load"
+            f"{path}: the model ({type(model).__name__}) takes {kind}, not column "
+            "files; use it from Python with partwise.load"
         )
     return model

@@ -28,25 +28,30 @@ def inspect(
         shown,
     )
     from partwise.model_file import load_model
+    from partwise.models import SequenceModel
     from partwise.report.sequences import telling_features
 
     if top < 0:
         raise ValueError(f"--top {top}: give a whole number, 0 or more")
-    tagger = load_model(model)
-    facts = _facts(tagger)
-    groups = telling_features(tagger, top) if top else []
-    transitions = tagger.parts().bigram
+    held = load_model(model)
+    is_tagger = isinstance(held, SequenceModel)
+    facts = _facts(held) | (_tagger_facts(held) if is_tagger else {})
+    groups = telling_features(held, top) if top and is_tagger else []
     if json:
-        names = {
-            group.name: {"for": list(group.positive), "against": list(group.negative)}
-            for group in groups
-        }
-        print_json(facts | {"features": names, "transitions": transitions.tolist()})
+        if is_tagger:
+            facts["transitions"] = held.parts().bigram.tolist()
+            facts["features"] = {
+                g.name: {"for": list(g.positive), "against": list(g.negative)}
+                for g in groups
+            }
+        print_json(facts)
         return 0
     print(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
-    facts["featurizer"]["templates"] = len(facts["featurizer"].get("templates", []))
+    if is_tagger:
+        facts["featurizer"]["templates"] = len(facts["featurizer"].get("templates", []))
     for name in ("labels", "n_features", "featurizer", "chain", "settings", "versions"):
-        print(f"{name:13} {_line(facts[name])}")
+        if name in facts:
+            print(f"{name:13} {_line(facts[name])}")
     if facts["certificate"] is None:
         say("warning: the file has no certificate")
     else:
@@ -58,19 +63,19 @@ def inspect(
         )
         for feature, weight in heaviest[:top]:
             print(f"  {weight:+.4f}  {feature}")
-    if transitions.size and top:
+    if groups and held.parts().bigram.size:
         print("\ntransitions, from row to column")
         rows = [
             [str(label), *(f"{w:.2f}" for w in row)]
-            for label, row in zip(tagger.labels, transitions, strict=True)
+            for label, row in zip(held.labels, held.parts().bigram, strict=True)
         ]
-        print_table(["", *map(str, tagger.labels)], rows)
+        print_table(["", *map(str, held.labels)], rows)
     return 0
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    chain, info = model.chain, model.info
-    settings, _ = model.featurizer.state()
+    """What every kind of model tells."""
+    info = model.info
     certificate = info.get("certificate")
     if certificate is not None:
         from partwise.certificate import Certificate
@@ -78,9 +83,19 @@ def _facts(model: Any) -> dict[str, Any]:
         certificate = Certificate.from_dict(certificate).to_dict()
     return {
         "kind": type(model).__name__,
+        "n_weights": len(model.weights),
+        "settings": info.get("settings", {}),
+        "versions": info.get("versions", {}),
+        "certificate": certificate,
+    }
+
+
+def _tagger_facts(model: Any) -> dict[str, Any]:
+    chain = model.chain
+    settings, _ = model.featurizer.state()
+    return {
         "labels": model.labels,
         "n_features": model.featurizer.n_features_,
-        "n_weights": len(model.weights),
         "featurizer": settings,
         "chain": {
             "order": chain.order,
@@ -89,10 +104,7 @@ def _facts(model: Any) -> dict[str, Any]:
             "constrained": chain.transitions is not None,
         },
         "support": 0 if model.support is None else len(model.support.alpha),
-        "settings": info.get("settings", {}),
-        "reader": info.get("reader", {}),
-        "versions": info.get("versions", {}),
-        "certificate": certificate,
+        "reader": model.info.get("reader", {}),
     }
 
 

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.data import Layout, find_column, read_tables, split_label
@@ -166,8 +167,10 @@ def _write_report(
     ]
     report = sequence_report(
         model,
-        title=f"Tagger {request.model}",
-        caption=f"On {request.dev}" if request.dev else "On the training data",
+        title=f"Tagger {Path(request.model).name}",
+        caption=f"On {Path(request.dev).name}"
+        if request.dev
+        else "On the training data",
         facts=facts,
         certificate=tagger.certificate_.to_dict(),
         history=tagger.history_,
