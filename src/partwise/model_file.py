@@ -106,6 +106,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     document = _parse_document(name, text)
     kind = document["kind"]
     try:
+        check_info(document["info"])
         module = import_module(KINDS[kind])
         model = module.from_state(document["model"], arrays, document["info"])
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -259,6 +260,43 @@ def _with_versions(info: Mapping[str, Any]) -> dict[str, Any]:
     from partwise import __version__
 
     return dict(info) | {"versions": {"partwise": __version__, "numpy": np.__version__}}
+
+
+# ---------------------------------------------------------------------------- info
+
+
+def check_info(info: Mapping[str, Any]) -> None:
+    """Refuse what an estimator, `inspect` and `verify` could not use."""
+    from partwise.certificate import Certificate
+
+    for name in ("settings", "versions", "reader"):
+        if not isinstance(info.get(name, {}), dict):
+            raise ValueError(f"info {name!r} is no object")
+    if "certificate" in info:
+        if not isinstance(info["certificate"], dict):
+            raise ValueError("info 'certificate' is no object")
+        known = Certificate.from_dict(info["certificate"])
+        numbers = [known.primal, known.oracle_calls]
+        numbers += [n for n in (known.dual, known.data_bound) if n is not None]
+        texts = (known.stopped, known.penalty, known.note)
+        if (
+            not all(map(_is_number, numbers))
+            or not isinstance(known.exact_oracle, bool)
+            or not all(isinstance(text, str) for text in texts)
+        ):
+            raise ValueError("certificate of other types")
+    history = info.get("history", [])
+    if not isinstance(history, list) or not all(
+        isinstance(row, list) and len(row) == 4 and all(map(_is_number, row))
+        for row in history
+    ):
+        raise ValueError("history that is no list of four numbers")
+    if not _is_number(info.get("n_iter", 0)):
+        raise ValueError("n_iter that is no number")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 # ----------------------------------------------------------------------- container

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from partwise.certificate import Certificate
 from partwise.features import DenseFeatures, Features, featurizer_from_state
 from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
 from partwise.models.sequence import SequenceModel, SupportSet
@@ -65,7 +64,6 @@ def from_state(
     support = None
     if _entry(settings, "support", bool):
         support = _support(_under("support/", arrays), n_features, len(labels))
-    _check_info(info)
     return SequenceModel(featurizer, chain, labels, weights, info, support)
 
 
@@ -176,42 +174,6 @@ def _features(
 
 
 # -------------------------------------------------------------------------- checks
-
-
-def _check_info(info: dict[str, Any]) -> None:
-    """Refuse what `SequenceTagger.load`, `inspect` and `verify` could not use."""
-    for name in ("settings", "versions", "reader"):
-        _require(isinstance(info.get(name, {}), dict), f"info {name!r} is no object")
-    if "certificate" in info:
-        stated = _entry(info, "certificate", dict)
-        known = Certificate.from_dict(stated)
-        for name in ("primal", "dual", "data_bound"):
-            value = getattr(known, name)
-            optional = value is None and name != "primal"
-            _require(
-                optional or _is_number(value), f"certificate without a number {name!r}"
-            )
-        texts = (known.stopped, known.penalty, known.note)
-        _require(
-            _is_number(known.oracle_calls)
-            and isinstance(known.exact_oracle, bool)
-            and all(isinstance(text, str) for text in texts),
-            "certificate of other types",
-        )
-    history = info.get("history", [])
-    _require(
-        isinstance(history, list)
-        and all(
-            isinstance(row, list) and len(row) == 4 and all(map(_is_number, row))
-            for row in history
-        ),
-        "history that is no list of four numbers",
-    )
-    _require(_is_number(info.get("n_iter", 0)), "n_iter that is no number")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _require(condition: bool, what: str) -> None:
