@@ -38,7 +38,10 @@ DTYPES = {
 # Versioned names: a later version reads old files by keeping its module in this table.
 # A module offers ``to_state(model) -> (settings, arrays)`` and
 # ``from_state(settings, arrays, info) -> model``.
-KINDS = {"SequenceModel.v1": "partwise.models._sequence_file"}
+KINDS = {
+    "SequenceModel.v1": "partwise.models._sequence_file",
+    "WeightsModel.v1": "partwise.models.weights",
+}
 
 _AGAIN = "copy or train it again"
 

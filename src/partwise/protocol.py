@@ -145,6 +145,14 @@ class Problem(ABC):
     def outputs(self, cuts: Cuts) -> list[Any]:
         """The outputs ŷ as the user knows them."""
 
+    def compact(self, model: Model) -> Model:
+        """A model in the layout that users see; solvers may work in a faster one."""
+        return model
+
+    def expand(self, weights: Model) -> Model:
+        """A model in the layout of this problem, from that of `compact`."""
+        return weights
+
     def dot(self, one: Model, other: Model) -> float:
         """<one, other>; the default serves models that are float arrays."""
         return float(np.sum(one * other))
@@ -224,6 +232,10 @@ class Structure(Parameters, ABC):
     @abstractmethod
     def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
         """The ŷ of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
+
+    def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
+        """The best output of each example."""
+        return [self.argmax(x, w) for x in X]
 
     def pack(
         self,

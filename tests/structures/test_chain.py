@@ -230,7 +230,7 @@ def test_several_cuts_per_row_are_the_loss_augmented_k_best(case, k):
 
 
 def test_token_weights_scale_the_loss():
-    chain, x, features, y, _, w = make(3)
+    chain, _, features, y, _, w = make(3)
     weight = np.arange(1.0, 11.0)
     problem = chain.pack(features, np.concatenate(y), token_weight=weight)
     cuts = problem.oracle(problem.expand(w))

@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's interface; composition only."""
 
 from partwise.estimators.sequence_tagger import SequenceTagger
+from partwise.estimators.structured_svm import StructuredSVM
 
-__all__ = ["SequenceTagger"]
+__all__ = ["SequenceTagger", "StructuredSVM"]

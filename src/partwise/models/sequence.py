@@ -313,17 +313,11 @@ class SequenceModel:
             for t in range(run - 1, len(winner)) if table.size else ():
                 a, b = (y[t - run + 1 : t + 1] for y in (winner, runner))
                 if (a != b).any():
-                    first, second = self._name(a), self._name(b)
-                    share = float(table[tuple(a)] - table[tuple(b)])
-                    reasons.append(
-                        Contribution(
-                            t,
-                            "transition",
-                            "→".join(map(str, first)),
-                            "→".join(map(str, second)),
-                            share,
-                        )  # fmt: skip
+                    first, second = (
+                        "→".join(map(str, self._name(run_))) for run_ in (a, b)
                     )
+                    share = float(table[tuple(a)] - table[tuple(b)])
+                    reasons.append(Contribution(t, "transition", first, second, share))
         for table, t, what in ((parts.start, 0, "start"), (parts.end, -1, "end")):
             if table.size and winner[t] != runner[t]:
                 a, b = winner[t], runner[t]
@@ -345,6 +339,7 @@ class SequenceModel:
         one, zero = np.ones(1), np.zeros(1, np.int64)
         lead = here.combine(Cuts(zero, one, one, one, one, offset, runner), one)
         training = self.chain.pack(kept.features, kept.y)
+        lead = training.expand(here.compact(lead))
         shares = kept.alpha * training.margins(lead, kept.cuts)
         best = np.argsort(-np.abs(shares))[:top]
         chosen = take(kept.cuts, best)
@@ -355,12 +350,12 @@ class SequenceModel:
             truth = kept.y[starts[block] : starts[block + 1]]
             answers.append(
                 SupportSequence(
-                    int(kept.rows[block]),
-                    kept.tokens[block],
-                    self._name(truth),
-                    self._name(output),
-                    float(kept.alpha[k]),
-                    float(shares[k]),
-                )  # fmt: skip
+                    row=int(kept.rows[block]),
+                    tokens=kept.tokens[block],
+                    truth=self._name(truth),
+                    output=self._name(output),
+                    alpha=float(kept.alpha[k]),
+                    share=float(shares[k]),
+                )
             )
         return answers

@@ -157,7 +157,10 @@ polish=1, batch=16, capacity=8, averaging=False)
             if model is dual.w:
                 dual.assess(cuts.violation)
                 state.violation = max(float(np.max(dual.excess)), 0.0)
-            if primal < state.primal or self.eps is not None:
+            # A model that meets the rule is preferred to one of smaller primal from
+            # an earlier pass: it is the one that the support structures add up to.
+            meets = self.eps is not None or primal - state.dual <= self.tol * primal
+            if primal < state.primal or meets:
                 state.primal = primal
                 state.model = model.copy()
 

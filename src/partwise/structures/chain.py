@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Structure
 from partwise.scorers.linear import (
@@ -147,9 +148,9 @@ class Chain(ChainReference, Structure):
 
         Parameters
         ----------
-        X : Features or DenseFeatures
+        X : Features, DenseFeatures, or list of matrices (tokens × features)
             Rows of all tokens with the offsets of the sequences.
-        Y : int array (n_tokens,), or None to predict only
+        Y : int array (n_tokens,), or one per matrix; None to predict only
         formulation : Formulation
         n_jobs : int
         token_weight : array (n_tokens,), optional
@@ -158,6 +159,9 @@ class Chain(ChainReference, Structure):
             How rows are scored; linear by default.
         """
         formulation = (formulation or Formulation()).validate()
+        if not hasattr(X, "offset"):
+            X = as_features(X)
+            Y = None if Y is None else np.concatenate([np.asarray(y) for y in Y])
         if self.order not in (0, 1, 2):
             raise ValueError(f"order={self.order!r}: choose 0, 1 or 2")
         offset = np.ascontiguousarray(X.offset, np.int64)
@@ -202,6 +206,12 @@ class Chain(ChainReference, Structure):
             zero_one=int(zero_one),
         )
         return ChainProblem(self, blocks, formulation, n_jobs, number)
+
+    def decode(self, X: Any, w: Floats) -> list[Any]:
+        """The best labels of each sequence."""
+        problem = self.pack(X, None)
+        code, _ = problem.decode(problem.expand(w))
+        return np.split(code, problem.blocks.offset[1:-1])
 
     def _oracle(
         self, formulation: Formulation, cost: Floats, weight: Floats, zero_one: bool
