@@ -148,6 +148,15 @@ def test_labels_outside_the_scheme(run, tmp_path):
     assert_refused(run("train", "tag", path, *options), "'I-X' after 'O'")
 
 
+def test_an_error_does_not_steer_the_terminal(run, tmp_path):
+    path = tmp_path / "d.txt"
+    path.write_bytes(b"a O\nb \x1b[2JX\n")
+    options = ("--model", tmp_path / "m", "--scheme", "BIO")
+    done = run("train", "tag", path, *options)
+    assert_refused(done, "x1b[2JX")
+    assert "\x1b" not in done.err
+
+
 def test_an_unforeseen_error_is_one_line_too(run, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("division by zero")

@@ -348,5 +348,13 @@ def test_fetch_lists_corpora(run):
     assert done.code == 2 and "did you mean" in done.err
 
 
+def test_a_fetch_that_fails_is_one_line(run, tmp_path):
+    mirror = ("--mirror", "http://127.0.0.1:9", "--folder", tmp_path)
+    done = run("fetch", "gap_pronouns", *mirror)
+    assert done.code == 1
+    assert "error: gap_pronouns: could not download" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_main_returns_exit_codes():
     assert main(["--version"]) == 0

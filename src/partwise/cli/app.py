@@ -92,8 +92,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         message, code = _describe(error)
         if message:
-            print(f"error: {message}", file=sys.stderr)
+            print(f"error: {_printable(message)}", file=sys.stderr)
         return code
+
+
+def _printable(text: str) -> str:
+    """Without control characters: a hostile file must not steer the terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _describe(error: Exception) -> tuple[str, int]:
