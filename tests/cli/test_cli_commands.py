@@ -13,10 +13,12 @@ import pytest
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from partwise.certificate import Certificate
 from partwise.cli import main
 from partwise.cli.progress import GapBar
 from partwise.datasets import toy_entities
-from partwise.model_file import load_model
+from partwise.model_file import load_model, save_model
+from partwise.models.weights import WeightsModel
 from partwise.readers import Table, read_columns, write_columns
 
 
@@ -135,6 +137,17 @@ def test_inspect_and_explain(run, model, toys):
     assert len(why["tokens"]) == len(why["winner"])
     assert "runner-up" in run("explain", model, toys / "ten.txt").out
     assert run("explain", model, toys / "ten.txt", "--sentence", 10).code == 2
+
+
+def test_a_model_that_takes_no_columns(run, toys, tmp_path):
+    certificate = Certificate(2.0, 1.9, 3.0, 5, True, "converged", "l1").to_dict()
+    place = tmp_path / "m"
+    save_model(WeightsModel("Sign", np.ones(3), {"certificate": certificate}), place)
+    answer = run("inspect", place, "--json").json
+    assert answer["kind"] == "WeightsModel" and answer["n_weights"] == 3
+    assert "dual bound    1.9" in run("inspect", place).out
+    done = run("predict", place, toys / "ten.txt")
+    assert done.code == 2 and "use it from Python" in done.err
 
 
 # -------------------------------------------------------------------------- verify

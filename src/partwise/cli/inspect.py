@@ -50,7 +50,7 @@ def inspect(
     if is_tagger:
         facts["featurizer"]["templates"] = len(facts["featurizer"].get("templates", []))
     for name in ("labels", "n_features", "featurizer", "chain", "settings", "versions"):
-        if name in facts:
+        if facts.get(name):
             print(f"{name:13} {_line(facts[name])}")
     if facts["certificate"] is None:
         say("warning: the file has no certificate")
