@@ -44,7 +44,7 @@ def demo(
 ) -> int:
     """Train, verify and explain a small tagger, and write a report.
 
-    Example: `partwise demo --folder /tmp/demo`
+    Example: `partwise demo --folder demo`
     """
     from partwise.cli.demo import run_demo
 
