@@ -16,10 +16,11 @@ on F is exchanged along the direction of zero curvature. Ends when
 
     b_p − (Gα)_p ≤ μ + tol·scale   for all p,   equality on F,
 
-so an optimal α has at most rank(G) + 1 free planes. The rejected alternative, pairwise
-steps with second-order selection, is measured beside other solvers in
-``benchmarks/qp.py``: cutting planes are nearly parallel, and it needs many thousands of
-steps for the last digits.
+so an optimal α has at most rank(G) + 1 free planes. Measured by ``benchmarks/qp.py``
+beside DAQP, PIQP, Clarabel and the rejected alternative, pairwise steps with
+second-order selection (SMO): from the α of the previous cutting plane it is several
+times faster than any of them, and its residual is that of rounding; pairwise steps
+crawl because cutting planes are nearly parallel.
 
 Nocedal, Wright: Numerical Optimization, 2nd ed., section 16.5 (active set). Gill,
 Golub, Murray, Saunders: Methods for modifying matrix factorizations, 1974 (updates).
