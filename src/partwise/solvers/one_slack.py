@@ -70,6 +70,8 @@ class OneSlackMemo:
     cache: CutCache
     model: Floats
     slack: float = 0.0
+    in_vain: int = 0  # looks into the cache in a row that found nothing
+    pause: int = 0  # steps to go without a look
 
     @property
     def n_planes(self) -> int:
@@ -142,17 +144,31 @@ class OneSlack(Solver):
         """Solve the dual, grow it from the cache, then ask every oracle once."""
         memo: OneSlackMemo = state.memo
         self._solve_dual(state)
-        for _ in range(self.cache_rounds):
-            cuts = memo.cache.most_violated(problem, memo.model)
-            if cuts is None:
-                break
-            excess = objective.slack_term(cuts.violation) - memo.slack
-            if not excess > self.cache_share * state.gap:
-                break
-            add_cuts(memo.planes, problem, objective, cuts)
-            self._solve_dual(state)
+        self._use_cache(problem, objective, state)
         excess = self._pass(problem, objective, state, memo.model) - memo.slack
         state.violation = max(excess, 0.0) / float(np.sum(objective.weight))
+
+    def _use_cache(self, problem: Any, objective: Objective, state: State) -> None:
+        """Add planes from the cache while they are violated by enough.
+
+        A look costs about half an oracle pass where decoding is cheap, so after looks
+        in vain the next 1, 3, 7, then 15 steps do without.
+        """
+        memo: OneSlackMemo = state.memo
+        if memo.pause > 0:
+            memo.pause -= 1
+            return
+        for round_ in range(self.cache_rounds):
+            cuts = memo.cache.most_violated(problem, memo.model)
+            if cuts is None:
+                return
+            excess = objective.slack_term(cuts.violation) - memo.slack
+            if not excess > self.cache_share * state.gap:
+                memo.in_vain = memo.in_vain + 1 if round_ == 0 else 0
+                memo.pause = min(2**memo.in_vain, 16) - 1
+                return
+            add_cuts(memo.planes, problem, objective, cuts)
+            self._solve_dual(state)
 
     def _solve_dual(self, state: State) -> None:
         memo: OneSlackMemo = state.memo
