@@ -151,7 +151,7 @@ class OneSlack(Solver):
     def _use_cache(self, problem: Any, objective: Objective, state: State) -> None:
         """Add planes from the cache while they are violated by enough.
 
-        A look costs about half an oracle pass where decoding is cheap, so after looks
+        A look costs nearly an oracle pass where decoding is cheap, so after looks
         in vain the next 1, 3, 7, then 15 steps do without.
         """
         memo: OneSlackMemo = state.memo
