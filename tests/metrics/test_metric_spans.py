@@ -114,10 +114,10 @@ def test_fifty_thousand_tokens_are_quick():
     y_true, y_pred = (
         [rng.choice(tags, size=25).tolist() for _ in range(2000)] for _ in range(2)
     )
-    # The best of three: another process may hold the core during one of them.
+    # The best of three, in this process's own time: others may hold the core.
     seconds = []
     for _ in range(3):
-        begin = time.perf_counter()
+        begin = time.process_time()
         span_f1(y_true, y_pred)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
     assert min(seconds) < 0.3

@@ -72,7 +72,7 @@ class Restless(BCFW):
     def begin(self, problem, objective, start):
         Restless.runs += 1
         state = super().begin(problem, objective, start)
-        state.memo[1].uniform(size=Restless.runs)
+        state.memo.rng.uniform(size=Restless.runs)
         return state
 
 
@@ -163,11 +163,9 @@ def test_counts_are_asked_for_by_name():
 class TooManyPlanes(BCFW):
     """Counts more planes than the theorem allows."""
 
-    class Memo(tuple):
-        n_planes = 10**9
-
     def finish(self, problem, objective, state):
-        state.memo = self.Memo(state.memo)
+        super().finish(problem, objective, state)
+        state.memo.n_planes = 10**9
 
 
 def test_broken_theorem_is_named():
