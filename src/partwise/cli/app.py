@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from partwise import __version__
+from partwise.cli.demo import demo
 from partwise.cli.evaluate import evaluate
 from partwise.cli.explain import explain
 from partwise.cli.fetch import fetch
 from partwise.cli.inspect import inspect
-from partwise.cli.options import Json
 from partwise.cli.predict import predict
 from partwise.cli.train import train
 from partwise.cli.verify import verify
@@ -31,24 +31,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, inspect, explain, verify, fetch):
+for command in (train, predict, evaluate, inspect, explain, verify, fetch, demo):
     app.command()(command)
-
-
-@app.command()
-def demo(
-    folder: Annotated[
-        str, typer.Option(help="Where the demo leaves its files.")
-    ] = "partwise-demo",
-    json: Json = False,
-) -> int:
-    """Train, verify and explain a small tagger, and write a report.
-
-    Example: `partwise demo --folder demo`
-    """
-    from partwise.cli.demo import run_demo
-
-    return run_demo(folder, json=json) or 0
 
 
 for name in ("bench", "reproduce"):
