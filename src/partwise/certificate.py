@@ -35,10 +35,12 @@ class Certificate:
         """The best known lower bound on the optimum."""
         if not self.exact_oracle:
             return self.dual
-        bounds = [] if self.dual is None else [self.dual]
+        bounds = [0.0]  # no term of the objective is negative
+        if self.dual is not None:
+            bounds.append(self.dual)
         if self.data_bound is not None:
             bounds.append(self.primal - self.data_bound)
-        return max(bounds, default=None)
+        return max(bounds)
 
     @property
     def gap(self) -> float | None:

@@ -96,21 +96,21 @@ def score_rows(rows, weights, first, last, out):
 
 
 @operation
-def dot_row(rows, weights, t, label):
-    """<weights[:, label], x_t>."""
-    return rows.dot_row(weights, t, label)
+def dot_row(rows, w, width, t, label):
+    """<weights[:, label], x_t> for the weights that begin `w`, in rows of `width`."""
+    return rows.dot_row(w, width, t, label)
 
 
 @operation
-def add_row(rows, weights, t, label, coef):
+def add_row(rows, w, width, t, label, coef):
     """weights[:, label] += coef·x_t."""
-    return rows.add_row(weights, t, label, coef)
+    return rows.add_row(w, width, t, label, coef)
 
 
 @operation
-def wipe_row(rows, weights, t, label):
+def wipe_row(rows, w, width, t, label):
     """weights[:, label] = 0 where x_t is not zero."""
-    return rows.wipe_row(weights, t, label)
+    return rows.wipe_row(w, width, t, label)
 
 
 def is_compiled(blocks):

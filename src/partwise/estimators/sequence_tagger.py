@@ -76,6 +76,8 @@ class SequenceTagger(StructuredEstimator):
     20
     """
 
+    model_: SequenceModel
+
     def __init__(
         self,
         C: float | None = None,

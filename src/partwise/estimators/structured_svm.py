@@ -14,7 +14,7 @@ from partwise.certificate import Certificate
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.model_file import load_model, save_model
 from partwise.models.weights import WeightsModel
-from partwise.protocol import HistoryPoint, Structure, Support
+from partwise.protocol import Floats, HistoryPoint, Structure, Support
 
 
 class StructuredSVM(StructuredEstimator):
@@ -46,6 +46,9 @@ class StructuredSVM(StructuredEstimator):
     >>> [y.tolist() for y in svm.predict(X)]
     [[0, 1, 0], [1, 1]]
     """
+
+    coef_: Floats
+    structure_: Structure
 
     def __init__(
         self,

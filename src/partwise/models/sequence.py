@@ -294,7 +294,7 @@ class SequenceModel:
         parts = self.parts()
         names = self.featurizer.feature_names_
         reasons = []
-        for t in np.flatnonzero(winner != runner):
+        for t in map(int, np.flatnonzero(winner != runner)):
             a, b = winner[t], runner[t]
             if hasattr(features, "indptr"):
                 here = slice(features.indptr[t], features.indptr[t + 1])
@@ -306,7 +306,7 @@ class SequenceModel:
             for f, share in zip(index, shares, strict=True):
                 reasons.append(
                     Contribution(
-                        int(t), names[f], self.labels[a], self.labels[b], float(share)
+                        t, names[f], self.labels[a], self.labels[b], float(share)
                     )
                 )
         for table, run in ((parts.bigram, 2), (parts.trigram, 3)):

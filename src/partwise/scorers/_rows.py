@@ -35,19 +35,19 @@ class SparseRows(NamedTuple):
                 for label in range(n_labels):
                     out[r, label] += value * weights[f, label]
 
-    def dot_row(rows, weights, t, label):
+    def dot_row(rows, w, width, t, label):
         total = 0.0
         for p in range(rows.indptr[t], rows.indptr[t + 1]):
-            total += rows.data[p * rows.step] * weights[rows.indices[p], label]
+            total += rows.data[p * rows.step] * w[rows.indices[p] * width + label]
         return total
 
-    def add_row(rows, weights, t, label, coef):
+    def add_row(rows, w, width, t, label, coef):
         for p in range(rows.indptr[t], rows.indptr[t + 1]):
-            weights[rows.indices[p], label] += coef * rows.data[p * rows.step]
+            w[rows.indices[p] * width + label] += coef * rows.data[p * rows.step]
 
-    def wipe_row(rows, weights, t, label):
+    def wipe_row(rows, w, width, t, label):
         for p in range(rows.indptr[t], rows.indptr[t + 1]):
-            weights[rows.indices[p], label] = 0.0
+            w[rows.indices[p] * width + label] = 0.0
 
 
 class DenseRows(NamedTuple):
@@ -67,19 +67,19 @@ class DenseRows(NamedTuple):
                 for label in range(n_labels):
                     out[r, label] += value * weights[f, label]
 
-    def dot_row(rows, weights, t, label):
+    def dot_row(rows, w, width, t, label):
         total = 0.0
         for f in range(rows.x.shape[1]):
-            total += rows.x[t, f] * weights[f, label]
+            total += rows.x[t, f] * w[f * width + label]
         return total
 
-    def add_row(rows, weights, t, label, coef):
+    def add_row(rows, w, width, t, label, coef):
         for f in range(rows.x.shape[1]):
-            weights[f, label] += coef * rows.x[t, f]
+            w[f * width + label] += coef * rows.x[t, f]
 
-    def wipe_row(rows, weights, t, label):
+    def wipe_row(rows, w, width, t, label):
         for f in range(rows.x.shape[1]):
-            weights[f, label] = 0.0
+            w[f * width + label] = 0.0
 
 
 @njit(cache=True, nogil=True)

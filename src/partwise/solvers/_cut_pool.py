@@ -156,7 +156,7 @@ class BlockDual:
         slots = np.concatenate(
             [
                 np.arange(start, start + n)
-                for start, n in zip(pool.first[:-1], pool.count, strict=True)
+                for start, n in zip(pool.first[:-1], pool.used, strict=True)
             ]
         ).astype(np.int64)
         if not idle:

@@ -35,7 +35,7 @@ class Pool(NamedTuple):
     """Planes of all blocks in flat arrays; block i owns slots first[i]:first[i+1]."""
 
     first: np.ndarray  # (n + 1,) int64
-    count: np.ndarray  # (n,) int64, slots in use
+    used: np.ndarray  # (n,) int64, how many of them hold a plane
     alpha: np.ndarray  # (slots,)
     b: np.ndarray  # (slots,)
     scale: np.ndarray  # (slots,)
@@ -135,7 +135,7 @@ def ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol):
 @both_ways
 def move(blocks, pool, w, i, slope, old, cap, ridge, steps, tol):
     """Optimise block i over its planes and carry the change into w."""
-    n_planes = pool.count[i]
+    n_planes = pool.used[i]
     first = pool.first[i]
     alpha = pool.alpha[first : first + n_planes]
     old[:n_planes] = alpha
@@ -152,7 +152,7 @@ def move(blocks, pool, w, i, slope, old, cap, ridge, steps, tol):
 @njit(cache=True, nogil=True)
 def drop(pool, i, p, length):
     """Remove plane p of block i; the last plane takes its place."""
-    last = pool.count[i] - 1
+    last = pool.used[i] - 1
     first = pool.first[i]
     if p != last:
         for column in (pool.alpha, pool.b, pool.scale):
@@ -165,13 +165,13 @@ def drop(pool, i, p, length):
         for q in range(last + 1):
             gram[q, p] = gram[q, last]
         gram[p, p] = gram[last, last]
-    pool.count[i] = last
+    pool.used[i] = last
 
 
 @njit(cache=True, nogil=True)
 def drop_idle(pool, i, length, limit):
     """Remove planes whose α was zero on the last `limit` visits."""
-    p = pool.count[i] - 1
+    p = pool.used[i] - 1
     while p >= 0:
         if pool.idle[pool.first[i] + p] > limit:
             drop(pool, i, p, length)
@@ -181,7 +181,7 @@ def drop_idle(pool, i, length, limit):
 @njit(cache=True, nogil=True)
 def contains(pool, i, length, code):
     """Whether the pool of block i has this output."""
-    for p in range(pool.count[i]):
+    for p in range(pool.used[i]):
         same = True
         here = code_of(pool, i, p, length)
         for t in range(length):
@@ -200,7 +200,7 @@ def make_room(pool, i, length, slope):
     `slope` follows the planes; `full` remembers blocks that should get more room.
     """
     first = pool.first[i]
-    n_planes = pool.count[i]
+    n_planes = pool.used[i]
     if n_planes < pool.first[i + 1] - first:
         return True
     pool.full[i] = 1
@@ -224,8 +224,8 @@ def add(local, pool, scratch, i, code, b, scale):
     """
     length = code_length(local, i)
     first = pool.first[i]
-    p = pool.count[i]
-    pool.count[i] = p + 1
+    p = pool.used[i]
+    pool.used[i] = p + 1
     pool.alpha[first + p] = 0.0
     pool.b[first + p] = b
     pool.scale[first + p] = scale
@@ -244,7 +244,7 @@ def add(local, pool, scratch, i, code, b, scale):
 def recall_slopes(blocks, work, pool, i, slope):
     """B − <w, a> of the planes of block i, from the scores in `work`."""
     length = code_length(blocks, i)
-    for p in range(pool.count[i]):
+    for p in range(pool.used[i]):
         slot = pool.first[i] + p
         value = recall_margin(blocks, work, i, code_of(pool, i, p, length))
         slope[p] = pool.b[slot] - pool.scale[slot] * value
@@ -254,7 +254,7 @@ def recall_slopes(blocks, work, pool, i, slope):
 def current_slopes(blocks, pool, w, i, slope):
     """B − <w, a> of the planes of block i, from the model."""
     length = code_length(blocks, i)
-    for p in range(pool.count[i]):
+    for p in range(pool.used[i]):
         slot = pool.first[i] + p
         value = margin(blocks, w, i, code_of(pool, i, p, length))
         slope[p] = pool.b[slot] - pool.scale[slot] * value
@@ -276,7 +276,7 @@ def visit(
     length = code_length(blocks, i)
     first = pool.first[i]
     slack, inner, mass = 0.0, 0.0, 0.0
-    for p in range(pool.count[i]):
+    for p in range(pool.used[i]):
         slack = max(slack, slope[p])
         inner += pool.alpha[first + p] * slope[p]
         mass += pool.alpha[first + p]
@@ -285,11 +285,11 @@ def visit(
     is_new = violation > slack + max(eps, 0.0) and b > 0.0
     is_new = is_new and not contains(pool, i, length, code)
     if is_new and make_room(pool, i, length, slope):
-        slope[pool.count[i]] = violation
+        slope[pool.used[i]] = violation
         add(local, pool, scratch, i, code, b, scale)
     elif eps >= 0.0:
         return False
-    if pool.count[i] > 0:
+    if pool.used[i] > 0:
         move(blocks, pool, w, i, slope, old, cap, ridge, steps, 0.0)
         drop_idle(pool, i, length, limit)
     return is_new
@@ -344,7 +344,7 @@ def assess(blocks, pool, w, violation, weight, penalty, slope, gaps, excess):
     for i in range(gaps.shape[0]):
         current_slopes(blocks, pool, w, i, slope)
         slack, inner, mass = 0.0, 0.0, 0.0
-        for p in range(pool.count[i]):
+        for p in range(pool.used[i]):
             alpha = pool.alpha[pool.first[i] + p]
             slack = max(slack, slope[p])
             inner += alpha * slope[p]
@@ -361,7 +361,7 @@ def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
     largest = 0.0
     for q in range(order.shape[0]):
         i = order[q]
-        n_planes = pool.count[i]
+        n_planes = pool.used[i]
         if n_planes == 0:
             continue
         first = pool.first[i]
@@ -383,9 +383,9 @@ def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
 
 def rebuild(blocks, pool, w):
     """W += Σ α a from scratch, free of the rounding of many small updates."""
-    for i in range(pool.count.shape[0]):
+    for i in range(pool.used.shape[0]):
         length = code_length(blocks, i)
-        for p in range(pool.count[i]):
+        for p in range(pool.used[i]):
             slot = pool.first[i] + p
             if pool.alpha[slot] != 0.0:
                 coef = pool.scale[slot] * pool.alpha[slot]
@@ -395,10 +395,10 @@ def rebuild(blocks, pool, w):
 @njit(cache=True, nogil=True)
 def masses(pool, offset, mass):
     """B_i = Σ α b and S_i = Σ α of each block."""
-    for i in range(pool.count.shape[0]):
+    for i in range(pool.used.shape[0]):
         offset[i] = 0.0
         mass[i] = 0.0
-        for slot in range(pool.first[i], pool.first[i] + pool.count[i]):
+        for slot in range(pool.first[i], pool.first[i] + pool.used[i]):
             offset[i] += pool.alpha[slot] * pool.b[slot]
             mass[i] += pool.alpha[slot]
 
@@ -406,9 +406,9 @@ def masses(pool, offset, mass):
 @njit(cache=True, nogil=True)
 def copy_pool(old, new, lengths):
     """Copy all planes of `old` into the larger pool `new`."""
-    for i in range(old.count.shape[0]):
-        n = old.count[i]
-        new.count[i] = n
+    for i in range(old.used.shape[0]):
+        n = old.used[i]
+        new.used[i] = n
         for p in range(n):
             a, z = old.first[i] + p, new.first[i] + p
             new.alpha[z] = old.alpha[a]

@@ -121,8 +121,7 @@ def sum_rows(
     labels at both ends. Empty `pair` asks for node marginals only.
     """
     prepare(blocks, work, w)
-    sr = SUM_TIMES
-    order = blocks.order
+    sr, order = SUM_TIMES, blocks.order
     n_labels = work.emit.shape[1]
     plain = work.edges
     edges = Edges(
@@ -133,6 +132,14 @@ def sum_rows(
     top_opening = _exponentials(plain.opening, edges.opening)
     top_inner = _exponentials(plain.inner, edges.inner)
     top_end = _exponentials(plain.last, edges.last)
+    turned = turn(order, edges)
+    score, alpha, beta = work.score, work.alpha, work.beta
+    after = np.empty_like(beta)
+    log_scale = np.empty(beta.shape[0])
+    # Expected counts of edges without their own factor, which is the same at every
+    # position and is multiplied in at the end: first step, and later ones.
+    opening_mass = np.zeros((n_labels, n_labels))
+    inner_mass = np.zeros(plain.inner.shape)
     for r in range(first, last):
         i = rows[r]
         begin = blocks.offset[i]
@@ -141,43 +148,58 @@ def sum_rows(
         truth[r] = score_code(blocks, work, i, blocks.y[begin : begin + n])
         total = top_end
         for t in range(n):
-            total += _exponentials(work.emit[t], work.score[t])
+            total += _exponentials(work.emit[t], score[t])
         if n > 1:
             total += top_opening + (n - 2) * top_inner
-        score, alpha, beta = work.score, work.alpha, work.beta
         total += forward(sr, order, n, score, edges, alpha)
         log_z[r] = total
-        backward(sr, order, n, score, edges, beta)
+        backward(sr, order, n, score, edges, turned, beta, after, log_scale)
         for t in range(n):
             row = node[begin + t]
             row[:] = 0.0
-            for s in range(n_states(order, n_labels, t)):
+            width = n_states(order, n_labels, t)
+            for s in range(width):
                 # the last forward row has the end scores already
-                after = 1.0 if t == n - 1 else beta[t, s]
-                row[s % n_labels] += alpha[t, s] * after
-            row *= weight[r] / row.sum()
-            if t == 0 or pair.shape[0] == 0:
+                rest = 1.0 if t == n - 1 else beta[t, s]
+                row[s % n_labels] += alpha[t, s] * rest
+            norm = row.sum()
+            row *= weight[r] / norm
+            if t == n - 1 or pair.shape[0] == 0:
                 continue
-            table = edges.opening if t == 1 else edges.inner
-            width = n_states(order, n_labels, t - 1)
-            norm = 0.0
+            mass = opening_mass if t == 0 else inner_mass
+            factor = weight[r] / (norm * np.exp(log_scale[t]))
             for s in range(width):
                 to = s % n_labels * n_labels if order == 2 else 0
+                share = factor * alpha[t, s]
+                into = mass[s]
+                follow = after[t + 1, to : to + n_labels]
                 for label in range(n_labels):
-                    after = score[t, label] * beta[t, to + label]
-                    norm += alpha[t - 1, s] * table[s, label] * after
-            factor = weight[r] / norm
-            for s in range(width):
-                to = s % n_labels * n_labels if order == 2 else 0
-                for label in range(n_labels):
-                    after = score[t, label] * beta[t, to + label]
-                    mass = factor * alpha[t - 1, s] * table[s, label] * after
-                    pair[s % n_labels, label] += mass
-                    if order == 2 and t > 1:
-                        triple[s // n_labels, s % n_labels, label] += mass
+                    into[label] += share * follow[label]
         if begin_end.shape[0] > 0:
             begin_end[0] += node[begin]
             begin_end[1] += node[begin + n - 1]
+    if pair.shape[0] > 0:
+        pair += opening_mass * edges.opening
+        inner_mass *= edges.inner
+        if order == 2:
+            cube = inner_mass.reshape(n_labels, n_labels, n_labels)
+            triple += cube
+            for h in range(n_labels):
+                pair += cube[h]
+        else:
+            pair += inner_mass
+
+
+@njit(cache=True, nogil=True)
+def turn(order, edges):
+    """Edges from label to state, for `backward`."""
+    n_labels = edges.last.shape[0]
+    opening = np.ascontiguousarray(edges.opening.T)
+    if order < 2:
+        return Edges(opening, opening, edges.last)
+    cube = edges.inner.reshape(n_labels, n_labels, n_labels)
+    inner = np.ascontiguousarray(cube.transpose(1, 2, 0))
+    return Edges(opening, inner.reshape(n_labels * n_labels, n_labels), edges.last)
 
 
 @njit(cache=True, nogil=True)

@@ -105,91 +105,107 @@ class ChainBlocks(NamedTuple):
             )
         return total
 
+    # The three below index the flat model: views of its parts would cost as much as
+    # the few tokens in which two outputs differ.
+
     def margin(blocks, w, i, code):
-        emission, bigram, trigram, start, end = views(blocks, w)
+        size = blocks.cost.shape[0]
+        pairs, triples, ends = places(blocks)
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
         y = blocks.y
         total = 0.0
         for t in range(n):
-            here = y[begin + t]
-            hat = code[t]
+            here, hat = y[begin + t], code[t]
             if here != hat:
-                total += dot_row(blocks.rows, emission, begin + t, here)
-                total -= dot_row(blocks.rows, emission, begin + t, hat)
+                total += dot_row(blocks.rows, w, size, begin + t, here)
+                total -= dot_row(blocks.rows, w, size, begin + t, hat)
             if t > 0 and blocks.order > 0:
-                before = y[begin + t - 1]
-                before_hat = code[t - 1]
-                if here != hat or before != before_hat:
-                    total += bigram[before, here] - bigram[before_hat, hat]
+                pair = y[begin + t - 1] * size + here
+                pair_hat = code[t - 1] * size + hat
+                if pair != pair_hat:
+                    total += w[pairs + pair] - w[pairs + pair_hat]
                 if t > 1 and blocks.order == 2:
-                    total += (
-                        trigram[y[begin + t - 2], before, here]
-                        - trigram[code[t - 2], before_hat, hat]
-                    )
+                    triple = y[begin + t - 2] * size * size + pair
+                    triple_hat = code[t - 2] * size * size + pair_hat
+                    total += w[triples + triple] - w[triples + triple_hat]
         if blocks.boundary:
-            total += start[y[begin]] - start[code[0]]
-            total += end[y[begin + n - 1]] - end[code[n - 1]]
+            total += w[ends + y[begin]] - w[ends + code[0]]
+            total += w[ends + size + y[begin + n - 1]] - w[ends + size + code[n - 1]]
         return total
 
     def push(blocks, w, i, code, coef):
-        emission, bigram, trigram, start, end = views(blocks, w)
+        size = blocks.cost.shape[0]
+        pairs, triples, ends = places(blocks)
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
         y = blocks.y
         for t in range(n):
-            here = y[begin + t]
-            hat = code[t]
+            here, hat = y[begin + t], code[t]
             if here != hat:
-                add_row(blocks.rows, emission, begin + t, here, coef)
-                add_row(blocks.rows, emission, begin + t, hat, -coef)
+                add_row(blocks.rows, w, size, begin + t, here, coef)
+                add_row(blocks.rows, w, size, begin + t, hat, -coef)
             if t > 0 and blocks.order > 0:
-                before = y[begin + t - 1]
-                before_hat = code[t - 1]
-                if here != hat or before != before_hat:
-                    bigram[before, here] += coef
-                    bigram[before_hat, hat] -= coef
+                pair = y[begin + t - 1] * size + here
+                pair_hat = code[t - 1] * size + hat
+                if pair != pair_hat:
+                    w[pairs + pair] += coef
+                    w[pairs + pair_hat] -= coef
                 if t > 1 and blocks.order == 2:
-                    trigram[y[begin + t - 2], before, here] += coef
-                    trigram[code[t - 2], before_hat, hat] -= coef
+                    w[triples + y[begin + t - 2] * size * size + pair] += coef
+                    w[triples + code[t - 2] * size * size + pair_hat] -= coef
         if blocks.boundary:
-            start[y[begin]] += coef
-            start[code[0]] -= coef
-            end[y[begin + n - 1]] += coef
-            end[code[n - 1]] -= coef
+            w[ends + y[begin]] += coef
+            w[ends + code[0]] -= coef
+            w[ends + size + y[begin + n - 1]] += coef
+            w[ends + size + code[n - 1]] -= coef
 
     def wipe(blocks, w, i, code):
-        emission, bigram, trigram, start, end = views(blocks, w)
+        size = blocks.cost.shape[0]
+        pairs, triples, ends = places(blocks)
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
         y = blocks.y
         for t in range(n):
-            if y[begin + t] != code[t]:
-                wipe_row(blocks.rows, emission, begin + t, y[begin + t])
-                wipe_row(blocks.rows, emission, begin + t, code[t])
-        bigram[:] = 0.0
-        if blocks.order == 2:
-            for t in range(2, n):
-                trigram[y[begin + t - 2], y[begin + t - 1], y[begin + t]] = 0.0
-                trigram[code[t - 2], code[t - 1], code[t]] = 0.0
-        start[:] = 0.0
-        end[:] = 0.0
+            here, hat = y[begin + t], code[t]
+            if here != hat:
+                wipe_row(blocks.rows, w, size, begin + t, here)
+                wipe_row(blocks.rows, w, size, begin + t, hat)
+            if t > 0 and blocks.order > 0:
+                pair = y[begin + t - 1] * size + here
+                pair_hat = code[t - 1] * size + hat
+                w[pairs + pair] = 0.0
+                w[pairs + pair_hat] = 0.0
+                if t > 1 and blocks.order == 2:
+                    w[triples + y[begin + t - 2] * size * size + pair] = 0.0
+                    w[triples + code[t - 2] * size * size + pair_hat] = 0.0
+        if blocks.boundary:
+            w[ends : ends + 2 * size] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def places(blocks):
+    """Where pairs, triples and both ends begin in the flat model."""
+    size = blocks.cost.shape[0]
+    pairs = blocks.rows.n_features * size
+    triples = pairs + (size * size if blocks.order > 0 else 0)
+    ends = triples + (size * size * size if blocks.order == 2 else 0)
+    return pairs, triples, ends
 
 
 @njit(cache=True, nogil=True)
 def views(blocks, w):
     """The parts of a flat model: emission, bigram, trigram, start, end."""
-    n_labels = blocks.cost.shape[0]
-    at = blocks.rows.n_features * n_labels
-    emission = w[:at].reshape(blocks.rows.n_features, n_labels)
-    size = n_labels if blocks.order > 0 else 0
-    bigram = w[at : at + size * n_labels].reshape(size, n_labels)
-    at += size * n_labels
-    size = n_labels if blocks.order == 2 else 0
-    trigram = w[at : at + size * n_labels * n_labels].reshape(size, n_labels, n_labels)
-    at += size * n_labels * n_labels
-    size = n_labels if blocks.boundary else 0
-    return emission, bigram, trigram, w[at : at + size], w[at + size : at + 2 * size]
+    size = blocks.cost.shape[0]
+    pairs, triples, ends = places(blocks)
+    first = size if blocks.order > 0 else 0
+    second = size if blocks.order == 2 else 0
+    emission = w[:pairs].reshape(blocks.rows.n_features, size)
+    bigram = w[pairs:triples].reshape(first, size)
+    trigram = w[triples:ends].reshape(second, size, size)
+    last = size if blocks.boundary else 0
+    start, end = w[ends : ends + last], w[ends + last : ends + 2 * last]
+    return emission, bigram, trigram, start, end
 
 
 @njit(cache=True, nogil=True)

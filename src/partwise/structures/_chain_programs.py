@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from partwise.structures._semirings import absorb, rescale, times
+from partwise.structures._semirings import absorb, plus, rescale, times
 
 
 class Edges(NamedTuple):
@@ -40,55 +40,66 @@ def forward(sr, order, n, score, edges, alpha):
     """
     n_labels = score.shape[1]
     log_scale = 0.0
+    rows = alpha.reshape(alpha.shape[0], -1, n_labels)
     for label in range(n_labels):
         alpha[0, label] = score[0, label]
     for t in range(n):
         width = n_states(order, n_labels, t)
-        row = alpha[t, :width]
         if t > 0:
-            row[:] = sr.zero
-            table = edges.opening if t == 1 else edges.inner
+            for s in range(width):
+                alpha[t, s] = sr.zero
             if order < 2:
-                absorb(sr, row, alpha[t - 1], table, 0, 1, n_labels)
+                absorb(sr, rows, t, 0, alpha, t - 1, edges.inner, 0, 1, n_labels)
             else:
-                for middle in range(n_labels):  # targets (middle, label)
-                    here = slice(middle * n_labels, (middle + 1) * n_labels)
-                    n_sources = 1 if t == 1 else n_labels
-                    absorb(
-                        sr, row[here], alpha[t - 1], table, middle, n_labels, n_sources
-                    )
-            for first in range(0, width, n_labels):
-                here = row[first : first + n_labels]
+                table = edges.opening if t == 1 else edges.inner
+                n_sources = 1 if t == 1 else n_labels
+                for m in range(n_labels):  # sources (any, m), targets (m, label)
+                    absorb(sr, rows, t, m, alpha, t - 1, table, m, n_labels, n_sources)
+            for m in range(width // n_labels):
                 for label in range(n_labels):
-                    here[label] = times(sr, here[label], score[t, label])
+                    rows[t, m, label] = times(sr, rows[t, m, label], score[t, label])
         if t == n - 1:
             for s in range(width):
-                row[s] = times(sr, row[s], edges.last[s % n_labels])
-        log_scale += rescale(sr, row)
+                alpha[t, s] = times(sr, alpha[t, s], edges.last[s % n_labels])
+        log_scale += rescale(sr, alpha[t, :width])
     return log_scale
 
 
 @njit(cache=True, nogil=True)
-def backward(sr, order, n, score, edges, beta):
-    """beta[t, s] = ⊕ over labels of edge ⊗ score[t+1] ⊗ beta[t+1]: all that follows."""
+def backward(sr, order, n, score, edges, turned, beta, after, log_scale):
+    """beta[t, s] = ⊕ over labels of edge ⊗ score[t+1] ⊗ beta[t+1]: all that follows.
+
+    `turned` are the same edges from label to state, so that a row of states is filled
+    at once: opening is (label, state); inner is that too below order 2, and for order
+    2 has the rows (middle, label) and the columns `first` of states (first, middle).
+    ``after[t]`` keeps score[t] ⊗ beta[t], ``log_scale[t]`` what `rescale` took out.
+    """
     n_labels = score.shape[1]
-    after = np.empty((n_labels, 1))
+    filled = np.empty((1, 1, n_labels))
+    rows = beta.reshape(beta.shape[0], -1, n_labels)
     for t in range(n - 1, -1, -1):
         width = n_states(order, n_labels, t)
-        row = beta[t, :width]
-        if t == n - 1:
-            for s in range(width):
-                row[s] = edges.last[s % n_labels]
-        else:
-            table = edges.opening if t == 0 else edges.inner
-            row[:] = sr.zero
-            for s in range(width):
-                first = s % n_labels * n_labels if order == 2 else 0
-                for label in range(n_labels):
-                    follow = times(sr, score[t + 1, label], beta[t + 1, first + label])
-                    after[label, 0] = follow
-                absorb(sr, row[s : s + 1], table[s], after, 0, 1, n_labels)
-        rescale(sr, row)
+        for s in range(width):
+            beta[t, s] = edges.last[s % n_labels] if t == n - 1 else sr.zero
+        if t < n - 1 and order < 2:
+            absorb(sr, rows, t, 0, after, t + 1, turned.inner, 0, 1, n_labels)
+        elif t < n - 1:
+            for m in range(n_labels):
+                at = m * n_labels
+                if t == 0:  # the state is the middle label m itself
+                    for label in range(n_labels):
+                        step = times(sr, turned.opening[label, m], after[1, at + label])
+                        beta[0, m] = plus(sr, beta[0, m], step)
+                    continue
+                filled[:] = sr.zero
+                absorb(sr, filled, 0, 0, after, t + 1, turned.inner, at, 1, n_labels)
+                for first in range(n_labels):
+                    beta[t, first * n_labels + m] = filled[0, 0, first]
+        log_scale[t] = rescale(sr, beta[t, :width])
+        for at in range(0, width, n_labels):
+            for label in range(n_labels):
+                value = times(sr, score[t, label], beta[t, at + label])
+                after[t, at + label] = value
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats
 
 
 class ChainReference:
@@ -103,7 +103,8 @@ class ChainReference:
         """The best output for every loss > 0, by enumeration."""
         best: dict[float, tuple[float, list[int]]] = {}
         for y_hat in self.enumerate(x):
-            loss, score = self.loss(y, y_hat), self.joint_feature(x, y_hat) @ w
+            loss = self.loss(y, y_hat)
+            score = float(self.joint_feature(x, y_hat) @ w)
             if loss > 0 and (loss not in best or score > best[loss][0]):
                 best[loss] = (score, y_hat)
         return [(loss, y_hat) for loss, (_, y_hat) in sorted(best.items())]
@@ -121,10 +122,10 @@ class ChainReference:
         edges, starts, ends = self.masks()
         n_emission = self.n_features_ * size
         emission = w[:n_emission].reshape(-1, size)
-        runs: list[Ints] = []
+        tables: list[Floats] = []
         at = n_emission
         for run in range(2, order + 2):
-            runs.append(w[at : at + size**run].reshape((size,) * run))
+            tables.append(w[at : at + size**run].reshape((size,) * run))
             at += size**run
         start, end = np.zeros(size), np.zeros(size)
         if self.boundary:
@@ -139,9 +140,9 @@ class ChainReference:
             for state, (value, path) in paths.items():
                 for a in range(size):
                     total = value + score[t, a] + edges[state[-1], a]
-                    for run in runs:
-                        if len(path) >= run.ndim - 1:
-                            total += run[(*path[len(path) - run.ndim + 1 :], a)]
+                    for table in tables:
+                        if len(path) >= table.ndim - 1:
+                            total += table[(*path[len(path) - table.ndim + 1 :], a)]
                     key = (*state, a)[-keep:]
                     if key not in step or total > step[key][0]:
                         step[key] = (total, [*path, a])

@@ -85,26 +85,23 @@ class PartBlocks(NamedTuple):
         return total
 
     def margin(blocks, w, i, code):
-        weights = w.reshape(w.shape[0], 1)
         total = 0.0
         for p in range(blocks.first[i + 1] - blocks.first[i]):
             row = blocks.first[i] + p
             if blocks.truth[row] != code[p]:
-                score = dot_row(blocks.rows, weights, row, 0)
+                score = dot_row(blocks.rows, w, 1, row, 0)
                 total += score if blocks.truth[row] else -score
         return total
 
     def push(blocks, w, i, code, coef):
-        weights = w.reshape(w.shape[0], 1)
         for p in range(blocks.first[i + 1] - blocks.first[i]):
             row = blocks.first[i] + p
             if blocks.truth[row] != code[p]:
                 sign = coef if blocks.truth[row] else -coef
-                add_row(blocks.rows, weights, row, 0, sign)
+                add_row(blocks.rows, w, 1, row, 0, sign)
 
     def wipe(blocks, w, i, code):
-        weights = w.reshape(w.shape[0], 1)
         for p in range(blocks.first[i + 1] - blocks.first[i]):
             row = blocks.first[i] + p
             if blocks.truth[row] != code[p]:
-                wipe_row(blocks.rows, weights, row, 0)
+                wipe_row(blocks.rows, w, 1, row, 0)

@@ -21,28 +21,31 @@ class MaxPlus(NamedTuple):
     zero: float = -np.inf
     one: float = 0.0
 
-    def absorb(sr, row, before, table, first, stride, n):
-        # Four sources at a time take half the time of one by one, and of keeping
-        # back-pointers: `row` is loaded and stored less often.
+    def absorb(sr, into, t, m, source, u, table, first, stride, n):
+        # Four sources at a time: the row is loaded and stored less often. Whole arrays
+        # with plain loop indices, because slices hide from LLVM what overlaps, and an
+        # index such as `at + k` might be negative: either way it would not vectorise.
         fours = n // 4 * 4
         for z in range(0, fours, 4):
             s = first + z * stride
-            t, u, v = s + stride, s + 2 * stride, s + 3 * stride
-            a, b, c, d = before[s], before[t], before[u], before[v]
-            edge_a, edge_b, edge_c, edge_d = table[s], table[t], table[u], table[v]
-            for k in range(row.shape[0]):
-                one, two = a + edge_a[k], b + edge_b[k]
-                three, four = c + edge_c[k], d + edge_d[k]
+            s2, s3, s4 = s + stride, s + 2 * stride, s + 3 * stride
+            a, b, c, d = source[u, s], source[u, s2], source[u, s3], source[u, s4]
+            for k in range(into.shape[2]):
+                one, two = a + table[s, k], b + table[s2, k]
+                three, four = c + table[s3, k], d + table[s4, k]
                 one = one if one > two else two
                 three = three if three > four else four
                 one = one if one > three else three
-                row[k] = one if one > row[k] else row[k]
+                into[t, m, k] = one if one > into[t, m, k] else into[t, m, k]
         for z in range(fours, n):
             s = first + z * stride
-            a, edge_a = before[s], table[s]
-            for k in range(row.shape[0]):
-                one = a + edge_a[k]
-                row[k] = one if one > row[k] else row[k]
+            a = source[u, s]
+            for k in range(into.shape[2]):
+                one = a + table[s, k]
+                into[t, m, k] = one if one > into[t, m, k] else into[t, m, k]
+
+    def plus(sr, one, other):
+        return one if one > other else other
 
     def times(sr, one, other):
         return one + other
@@ -57,12 +60,15 @@ class SumTimes(NamedTuple):
     zero: float = 0.0
     one: float = 1.0
 
-    def absorb(sr, row, before, table, first, stride, n):
+    def absorb(sr, into, t, m, source, u, table, first, stride, n):
         for z in range(n):
             s = first + z * stride
-            value, edges = before[s], table[s]
-            for k in range(row.shape[0]):
-                row[k] += value * edges[k]
+            value = source[u, s]
+            for k in range(into.shape[2]):
+                into[t, m, k] += value * table[s, k]
+
+    def plus(sr, one, other):
+        return one + other
 
     def times(sr, one, other):
         return one * other
@@ -82,9 +88,18 @@ SUM_TIMES = SumTimes()
 
 
 @operation
-def absorb(sr, row, before, table, first, stride, n):
-    """row[k] ⊕= before[s] ⊗ table[s, k] for the n sources s = first + z·stride."""
-    return sr.absorb(row, before, table, first, stride, n)
+def absorb(sr, into, t, m, source, u, table, first, stride, n):
+    """into[t, m, k] ⊕= source[u, s] ⊗ table[s, k] for all k.
+
+    The n sources are s = first + z·stride.
+    """
+    return sr.absorb(into, t, m, source, u, table, first, stride, n)
+
+
+@operation
+def plus(sr, one, other):
+    """One ⊕ other."""
+    return sr.plus(one, other)
 
 
 @operation

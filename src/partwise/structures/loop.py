@@ -204,6 +204,10 @@ class LoopProblem(Problem):
 
     def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
         """Most violated output of each row, by the structure's methods."""
+        if k != 1:
+            raise CapabilityError(
+                "several cuts per example need a structure with k-best search"
+            )
         return self._search(self.blocks, model, rows)
 
     def predict_codes(self, model: Floats, rows: Ints | None = None) -> Cuts:
