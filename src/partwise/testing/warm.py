@@ -1,0 +1,173 @@
+"""Fill numba's disk cache before the tests: one process per core.
+
+::
+
+    python -m partwise.testing.warm
+
+Each job compiles the kernels of its own data layout, so that no two processes compile
+the same function, and tells the processor seconds it took. `NUMBA_CACHE_DIR` says
+where the results go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SOLVERS = (
+    "bcfw", "n_slack", "one_slack", "bundle", "perceptron", "mira", "pegasos", "hmm",
+)  # fmt: skip
+
+
+class Compiled(NamedTuple):
+    """What a job has cost."""
+
+    job: str
+    functions: int
+    seconds: float  # of the processor, inside the compiler
+    slowest: list[tuple[float, str]]  # seconds without callees, function
+
+
+def sparse_chain() -> None:
+    """Chains over words: sparse rows."""
+    from partwise.datasets import toy_entities
+
+    X, y = toy_entities(12)
+    _fit_chains([[word for word, _ in x] for x in X], y)
+
+
+def dense_chain() -> None:
+    """Chains over pixels: dense rows."""
+    from partwise.datasets import digit_strings
+
+    _fit_chains(*digit_strings(12))
+
+
+def _fit_chains(X: Any, y: Any) -> None:
+    from partwise.estimators import SequenceTagger
+    from partwise.solvers.bcfw import BCFW
+
+    for solver in SOLVERS:
+        SequenceTagger(solver=solver, max_iter=3).fit(X, y)
+    SequenceTagger(solver=BCFW(max_iter=2, batch=4)).fit(X, y)
+    tagger = SequenceTagger(loss="log", max_iter=3).fit(X, y)
+    tagger.predict(X)
+    tagger.predict_topk(X, 2)
+    tagger.predict_marginals(X)
+    tagger.explain(X[0])
+
+
+def selection() -> None:
+    """Sets of parts with a compiled decoder, and Python structures beside it."""
+    import numpy as np
+    from numba import njit
+    from scipy.sparse import csr_matrix
+
+    from partwise.estimators import StructuredSVM
+    from partwise.structures.part_selection import PartSelection
+
+    @njit
+    def best_part(scores, shape, selected):  # type: ignore[no-untyped-def]
+        selected[np.argmax(scores)] = 1
+
+    matrices: list[Callable[..., Any]] = [np.asarray, csr_matrix]
+    for matrix in matrices:
+        X = [(matrix(np.eye(3)), [3]), (matrix(np.ones((2, 3))), [2])]
+        svm = StructuredSVM(PartSelection(decoder=best_part), max_iter=2)
+        svm.fit(X, [[0], [1]]).predict(X)
+
+
+def columns() -> None:
+    """Column files, templates and dicts."""
+    from partwise.features import make_featurizer
+    from partwise.readers import read_columns
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "words.txt"
+        path.write_text("a DT O\nb NN B-X\n\nc NN O\n", encoding="utf-8")
+        X, _ = read_columns(path)
+    dicts = [[{"word": word} for word in row] for row in X.strings("word")]
+    inputs: list[tuple[Any, Any]] = [(X, "word[-1..1]|pos"), (dicts, None)]
+    for data, templates in inputs:
+        for hash_bits in (None, 8):
+            featurizer: Any = make_featurizer(data, templates, 1, hash_bits)
+            featurizer.fit_transform(data)
+
+
+# the longest first, so that the others fill the rest of its time
+JOBS: dict[str, Callable[[], None]] = {
+    "dense_chain": dense_chain,
+    "sparse_chain": sparse_chain,
+    "selection": selection,
+    "columns": columns,
+}
+
+
+def run_job(name: str) -> Compiled:
+    """Run one job in this process under the compiler's clock."""
+    from numba.core import event
+
+    class Clock(event.Listener):
+        """Processor seconds per function, without those of its callees."""
+
+        def __init__(self) -> None:
+            self.open: list[tuple[float, list[float]]] = []
+            self.found: list[tuple[float, str]] = []
+
+        def on_start(self, event: Any) -> None:
+            self.open.append((time.process_time(), []))
+
+        def on_end(self, event: Any) -> None:
+            began, inner = self.open.pop()
+            total = time.process_time() - began
+            function = event.data["dispatcher"].py_func
+            own = total - sum(inner)
+            self.found.append((own, f"{function.__module__}.{function.__qualname__}"))
+            if self.open:
+                self.open[-1][1].append(total)
+
+    clock = Clock()
+    warnings.simplefilter("ignore")  # a few iterations converge nowhere
+    with event.install_listener("numba:compile", clock):
+        JOBS[name]()
+    seconds = sum(own for own, _ in clock.found)
+    slowest = sorted(clock.found, reverse=True)[:3]
+    return Compiled(name, len(clock.found), seconds, slowest)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the jobs, or those that are named, and print what each has cost."""
+    parser = argparse.ArgumentParser(prog="partwise.testing.warm", description=__doc__)
+    parser.add_argument("job", nargs="*", help=", ".join(JOBS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.job) - set(JOBS))
+    if unknown:
+        parser.error(f"unknown job {unknown[0]!r}; choose from {', '.join(JOBS)}")
+    began = time.perf_counter()
+    total = 0.0
+    pool = ProcessPoolExecutor(options.jobs, get_context("spawn"))
+    with pool:
+        running = [pool.submit(run_job, name) for name in options.job or JOBS]
+        for done in as_completed(running):
+            job, functions, seconds, slowest = done.result()
+            total += seconds
+            print(f"{job:14} {functions:4} functions {seconds:6.1f} s", flush=True)
+            for own, name in slowest:
+                print(f"{'':14} {own:6.1f} s  {name}")
+    wall = time.perf_counter() - began
+    print(f"compiled in {total:.0f} s of processor time, {wall:.0f} s of the clock")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
