@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -262,7 +263,7 @@ def test_hashes_are_the_same_in_every_process(table):
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

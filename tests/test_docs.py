@@ -1,0 +1,167 @@
+"""The pages tell the truth: their Python and their commands run, their output is real.
+
+On each page the blocks run in order, in one empty folder and one name space:
+
+- ``python`` is executed; when a ``text`` block follows, that is what it prints;
+- in ``console``, commands stand after ``$ ``; every line shown below must be printed,
+  numbers aside, because seconds are among them;
+- a comment ``<!-- FILE [MARK] -->`` before a block says that it is that part of a file.
+"""
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+import partwise
+from partwise.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+PACKAGE = Path(partwise.__file__).parent
+
+_BLOCK = re.compile(
+    r"(?:^<!-- (?P<file>\S+) \[(?P<mark>\w+)\] -->\n)?"
+    r"^```(?P<kind>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?")
+# commands that set a machine up; the pages' other commands are run
+_SET_UP = ("git clone", "cd ", "python3 -m venv", ".venv/bin/", "scripts/", "rm -r ")
+
+
+class Block(NamedTuple):
+    kind: str
+    text: str
+    line: int
+    file: str | None
+    mark: str | None
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            m["kind"],
+            m["text"],
+            text[: m.start()].count("\n") + 1,
+            m["file"],
+            m["mark"],
+        )
+        for m in _BLOCK.finditer(text)
+    ]
+
+
+def marked_part(file: str, mark: str) -> str:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return text.split(f"# [{mark}]\n", 1)[1].split("# [end]\n", 1)[0].strip()
+
+
+def plain(line: str) -> str:
+    """A line without its numbers and the width of its columns."""
+    return " ".join(_NUMBER.sub("#", line).split())
+
+
+def assert_alike(shown: str, printed: str, where: str) -> None:
+    """Equal words; numbers within five percent, as on other machines."""
+    assert plain(shown) == plain(printed), where
+    pairs = zip(_NUMBER.finditer(shown), _NUMBER.finditer(printed), strict=True)
+    for one, other in pairs:
+        a, b = (float(number[0].replace(",", "")) for number in (one, other))
+        assert a == pytest.approx(b, rel=0.05), where
+
+
+def run_python(text: str, names: dict, where: str) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(text, where, "exec"), names)
+    return printed.getvalue()
+
+
+def run_command(command: str, where: str) -> str:
+    """Standard output and error of one command, which must succeed."""
+    words = shlex.split(command)
+    if words[0] == "partwise":
+        printed = io.BytesIO()  # commands may write bytes
+        stream = io.TextIOWrapper(printed, encoding="utf-8", write_through=True)
+        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+            code = main(words[1:])
+        text = printed.getvalue().decode()
+        assert code == 0, f"{where}: {command} failed: {text}"
+        return text
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, f"{where}: {command} failed: {done.stderr}"
+    return done.stdout + done.stderr
+
+
+def run_console(text: str, where: str) -> None:
+    printed: set[str] = set()
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            command = line.removeprefix("$ ")
+            is_set_up = command.startswith(_SET_UP)
+            got = "" if is_set_up else run_command(command, where)
+            printed = set(map(plain, got.splitlines()))
+        elif line.strip() and line.strip() != "…":
+            assert plain(line) in printed, f"{where}: no longer printed: {line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    module = ModuleType("page")  # a real one: classes of the page can be pickled
+    monkeypatch.setitem(sys.modules, "page", module)
+    names = vars(module)
+    printed = ""
+    for block in blocks_of(page):
+        where = f"{page.name}:{block.line}"
+        if block.file:
+            assert block.text.strip() == marked_part(block.file, block.mark), where
+        if block.kind == "python":
+            printed = run_python(block.text, names, where)
+        elif block.kind == "text" and printed:
+            assert_alike(block.text, printed, where)
+            printed = ""
+        elif block.kind == "console":
+            run_console(block.text, where)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=str)
+def test_examples_run(example, tmp_path):
+    done = subprocess.run(
+        [sys.executable, example], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if ">>> " in path.read_text(encoding="utf-8")
+    ],
+)
+def test_examples_in_docstrings_run(module):
+    result = doctest.testmod(import_module(module.removesuffix(".__init__")))
+    assert result.failed == 0
