@@ -124,8 +124,10 @@ def number_by_locality(indices, n_features, out):
             b -= 1
         bucket[f] = b
         begin[b + 1] += 1
-    begin[:] = np.cumsum(begin)
-    out[:] = -1
+    for b in range(1, 66):
+        begin[b] += begin[b - 1]
+    for f in range(n_features):
+        out[f] = -1
     for p in range(indices.shape[0]):
         f = indices[p]
         if out[f] < 0:

@@ -63,6 +63,17 @@ def code_of(pool, i, p, length):
 
 
 @njit(cache=True, nogil=True)
+def copy_code(code, into):
+    """Copy as many integers as `into` holds.
+
+    A loop, here and elsewhere, because numba takes a second or more to compile each
+    assignment between slices.
+    """
+    for t in range(into.shape[0]):
+        into[t] = code[t]
+
+
+@njit(cache=True, nogil=True)
 def block_gap(penalty, weight, violation, mass, inner):
     """Share of block i in the duality gap.
 
@@ -138,7 +149,8 @@ def move(blocks, pool, w, i, slope, old, cap, ridge, steps, tol):
     n_planes = pool.used[i]
     first = pool.first[i]
     alpha = pool.alpha[first : first + n_planes]
-    old[:n_planes] = alpha
+    for p in range(n_planes):
+        old[p] = alpha[p]
     ascend(gram_of(pool, i), slope, alpha, n_planes, cap, ridge, steps, tol)
     length = code_length(blocks, i)
     for p in range(n_planes):
@@ -155,10 +167,11 @@ def drop(pool, i, p, length):
     last = pool.used[i] - 1
     first = pool.first[i]
     if p != last:
-        for column in (pool.alpha, pool.b, pool.scale):
-            column[first + p] = column[first + last]
+        pool.alpha[first + p] = pool.alpha[first + last]
+        pool.b[first + p] = pool.b[first + last]
+        pool.scale[first + p] = pool.scale[first + last]
         pool.idle[first + p] = pool.idle[first + last]
-        code_of(pool, i, p, length)[:] = code_of(pool, i, last, length)
+        copy_code(code_of(pool, i, last, length), code_of(pool, i, p, length))
         gram = gram_of(pool, i)
         for q in range(last + 1):
             gram[p, q] = gram[last, q]
@@ -230,7 +243,7 @@ def add(local, pool, scratch, i, code, b, scale):
     pool.b[first + p] = b
     pool.scale[first + p] = scale
     pool.idle[first + p] = 0
-    code_of(pool, i, p, length)[:] = code[:length]
+    copy_code(code, code_of(pool, i, p, length))
     gram = gram_of(pool, i)
     push(local, scratch, i, code, scale)
     for q in range(p + 1):
@@ -415,5 +428,8 @@ def copy_pool(old, new, lengths):
             new.b[z] = old.b[a]
             new.scale[z] = old.scale[a]
             new.idle[z] = old.idle[a]
-            code_of(new, i, p, lengths[i])[:] = code_of(old, i, p, lengths[i])
-        gram_of(new, i)[:n, :n] = gram_of(old, i)[:n, :n]
+            copy_code(code_of(old, i, p, lengths[i]), code_of(new, i, p, lengths[i]))
+        before, after = gram_of(old, i), gram_of(new, i)
+        for p in range(n):
+            for q in range(n):
+                after[p, q] = before[p, q]

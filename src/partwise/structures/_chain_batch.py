@@ -96,16 +96,14 @@ def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, viol
 
 @njit(cache=True, nogil=True)
 def _exponentials(table, out):
-    """exp(table − its maximum) into `out`; returns the maximum."""
+    """exp(table − its maximum) into `out`, both flat; returns the maximum."""
     top = -np.inf
-    for value in table.flat:
-        top = max(top, value)
+    for k in range(table.shape[0]):
+        top = max(top, table[k])
     if top == -np.inf:
         top = 0.0
-    source = table.ravel()
-    target = out.ravel()
-    for k in range(source.shape[0]):
-        target[k] = np.exp(source[k] - top)
+    for k in range(table.shape[0]):
+        out[k] = np.exp(table[k] - top)
     return top
 
 
@@ -125,16 +123,16 @@ def sum_rows(
     n_labels = work.emit.shape[1]
     plain = work.edges
     edges = Edges(
-        np.empty_like(plain.opening),
-        np.empty_like(plain.inner),
-        np.empty_like(plain.last),
+        np.empty(plain.opening.shape),
+        np.empty(plain.inner.shape),
+        np.empty(plain.last.shape),
     )
-    top_opening = _exponentials(plain.opening, edges.opening)
-    top_inner = _exponentials(plain.inner, edges.inner)
+    top_opening = _exponentials(plain.opening.ravel(), edges.opening.ravel())
+    top_inner = _exponentials(plain.inner.ravel(), edges.inner.ravel())
     top_end = _exponentials(plain.last, edges.last)
     turned = turn(order, edges)
     score, alpha, beta = work.score, work.alpha, work.beta
-    after = np.empty_like(beta)
+    after = np.empty(beta.shape)
     log_scale = np.empty(beta.shape[0])
     # Expected counts of edges without their own factor, which is the same at every
     # position and is multiplied in at the end: first step, and later ones.
@@ -156,14 +154,18 @@ def sum_rows(
         backward(sr, order, n, score, edges, turned, beta, after, log_scale)
         for t in range(n):
             row = node[begin + t]
-            row[:] = 0.0
+            for label in range(n_labels):
+                row[label] = 0.0
             width = n_states(order, n_labels, t)
             for s in range(width):
                 # the last forward row has the end scores already
                 rest = 1.0 if t == n - 1 else beta[t, s]
                 row[s % n_labels] += alpha[t, s] * rest
-            norm = row.sum()
-            row *= weight[r] / norm
+            norm = 0.0
+            for label in range(n_labels):
+                norm += row[label]
+            for label in range(n_labels):
+                row[label] *= weight[r] / norm
             if t == n - 1 or pair.shape[0] == 0:
                 continue
             mass = opening_mass if t == 0 else inner_mass

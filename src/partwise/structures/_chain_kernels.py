@@ -180,7 +180,8 @@ class ChainBlocks(NamedTuple):
                     w[triples + y[begin + t - 2] * size * size + pair] = 0.0
                     w[triples + code[t - 2] * size * size + pair_hat] = 0.0
         if blocks.boundary:
-            w[ends : ends + 2 * size] = 0.0
+            for k in range(2 * size):
+                w[ends + k] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -214,10 +215,10 @@ def prepare(blocks, work, w):
     _, bigram, trigram, _, end = views(blocks, w)
     n_labels = blocks.cost.shape[0]
     opening = work.edges.opening
-    opening[:] = blocks.forbid_edge
-    if blocks.order > 0:
-        for i in range(n_labels):
-            for j in range(n_labels):
+    for i in range(n_labels):
+        for j in range(n_labels):
+            opening[i, j] = blocks.forbid_edge[i, j]
+            if blocks.order > 0:
                 opening[i, j] += bigram[i, j]
     if blocks.order == 2:
         for h in range(n_labels):
@@ -300,7 +301,9 @@ def search(blocks, work, w, i, code):
         is_truth = True
         for t in range(n):
             is_truth = is_truth and codes[0, t] == blocks.y[blocks.offset[i] + t]
-        code[:n] = codes[1] if is_truth and found == 2 else codes[0]
+        chosen = 1 if is_truth and found == 2 else 0
+        for t in range(n):
+            code[t] = codes[chosen, t]
     else:
         search_frontier(blocks, work, i, code)
     b, scale = plane(blocks, output_loss(blocks, i, code))
@@ -315,9 +318,11 @@ def search_frontier(blocks, work, i, code):
     cost = np.empty((n, n_labels), np.int64)
     largest = 0
     for t in range(n):
+        worst = 0
         for label in range(n_labels):
             cost[t, label] = round(token_loss(blocks, i, t, label) / blocks.unit[i])
-        largest += cost[t].max()
+            worst = max(worst, cost[t, label])
+        largest += worst
     width = n_states(blocks.order, n_labels, n - 1)
     best = np.empty((largest + 1, width))
     back = np.empty((n, largest + 1, width), np.int32)

@@ -91,7 +91,8 @@ def backward(sr, order, n, score, edges, turned, beta, after, log_scale):
                         step = times(sr, turned.opening[label, m], after[1, at + label])
                         beta[0, m] = plus(sr, beta[0, m], step)
                     continue
-                filled[:] = sr.zero
+                for label in range(n_labels):
+                    filled[0, 0, label] = sr.zero
                 absorb(sr, filled, 0, 0, after, t + 1, turned.inner, at, 1, n_labels)
                 for first in range(n_labels):
                     beta[t, first * n_labels + m] = filled[0, 0, first]
@@ -251,13 +252,18 @@ def frontier(order, n, score, edges, cost, best, back):
     """
     n_labels = score.shape[1]
     n_losses = best.shape[0]
-    previous = np.full_like(best, -np.inf)
-    best[:] = -np.inf
+    n_columns = best.shape[1]
+    previous = np.empty((n_losses, n_columns))
+    for d in range(n_losses):
+        for s in range(n_columns):
+            best[d, s] = -np.inf
     for label in range(n_labels):
         best[cost[0, label], label] = score[0, label]
     for t in range(1, n):
-        previous[:] = best
-        best[:] = -np.inf
+        for d in range(n_losses):
+            for s in range(n_columns):
+                previous[d, s] = best[d, s]
+                best[d, s] = -np.inf
         table = edges.opening if t == 1 else edges.inner
         for d in range(n_losses):
             for s in range(n_states(order, n_labels, t - 1)):
