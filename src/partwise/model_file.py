@@ -290,10 +290,10 @@ def check_info(info: Mapping[str, Any]) -> None:
             raise ValueError("certificate of other types")
     history = info.get("history", [])
     if not isinstance(history, list) or not all(
-        isinstance(row, list) and len(row) == 4 and all(map(_is_number, row))
+        isinstance(row, list) and len(row) in (4, 5) and all(map(_is_number, row))
         for row in history
     ):
-        raise ValueError("history that is no list of four numbers")
+        raise ValueError("history that is no list of four or five numbers")
     if not _is_number(info.get("n_iter", 0)):
         raise ValueError("n_iter that is no number")
 

@@ -255,12 +255,22 @@ class Structure(Parameters, ABC):
 
 
 class HistoryPoint(NamedTuple):
-    """One line of a training log; primal is NaN where it was not evaluated."""
+    """One line of a training log.
+
+    `primal` is the best value evaluated by a full pass so far (infinite before the
+    first), `estimate` what the solver takes it for without one (NaN when it does not).
+    """
 
     seconds: float
     oracle_calls: int
     primal: float
     dual: float
+    estimate: float = np.nan
+
+    @property
+    def objective(self) -> float:
+        """The primal, or its estimate before the first full pass."""
+        return self.primal if np.isfinite(self.primal) else self.estimate
 
 
 @dataclass
@@ -270,6 +280,7 @@ class State:
     model: Model
     primal: float = np.inf  # best primal value evaluated so far, that of `model`
     dual: float = -np.inf  # best lower bound so far
+    estimate: float = np.nan  # of the primal, between full passes
     violation: float = np.inf  # the papers' ε at the last full check
     n_iter: int = 0
     oracle_calls: int = 0
@@ -278,6 +289,12 @@ class State:
     history: list[HistoryPoint] = field(default_factory=list)
     note: str = ""  # what the user should know, e.g. which examples conflict
     memo: Any = None  # the solver's own
+
+    def point(self) -> HistoryPoint:
+        """The present moment as a line of the log."""
+        return HistoryPoint(
+            self.seconds, self.oracle_calls, self.primal, self.dual, self.estimate
+        )
 
     @property
     def gap(self) -> float:
@@ -369,11 +386,7 @@ class Solver(Parameters, ABC):
                 self.step(problem, objective, state)
                 state.n_iter += 1
                 state.seconds = time.perf_counter() - clock
-                state.history.append(
-                    HistoryPoint(
-                        state.seconds, state.oracle_calls, state.primal, state.dual
-                    )
-                )
+                state.history.append(state.point())
                 state.stopped = self._verdict(state)
                 if callback is not None and callback(state) and not state.stopped:
                     state.stopped = "callback"

@@ -347,6 +347,7 @@ def test_progress_is_a_line_whenever_iterations_double(capsys):
     bar = GapBar(tol=0.01)
     for k in range(1, 9):
         told = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
+        told["is_estimate"] = False
         bar.on_fit_task_end(None, None, metadata=told)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == [

@@ -3,6 +3,7 @@ import pytest
 
 from partwise.features import Featurizer
 from partwise.models import SequenceModel
+from partwise.protocol import HistoryPoint
 from partwise.readers import Table
 from partwise.report import render
 from partwise.report.sequences import (
@@ -40,7 +41,7 @@ def test_a_report_shows_what_was_evaluated():
         y=Y,
         y_pred=PREDICTED,
         certificate=certificate,
-        history=[(0.1, 3, np.inf, 0.5), (0.2, 7, 2.0, 1.9)],
+        history=[HistoryPoint(0.1, 3, np.inf, 0.5), HistoryPoint(0.2, 7, 2.0, 1.9)],
         tolerance=0.1,
         facts=[("C", "1")],
     )

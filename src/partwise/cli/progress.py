@@ -47,10 +47,11 @@ class GapBar:
         if not metadata:
             return
         gap = metadata["gap"]
+        about = "≈" if metadata["is_estimate"] else ""
         text = (
-            f"objective {_value(metadata['objective'])}  "
+            f"objective {about}{_value(metadata['objective'])}  "
             f"bound {_value(metadata['bound'])}  "
-            f"gap {percent(gap) if math.isfinite(gap) else '–'}"
+            f"gap {about}{percent(gap) if math.isfinite(gap) else '–'}"
         )
         if self._bar is not None:
             self._bar.update(0, completed=self._share(gap), told=text)

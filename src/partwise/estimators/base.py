@@ -103,11 +103,13 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         def report(state: State) -> bool:
             task = root.subcontext(task_name="iteration")
             task.call_on_fit_task_begin(estimator=self)
+            value = state.point().objective
             metadata = {
                 "iteration": state.n_iter,
-                "objective": state.primal,
+                "objective": value,
+                "is_estimate": not np.isfinite(state.primal),
                 "bound": state.dual,
-                "gap": state.relative_gap,
+                "gap": (value - state.dual) / value if value else np.inf,
                 "seconds": state.seconds,
             }
             return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))

@@ -41,7 +41,7 @@ def sequence_report(
     caption: str = "Evaluation",
     facts: Sequence[tuple[str, str]] = (),
     certificate: dict[str, Any] | None = None,
-    history: Sequence[tuple[float, int, float, float]] = (),
+    history: Sequence[Any] = (),
     tolerance: float | None = None,
     n_features: int = 10,
     n_errors: int = 20,
@@ -60,7 +60,8 @@ def sequence_report(
     facts : list of (str, str)
     certificate : dict, optional
         As `partwise.Certificate.to_dict` gives it.
-    history : list of (seconds, oracle_calls, primal, dual)
+    history : list of partwise.protocol.HistoryPoint
+        Objectives before the first full pass are the solver's estimates.
     tolerance : float, optional
     n_features, n_errors : int
         How many features per label and how many errors to show.
@@ -79,7 +80,10 @@ def sequence_report(
         subtitle,
         facts=list(facts),
         certificate=stated,
-        history=[HistoryPoint(*point) for point in history],
+        history=[
+            HistoryPoint(p.seconds, p.oracle_calls, p.objective, p.dual)
+            for p in history
+        ],
         tolerance=tolerance,
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion([str(label) for label in labels], matrix.tolist()),

@@ -125,6 +125,8 @@ polish=1, batch=16, capacity=8, averaging=False)
             dual.polish(everyone, steps=self.steps)
         dual.rescale()
         state.dual = max(state.dual, dual.value())
+        if objective.penalty != "hard":
+            state.estimate = state.dual + float(np.sum(dual.gaps))
         if memo.average is not None:
             k = state.n_iter + 1
             memo.average += 2 / (k + 1) * (dual.w - memo.average)
