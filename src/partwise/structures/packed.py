@@ -200,9 +200,21 @@ class PackedProblem(Problem):
         return out
 
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
-        """Σ α a in row order."""
-        model = self.zero()
-        _combine(
-            self.blocks, model, cuts.block, cuts.scale * alpha, cuts.indptr, cuts.code
-        )
-        return model
+        """Σ α a: two halves of the rows, each summed in row order, then added.
+
+        Always two, whatever `n_jobs`, so that the bits are the same.
+        """
+        coef = cuts.scale * alpha
+        half = max(1, -(-len(coef) // 2))
+        models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
+
+        def work_on(first: int, last: int) -> None:
+            _combine(
+                self.blocks, models[first // half], cuts.block[first:last],
+                coef[first:last], cuts.indptr[first : last + 1], cuts.code,
+            )  # fmt: skip
+
+        run_sharded(self.n_jobs, len(coef), work_on, shard=half)
+        if len(models) == 2:
+            models[0] += models[1]
+        return models[0]
