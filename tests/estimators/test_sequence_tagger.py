@@ -1,6 +1,7 @@
 """SequenceTagger in scikit-learn's world, and its own promises."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -204,6 +205,22 @@ def test_scheme_constraints_hold_in_predictions(entities):
             if label.startswith("I-"):
                 assert before[2:] == label[2:]
             before = label
+
+
+def test_forbidden_pairs_hold_in_predictions(entities):
+    X, y = entities
+    pairs = [("O", "B-PER"), (None, "B-LOC")]
+    keep = [
+        i for i in range(80)
+        if y[i][0] != "B-LOC" and ("O", "B-PER") not in pairwise(y[i])
+    ]  # fmt: skip
+    tagger = SequenceTagger(0.1, forbidden=pairs, tol=0.1)
+    tagger.fit([X[i] for i in keep], [y[i] for i in keep])
+    for row in tagger.predict(X):
+        assert row[0] != "B-LOC"
+        assert ("O", "B-PER") not in pairwise(row)
+    with pytest.raises(ValueError, match="'B-PER' after 'O'"):
+        SequenceTagger(forbidden=pairs).fit(X, y)
 
 
 def test_explanation_adds_up(tagger, entities):

@@ -91,7 +91,11 @@ def test_optional_methods_open_the_other_formulations(params, data):
     X, y = data
     svm = StructuredSVM(RankedMulticlass(), C=9.0, **params).fit(X, y)
     assert svm.certificate_.relative_gap <= 1e-3
-    assert svm.margin(X[:3]).shape == (3, 2)
+    score, lead = svm.margin(X[:1])[0]
+    explained = svm.explain(X[0])
+    assert explained.winner == svm.predict(X[:1])[0] != explained.runner_up
+    assert explained.lead == pytest.approx(lead) and lead <= abs(score) + lead
+    assert sum(share for _, share in explained.reasons) == pytest.approx(lead)
 
 
 def test_built_in_structures_run_compiled():

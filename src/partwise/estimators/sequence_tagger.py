@@ -16,7 +16,7 @@ from partwise.models.sequence import Explanation, SequenceModel, SupportSet
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.structures.chain import Chain
-from partwise.structures.tag_schemes import scheme_masks
+from partwise.structures.tag_schemes import forbidden_masks, scheme_masks
 
 
 class SequenceTagger(StructuredEstimator):
@@ -45,6 +45,9 @@ class SequenceTagger(StructuredEstimator):
         of a label for a true label, ``{(true, predicted): cost}``, else 1.
     scheme : {"BIO", "IOB1", "BIOES"} or None
         Forbid labels in an order that the tag scheme does not allow.
+    forbidden : list of (label, label) or None
+        Pairs of labels that must not follow each other; None instead of a label stands
+        for the outside of the sequence, so ``(None, "I-PER")`` is a first label.
     loss : {"hinge", "log"}
         Maximum margin, or conditional likelihood (a CRF).
     formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
@@ -89,6 +92,7 @@ class SequenceTagger(StructuredEstimator):
         boundary: bool = False,
         cost: Any = "hamming",
         scheme: str | None = None,
+        forbidden: Any = None,
         loss: str = "hinge",
         formulation: str = "margin",
         penalty: str = "l1",
@@ -110,6 +114,7 @@ class SequenceTagger(StructuredEstimator):
         self.boundary = boundary
         self.cost = cost
         self.scheme = scheme
+        self.forbidden = forbidden
         self.loss = loss
         self.formulation = formulation
         self.penalty = penalty
@@ -165,7 +170,7 @@ class SequenceTagger(StructuredEstimator):
         problem = chain.pack(
             features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight
         )
-        if self.scheme is not None:
+        if self.scheme is not None or self.forbidden is not None:
             problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
         start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
@@ -203,10 +208,14 @@ class SequenceTagger(StructuredEstimator):
             for (truth, predicted), value in self.cost.items():
                 if truth in number and predicted in number:  # may be absent in a fold
                     cost[number[truth], number[predicted]] = value
+        names = ("transitions", "starts", "ends")
         masks: dict[str, Any] = {}
         if self.scheme is not None:
-            names = ("transitions", "starts", "ends")
             masks = dict(zip(names, scheme_masks(labels, self.scheme), strict=True))
+        if self.forbidden is not None:
+            more = forbidden_masks(labels, self.forbidden)
+            for name, allowed in zip(names, more, strict=True):
+                masks[name] = allowed & masks.get(name, True)
         return Chain(
             len(labels), order=self.order, boundary=self.boundary, cost=cost, **masks
         )

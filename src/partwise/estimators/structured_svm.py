@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,16 @@ from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.model_file import load_model, save_model
 from partwise.models.weights import WeightsModel
 from partwise.protocol import Floats, HistoryPoint, Structure, Support
+from partwise.structures.loop import sparse_feature
+
+
+class Lead(NamedTuple):
+    """Winner against runner-up: (coordinate of Ψ, its share of the lead), largest."""
+
+    winner: Any
+    runner_up: Any
+    lead: float
+    reasons: list[tuple[int, float]]
 
 
 class StructuredSVM(StructuredEstimator):
@@ -145,10 +155,37 @@ class StructuredSVM(StructuredEstimator):
 
     def _value(self, x: Any, y: Any) -> float:
         psi = self.structure_.joint_feature(x, y)
-        if isinstance(psi, tuple):
-            index, value = psi
-            return float(np.sum(self.coef_[np.asarray(index)] * value))
-        return float(np.sum(np.asarray(psi).ravel() * self.coef_))
+        index, value = sparse_feature(psi, len(self.coef_))
+        return float(np.sum(self.coef_[index] * value))
+
+    def explain(self, x: Any, top: int = 10) -> Lead:
+        """Why the best output won: the coordinates of Ψ that decide.
+
+        The structure must offer ``two_best``.
+
+        Parameters
+        ----------
+        x : one input
+        top : int
+            Number of coordinates to show.
+        """
+        self._check_fitted()
+        structure: Any = self.structure_
+        if not hasattr(structure, "two_best"):
+            raise ValueError(
+                f"explain needs `two_best(x, w)`, which {type(structure).__name__} "
+                "lacks"
+            )
+        outputs = list(structure.two_best(x, self.coef_))
+        if len(outputs) == 1:
+            return Lead(outputs[0], None, np.inf, [])
+        shares = np.zeros(len(self.coef_))
+        for y, sign in zip(outputs, (1, -1), strict=True):
+            index, value = sparse_feature(structure.joint_feature(x, y), len(shares))
+            np.add.at(shares, index, sign * value * self.coef_[index])
+        order = np.argsort(-np.abs(shares), kind="stable")[:top]
+        reasons = [(int(k), float(shares[k])) for k in order if shares[k]]
+        return Lead(outputs[0], outputs[1], float(shares.sum()), reasons)
 
     def support_structures(self) -> list[tuple[int, Any, float]]:
         """Support structures of the dual: (example, wrong output, α), largest first."""

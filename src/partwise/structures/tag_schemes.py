@@ -35,9 +35,10 @@ def _may_follow(scheme: str, before: tuple[str, str], here: tuple[str, str]) -> 
     return continues and prefix in "IE" if inside else prefix in "BSO"
 
 
-def scheme_masks(
-    labels: Sequence[Any], scheme: str
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+Masks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
+
+
+def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
     """Allowed transitions (L, L), first labels (L,) and last labels (L,).
 
     Parameters
@@ -61,3 +62,31 @@ def scheme_masks(
     starts = [prefix in _OPENING[scheme] for prefix, _ in split]
     ends = [scheme != "BIOES" or prefix in "ESO" for prefix, _ in split]
     return np.array(transitions), np.array(starts), np.array(ends)
+
+
+def forbidden_masks(labels: Sequence[Any], pairs: Sequence[tuple[Any, Any]]) -> Masks:
+    """Masks, as in `scheme_masks`, that forbid these pairs of labels and no others.
+
+    None instead of a label stands for the outside of the sequence. Pairs with labels
+    that are not there forbid nothing: a fold may lack them.
+
+    Examples
+    --------
+    >>> transitions, starts, _ = forbidden_masks(["a", "b"], [("a", "b"), (None, "b")])
+    >>> transitions.tolist(), starts.tolist()
+    ([[True, False], [True, True]], [True, False])
+    """
+    number = {label: k for k, label in enumerate(labels)}
+    size = len(labels)
+    transitions, starts, ends = np.ones((size, size), bool), *np.ones((2, size), bool)
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(f"forbidden: {pair!r} is not a pair of labels")
+        before, after = pair
+        if before is None and after in number:
+            starts[number[after]] = False
+        elif after is None and before in number:
+            ends[number[before]] = False
+        elif before in number and after in number:
+            transitions[number[before], number[after]] = False
+    return transitions, starts, ends
