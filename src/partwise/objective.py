@@ -75,7 +75,7 @@ class Objective(NamedTuple):
         cls, C: float, n_blocks: int, penalty: str, sample_weight: Any = None
     ) -> Objective:
         """c_i = C·v_i / Σ_j v_j with sample weights v (all equal: C/n)."""
-        if not np.isfinite(C) or C <= 0:
+        if not isinstance(C, int | float | np.number) or not 0 < C < np.inf:
             raise ValueError(f"C={C!r}: C must be a positive finite number")
         if sample_weight is None:
             return cls(np.full(n_blocks, C / n_blocks), penalty)

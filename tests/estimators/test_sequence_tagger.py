@@ -295,6 +295,7 @@ def test_a_limit_warns_with_the_gap(entities):
     [
         ({"C": 0}, "C=0"),
         ({"C": float("nan")}, "C=nan"),
+        ({"C": "1"}, "C='1'"),
         ({"solver": "bcwf"}, "did you mean 'bcfw'"),
         ({"loss": "huber"}, "loss='huber'"),
         ({"formulation": "slackk"}, "formulation='slackk'"),
@@ -326,6 +327,12 @@ def test_bad_data_are_named(entities):
         SequenceTagger().fit(X[:1], ["OOO"])
     with pytest.raises(ValueError, match="sequence 0"):
         SequenceTagger().fit([np.full((2, 2), np.nan)], [["a", "b"]])
+    fitted = SequenceTagger(tol=0.5).fit(X[:10], y[:10])
+    for words in ("one two", ["one", "two"]):
+        with pytest.raises(ValueError, match="give a list of sequences"):
+            fitted.predict(words)
+    with pytest.raises(ValueError, match="no sequence"):
+        fitted.predict([])
     with pytest.raises(NotFittedError, match="call fit first"):
         SequenceTagger().predict(X)
     with pytest.raises(ValueError, match="'I-PER' as its first label"):

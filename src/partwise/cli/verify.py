@@ -82,7 +82,7 @@ def verify(
         ("claim", "stated", "recomputed", "", ""),
         [
             (c.name, _figure(c.stated), _figure(c.recomputed),
-             "holds" if c.holds else "DOES NOT HOLD", c.how)
+             _verdict(c), c.how)
             for c in checks
         ],
     )  # fmt: skip
@@ -234,6 +234,12 @@ def _dual_checks(
 def _is_allowed(chain: Any, y: Any) -> bool:
     edges, starts, ends = chain.masks()
     return not (starts[y[0]] or ends[y[-1]] or edges[y[:-1], y[1:]].any())
+
+
+def _verdict(check: Check) -> str:
+    if not check.holds:
+        return "DOES NOT HOLD"
+    return "stated" if check.recomputed is None else "holds"
 
 
 def _near(one: float, other: float, scale: float) -> bool:

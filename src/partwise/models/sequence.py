@@ -171,6 +171,10 @@ class SequenceModel:
 
     def problem(self, X: Any, n_jobs: int = 1) -> ChainProblem:
         """Packed sequences to decode."""
+        if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
+            raise ValueError("X is one sequence; give a list of sequences: [X]")
+        if not len(X):
+            raise ValueError("X has no sequence")
         return self.chain.pack(self.featurizer.transform(X), None, n_jobs=n_jobs)
 
     def _name(self, codes: Ints) -> list[Any]:

@@ -36,7 +36,7 @@ from partwise.structures._chain_kernels import (
 )
 from partwise.structures._chain_programs import Edges
 from partwise.structures._chain_reference import ChainReference
-from partwise.structures.packed import SHARD, PackedProblem, run_sharded
+from partwise.structures.packed import PackedProblem, run_sharded, shard_size
 
 COSTS = ("hamming", "normalized", "zero_one")
 
@@ -474,7 +474,8 @@ class ChainProblem(PackedProblem):
         size = padded(self.chain.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
-        shards = -(-self.n_blocks // SHARD)  # partial sums per shard, never per thread
+        shard = shard_size(self.n_blocks)
+        shards = -(-self.n_blocks // shard)  # partial sums per shard, never per thread
         pair = np.zeros((shards, size if edges and self.chain.order else 0, size))
         triple = np.zeros(
             (shards, size if edges and self.chain.order == 2 else 0, size, size)
@@ -484,7 +485,7 @@ class ChainProblem(PackedProblem):
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
-            s = first // SHARD
+            s = first // shard
             batch.sum_rows(
                 self.blocks, work, model, rows, first, last, weight, node, pair[s],
                 triple[s], ends[s], log_z, truth,

@@ -17,13 +17,20 @@ from numba import njit
 from partwise.compiled import code_length, find_output, margin, output_loss, push
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
 
-SHARD = 128  # rows; a setting, never a function of n_jobs
+
+def shard_size(n_rows: int) -> int:
+    """Rows of a shard: of the data alone, never of n_jobs, so that bits are equal."""
+    return min(512, max(16, n_rows // 16))
 
 
 def run_sharded(
-    n_jobs: int, n_rows: int, work_on: Callable[[int, int], None], shard: int = SHARD
+    n_jobs: int,
+    n_rows: int,
+    work_on: Callable[[int, int], None],
+    shard: int | None = None,
 ) -> None:
     """Call ``work_on(first, last)`` for consecutive shards of rows, on threads."""
+    shard = shard or shard_size(n_rows)
     bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
     if n_jobs == 1 or len(bounds) < 2:
         for first, last in bounds:
