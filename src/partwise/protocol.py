@@ -1,5 +1,7 @@
 """The contract between output spaces and solvers: read this file first.
 
+It is one file, longer than others, because the parties below meet nowhere else.
+
 An output y is a set of parts. Three parties work on it and do not know each other:
 
 ========= ================================================= =========================

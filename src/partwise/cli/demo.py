@@ -266,7 +266,7 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
 
 
 def _report_of(result: Result) -> Report:
-    from partwise.estimators.sequence_tagger import show_tokens
+    from partwise.estimators.labels import show_tokens
     from partwise.report.sequences import sequence_report
 
     X, y = result.task.test

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.protocol import Cuts, Floats, Ints, Support, take
-from partwise.structures.chain import Chain, ChainProblem, Weights
+from partwise.structures.chain import Chain
+from partwise.structures.chain_problem import ChainProblem, Weights
 
 
 class SupportSet(NamedTuple):

@@ -12,7 +12,8 @@ the only step (`ascend`), so all penalties share one text; for L2 and hard its c
 current planes and the new one contains the step (θ, η) of conditional gradients.
 
 Both block-coordinate Frank-Wolfe and the n-slack working set are visits to blocks of
-this pool; they differ in order, stopping rule and in what they add.
+this pool; they differ in order, stopping rule and in what they add. The file is long
+because a plane's slot, its row of the Gram matrix and its α only make sense together.
 """
 
 from typing import NamedTuple

@@ -1,0 +1,88 @@
+"""Labels between users and kernels: sets, numbers, faults in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.protocol import Ints
+from partwise.readers.table import Table
+
+
+def label_set(y: Any) -> list[Any]:
+    """Distinct labels in order; refuses missing ones by their place."""
+    seen = set()
+    for row, labels in enumerate(y):
+        if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+            raise ValueError(
+                f"y: sequence {row} is {labels!r}; give a list of labels per sequence"
+            )
+        for t, label in enumerate(labels):
+            if label is None or label != label:
+                raise ValueError(
+                    f"y: sequence {row} has no label at token {t}; learning from "
+                    "partly labelled sequences is not supported yet, leave it out"
+                )
+        seen.update(labels)
+    try:
+        ordered = sorted(seen)
+    except TypeError:
+        raise ValueError(
+            "y: labels are of different types; make them all str"
+        ) from None
+    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
+
+
+def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
+    """Numbers of the labels of all tokens; refuses what does not fit X."""
+    if len(y) != len(offset) - 1:
+        raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
+    number = {label: k for k, label in enumerate(labels)}
+    codes: list[int] = []
+    for row, here in enumerate(y):
+        if len(here) != offset[row + 1] - offset[row]:
+            raise ValueError(
+                f"sequence {row} has {offset[row + 1] - offset[row]} tokens in X and "
+                f"{len(here)} labels in y"
+            )
+        try:
+            codes += [number[label] for label in here]
+        except KeyError as error:
+            raise ValueError(
+                f"y: sequence {row} has label {error.args[0]!r}, which the model does "
+                "not know"
+            ) from None
+    return np.array(codes, np.int32)
+
+
+def describe_fault(fault: Sequence[int], labels: list[Any]) -> str:
+    """A forbidden transition in words; −1 is the outside of the sequence."""
+    before, after = fault
+    if before < 0:
+        return f"{labels[after]!r} as its first label"
+    if after < 0:
+        return f"{labels[before]!r} as its last label"
+    return f"{labels[after]!r} after {labels[before]!r}"
+
+
+def show_tokens(X: Any, row: int) -> list[str]:
+    """Tokens of one sequence as strings."""
+    if isinstance(X, Table):
+        name = next(iter(X.columns))
+        return X[row].strings(name)[0]
+    sequence = X[row]
+    if isinstance(sequence, Table):
+        return show_tokens(sequence, 0)
+    if hasattr(sequence, "shape"):
+        return [f"#{t}" for t in range(sequence.shape[0])]
+    shown = []
+    for token in sequence:
+        if isinstance(token, tuple):
+            token = token[0]
+        elif isinstance(token, dict):
+            texts = [v for v in token.values() if isinstance(v, str)]
+            token = texts[0] if texts else str(token)
+        shown.append(str(token))
+    return shown
