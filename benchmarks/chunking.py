@@ -4,9 +4,11 @@
 
 DIR holds `conll2000_chunking/train.txt.gz` and `test.txt.gz`. Words and tags in a
 window of two and four tag bigrams (97,249 features), identical for all programs.
-Seconds are CPU seconds of training alone, the smallest of several rounds, after
-compilation. Primal and dual are recomputed by `objective.py`. ``--select``
-cross-validates the settings of the last two rows on the training file.
+Seconds are CPU seconds of training alone, after compilation: the smallest of --rounds
+runs for python-crfsuite but one run of its L-BFGS, and of four runs, one after each
+peer, for our two rows in the second table. Primal and dual are recomputed by
+`objective.py`. ``--select`` cross-validates the settings of the last two rows on the
+training file.
 
 SVM-hmm takes part when PARTWISE_SVM_HMM names the folder of its programs.
 """

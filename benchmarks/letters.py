@@ -4,7 +4,8 @@
 
 DIR holds `ocr_letters/letters.tsv.gz` (word, position, letter, fold, 128 pixels). Train
 on fold 0 and test on the rest (C = 62.6), and the reverse (C = 625.1); emissions and
-transitions, Hamming count. CPU seconds of training, after compilation.
+transitions, Hamming count. The tolerance was set after a few tries on these data, to
+end within 0.3 % of SVM-hmm's objective. CPU seconds of training, after compilation.
 """
 
 import argparse

@@ -147,8 +147,9 @@ polish=1, batch=16, capacity=8, averaging=False)
             return bool(np.max(dual.excess) <= self.eps)
         if objective.penalty == "hard":  # ½‖w‖²/(1 − v)² is within 2v of the optimum
             return bool(np.max(dual.gaps) <= 0.5 * self.tol)
-        # Shares seen at the last visits add up to more than the gap, by a fifth to a
-        # third on the corpora of the benchmarks; a pass that fails renews them.
+        # Shares seen at the last visits add up to more than the gap: on CoNLL-2000, the
+        # only corpus where it was looked at, by 6 to 60 % and less towards the end. A
+        # pass that fails renews them, so a wrong guess costs one pass.
         return float(np.sum(dual.gaps)) <= 1.25 * self.tol * state.dual
 
     def _evaluate(self, problem: Any, objective: Objective, state: State) -> None:
