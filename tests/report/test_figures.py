@@ -266,3 +266,12 @@ def test_png_becomes_an_image_and_other_bytes_are_refused():
     assert embed(PNG, "x").startswith('<img src="data:image/png;base64,')
     with pytest.raises(ValueError, match="neither SVG nor PNG"):
         embed(b"GIF89a", "x")
+
+
+def test_estimated_objectives_are_said_to_be_estimates():
+    history = [
+        HistoryPoint(0.5, 1, 9.0, 1.0, is_estimate=True),
+        HistoryPoint(1.0, 2, 6.0, 5.0),
+    ]
+    assert any("estimates" in note for note in convergence(history).notes)
+    assert not any("estimates" in note for note in convergence(history[1:]).notes)

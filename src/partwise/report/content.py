@@ -54,7 +54,8 @@ class HistoryPoint:
 
     `primal` may be inf before the first full pass and nan where it was not
     evaluated, `dual` −inf or None. Where they are None, `gap` is primal − dual and
-    `relative_gap` is gap / |primal|.
+    `relative_gap` is gap / |primal|. `is_estimate` marks a primal that the solver
+    estimated instead of computing it by a full pass.
     """
 
     seconds: float
@@ -63,6 +64,7 @@ class HistoryPoint:
     dual: float | None = None
     gap: float | None = None
     relative_gap: float | None = None
+    is_estimate: bool = False
 
 
 @dataclass

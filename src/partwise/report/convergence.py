@@ -88,6 +88,12 @@ def convergence(
             chart = _gap_panel(axis, gap, tolerance)
             figure.panels.append(Panel(f"Relative gap {axis.title}", chart))
     figure.notes = _notes(points, primal, dual, gap, low, high, dual_note)
+    guessed = [p for p in history if p.is_estimate and math.isfinite(p.primal)]
+    if guessed:
+        figure.notes.append(
+            f"Until {number(guessed[-1].seconds, 3)} seconds primal and gap are the "
+            "solver's estimates, not evaluated by a pass over the data."
+        )
     if not is_exact:
         figure.notes.append(
             "The oracle was inexact: the true primal may lie above its line, so "

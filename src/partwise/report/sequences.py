@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,13 @@ def sequence_report(
         facts=list(facts),
         certificate=stated,
         history=[
-            HistoryPoint(p.seconds, p.oracle_calls, p.objective, p.dual)
+            HistoryPoint(
+                p.seconds,
+                p.oracle_calls,
+                p.objective,
+                p.dual,
+                is_estimate=not math.isfinite(p.primal),
+            )
             for p in history
         ],
         tolerance=tolerance,
