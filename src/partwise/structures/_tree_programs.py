@@ -1,0 +1,386 @@
+"""Best dependency trees, first order: Chu-Liu/Edmonds, Eisner, best heads.
+
+A sentence of n words has the nodes 1…n; node 0 is the root above them. All programs
+read
+
+    score (N, N), N > n    score[h, d] of the arc from head h to dependent d
+
+where −inf forbids an arc; column 0 and the diagonal are never looked at. Losses, fixed
+arcs and the best label of each arc are in the scores. A tree is `heads` (n,) int32,
+``heads[d − 1]`` being the head of word d. Functions return the score of the tree, or
+−inf when no tree exists (`heads` then has no meaning). Equal scores are decided the
+same way every time. With `single_root` exactly one word hangs from the root.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from partwise.structures._semirings import MAX_PLUS, plus, times
+
+
+class Charts(NamedTuple):
+    """Spans i…j of a projective tree, in row i and column j; only i ≤ j is used.
+
+    ==========  =======================================================
+    right       word i heads all of it, and is complete
+    left        word j heads all of it, and is complete
+    arc_right   the arc i → j, and all between
+    arc_left    the arc j → i, and all between
+    ==========  =======================================================
+    """
+
+    right: np.ndarray  # (N, N)
+    left: np.ndarray  # (N, N)
+    arc_right: np.ndarray  # (N, N)
+    arc_left: np.ndarray  # (N, N)
+    meet: np.ndarray  # (N,) halves that meet, for the row at work
+    stack: np.ndarray  # (3·N, 3) spans to trace
+
+
+class Contraction(NamedTuple):
+    """Nodes of Chu-Liu/Edmonds: words 1…n, then contracted cycles from n + 1."""
+
+    column: np.ndarray  # (N, N) of a cycle: gain of each head outside over the inside
+    best: np.ndarray  # (2N,) score of the best way into a node
+    head: np.ndarray  # (2N,) the word or root it comes from
+    place: np.ndarray  # (2N,) position on the path, or NEW or DONE
+    path: np.ndarray  # (2N,) the nodes from which we came
+    component: np.ndarray  # (N,) outermost node that contains a word
+    member: np.ndarray  # (2N,) nodes of all cycles
+    first: np.ndarray  # (2N,) where the members of a cycle begin
+
+
+class TreeWork(NamedTuple):
+    """Buffers of the first-order programs for sentences up to a length."""
+
+    charts: Charts
+    contraction: Contraction
+
+
+NEW, DONE = -1, -2
+
+
+def new_tree_work(longest):
+    """Buffers for sentences of at most `longest` words."""
+    size = longest + 1
+    tables = [np.empty((size, size)) for _ in range(5)]
+    charts = Charts(
+        *tables[:4], np.empty(size), np.empty((3 * size, 3), dtype=np.int32)
+    )
+    nodes = [np.empty(2 * size, dtype=np.int32) for _ in range(5)]
+    head, place, path, member, first = nodes
+    component = np.empty(size, dtype=np.int32)
+    best = np.empty(2 * size)
+    contraction = Contraction(
+        tables[4], best, head, place, path, component, member, first
+    )
+    return TreeWork(charts, contraction)
+
+
+@njit(cache=True, nogil=True)
+def tree_score(score, n, heads):
+    """Sum of the scores of a tree's arcs, in the order of words."""
+    total = 0.0
+    for d in range(1, n + 1):
+        total += score[heads[d - 1], d]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def count_roots(n, heads):
+    """How many words hang from the root."""
+    count = 0
+    for d in range(n):
+        if heads[d] == 0:
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def is_tree(n, work, heads):
+    """Whether every word reaches the root."""
+    place = work.contraction.place
+    for v in range(n + 1):
+        place[v] = NEW
+    place[0] = 0
+    for start in range(1, n + 1):
+        v = start
+        while place[v] == NEW:
+            place[v] = start
+            v = heads[v - 1]
+        if place[v] == start:  # came back to this walk: a cycle
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def pick_heads(score, n, lowest, work):
+    """The best head ≥ `lowest` of each word, into `work`; 0 if all are forbidden."""
+    best, head = work.contraction.best, work.contraction.head
+    for d in range(1, n + 1):
+        best[d] = -np.inf
+        head[d] = 0
+    for h in range(lowest, n + 1):
+        own, own_head = best[h], head[h]  # the diagonal is no arc
+        for d in range(1, n + 1):
+            is_better = score[h, d] > best[d]
+            best[d] = score[h, d] if is_better else best[d]
+            head[d] = h if is_better else head[d]
+        best[h], head[h] = own, own_head
+
+
+@njit(cache=True, nogil=True)
+def best_heads(score, n, work, heads):
+    """The best head of each word on its own, tree or not: (score, is it a tree).
+
+    The approximate construction: exact for the relaxed output space in which cycles
+    are allowed, so its score is an upper bound for that of the best tree.
+    """
+    pick_heads(score, n, 0, work)
+    for d in range(n):
+        heads[d] = work.contraction.head[d + 1]
+    return tree_score(score, n, heads), is_tree(n, work, heads)
+
+
+@njit(cache=True, nogil=True)
+def chu_liu_edmonds(score, n, single_root, work, heads):
+    """The best tree, crossing arcs allowed; O(n²).
+
+    When the best heads form a tree nothing else is done. A single root is asked for
+    in a second run in which the root is taken only where there is no other head, as
+    if its arcs cost more than any tree: if one root is possible, one comes out.
+    """
+    total, is_done = best_heads(score, n, work, heads)
+    if total == -np.inf:
+        return total
+    if not is_done:
+        total = contract(score, n, 0, work, heads)
+    if single_root and total > -np.inf and count_roots(n, heads) > 1:
+        pick_heads(score, n, 1, work)
+        total = contract(score, n, 1, work, heads)
+        if total > -np.inf and count_roots(n, heads) > 1:
+            return -np.inf
+    return total
+
+
+@njit(cache=True, nogil=True)
+def contract(score, n, lowest, work, heads):
+    """Chu-Liu/Edmonds from picked heads; heads below `lowest` are the last resort.
+
+    Follow best heads from a word until the root, a finished node or the path itself
+    is met; in the last case the cycle becomes one node and the walk goes on from it.
+    Heads stay words for ever, only dependents are contracted: a cycle keeps one
+    column over all words, the maximum of its members' columns, each minus the score
+    of the arc it would replace. At most n − 1 cycles with at most 2n − 2 members give
+    O(n²). Which member a head enters is found again on the way back.
+    """
+    best, head = work.contraction.best, work.contraction.head
+    place, path = work.contraction.place, work.contraction.path
+    component = work.contraction.component
+    member, first = work.contraction.member, work.contraction.first
+    for v in range(1, n + 1):
+        if best[v] == -np.inf:
+            best[v], head[v] = score[0, v], 0
+            if lowest == 0 or best[v] == -np.inf:
+                return -np.inf
+        place[v] = NEW
+        component[v] = v
+    component[0] = 0
+    place[0] = DONE
+    n_nodes = n + 1
+    first[n_nodes] = 0
+    for start in range(1, n + 1):
+        v = component[start]
+        length = 0
+        while place[v] != DONE:
+            if place[v] == NEW:
+                place[v] = length
+                path[length] = v
+                length += 1
+                v = component[head[v]]
+                continue
+            begin = place[v]
+            end = first[n_nodes]
+            for p in range(begin, length):
+                member[end + p - begin] = path[p]
+            v = n_nodes
+            n_nodes += 1
+            first[n_nodes] = end + length - begin
+            merge(score, n, lowest, v, begin, work)
+            if best[v] == -np.inf:
+                return -np.inf
+            place[v] = NEW
+            length = begin
+        for p in range(length):
+            place[path[p]] = DONE
+    for cycle in range(n_nodes - 1, n, -1):
+        h = head[cycle]
+        entered = member[first[cycle]]
+        highest = -np.inf
+        for p in range(first[cycle], first[cycle + 1]):
+            v = member[p]
+            gain = score[h, v] if v <= n else work.contraction.column[v - n - 1, h]
+            gain -= best[v]
+            if gain > highest:
+                entered, highest = v, gain
+        head[entered] = h
+    for d in range(n):
+        heads[d] = head[d + 1]
+    return tree_score(score, n, heads)
+
+
+@njit(cache=True, nogil=True)
+def merge(score, n, lowest, cycle, begin, work):
+    """Column and best head of a new cycle: the nodes on the path from `begin`."""
+    best, head, place, _, component = work.contraction[1:6]
+    member, first = work.contraction.member, work.contraction.first
+    column = work.contraction.column
+    c = cycle - n - 1
+    for h in range(n + 1):
+        column[c, h] = -np.inf
+    for p in range(first[cycle], first[cycle + 1]):
+        v = member[p]
+        replaced = best[v]
+        if v <= n:
+            for h in range(n + 1):
+                gain = score[h, v] - replaced
+                column[c, h] = gain if gain > column[c, h] else column[c, h]
+        else:
+            m = v - n - 1
+            for h in range(n + 1):
+                gain = column[m, h] - replaced
+                column[c, h] = gain if gain > column[c, h] else column[c, h]
+    highest, winner = -np.inf, 0
+    for h in range(1, n + 1):
+        if place[component[h]] >= begin:
+            component[h] = cycle
+            column[c, h] = -np.inf
+        elif column[c, h] > highest:
+            highest, winner = column[c, h], h
+    if (lowest == 0 and column[c, 0] >= highest) or highest == -np.inf:
+        highest, winner = column[c, 0], 0
+    best[cycle], head[cycle] = highest, winner
+
+
+@njit(cache=True, nogil=True)
+def eisner(score, n, single_root, work, heads):
+    """The best projective tree; O(n³)."""
+    charts = work.charts
+    total, root_word = inside(MAX_PLUS, score, n, single_root, charts)
+    if total > -np.inf:
+        trace(score, n, root_word, charts, heads)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def inside(sr, score, n, single_root, charts):
+    """Sum all spans in the semiring: (total, best word below a single root, or 0).
+
+    right[i, j] = ⊕_k arc_right[i, k] ⊗ right[k, j]     i < k ≤ j
+    left[i, j]  = ⊕_k left[i, k] ⊗ arc_left[k, j]       i ≤ k < j
+    arc[i, j]   = score ⊗ ⊕_k right[i, k] ⊗ left[k + 1, j]
+
+    A row i is filled from left to right. As soon as a cell is final it is spread to
+    the cells on its right: the inner loop runs over targets, so all rows are read and
+    written in order and there is no reduction, which would not vectorise.
+    """
+    right, left = charts.right, charts.left
+    arc_right, arc_left, meet = charts.arc_right, charts.arc_left, charts.meet
+    for i in range(n, 0 if single_root else -1, -1):
+        for j in range(i, n + 1):
+            right[i, j] = sr.zero
+            left[i, j] = sr.zero
+            meet[j] = sr.zero
+        right[i, i] = sr.one
+        left[i, i] = sr.one
+        for j in range(i, n + 1):
+            if j > i:
+                a = times(sr, meet[j], score[i, j])
+                arc_right[i, j] = a
+                right[i, j] = plus(sr, right[i, j], a)
+                if a != sr.zero:
+                    for k in range(j + 1, n + 1):
+                        right[i, k] = plus(sr, right[i, k], times(sr, a, right[j, k]))
+                if i > 0:
+                    b = times(sr, meet[j], score[j, i])
+                    arc_left[i, j] = b
+                    b = plus(sr, left[i, j], b)
+                    left[i, j] = b
+                    if b != sr.zero:
+                        for k in range(j + 1, n + 1):
+                            step = times(sr, b, arc_left[j, k])
+                            left[i, k] = plus(sr, left[i, k], step)
+            c = right[i, j]
+            if c != sr.zero:
+                for k in range(j + 1, n + 1):
+                    meet[k] = plus(sr, meet[k], times(sr, c, left[j + 1, k]))
+    if not single_root:
+        return right[0, n], 0
+    total, root_word = sr.zero, 1
+    for d in range(1, n + 1):
+        value = times(sr, times(sr, left[1, d], right[d, n]), score[0, d])
+        if value > total:
+            root_word = d
+        total = plus(sr, total, value)
+    return total, root_word
+
+
+RIGHT, LEFT, ARC_RIGHT, ARC_LEFT = 0, 1, 2, 3
+
+
+@njit(cache=True, nogil=True)
+def trace(score, n, root_word, charts, heads):
+    """Heads of the best tree after `inside` with MaxPlus.
+
+    Splits are found again from the charts, the first one where several are equal.
+    """
+    right, left = charts.right, charts.left
+    arc_right, arc_left, stack = charts.arc_right, charts.arc_left, charts.stack
+    if root_word == 0:
+        size = push(stack, 0, RIGHT, 0, n)
+    else:
+        heads[root_word - 1] = 0
+        size = push(stack, 0, LEFT, 1, root_word)
+        size = push(stack, size, RIGHT, root_word, n)
+    while size > 0:
+        size -= 1
+        kind, i, j = stack[size, 0], stack[size, 1], stack[size, 2]
+        split = i
+        highest = -np.inf
+        if kind == RIGHT:
+            for k in range(i + 1, j + 1):
+                value = arc_right[i, k] + right[k, j]
+                if value > highest:
+                    highest, split = value, k
+            size = push(stack, size, ARC_RIGHT, i, split)
+            size = push(stack, size, RIGHT, split, j)
+        elif kind == LEFT:
+            for k in range(i, j):
+                value = left[i, k] + arc_left[k, j]
+                if value > highest:
+                    highest, split = value, k
+            size = push(stack, size, LEFT, i, split)
+            size = push(stack, size, ARC_LEFT, split, j)
+        else:
+            if kind == ARC_RIGHT:
+                heads[j - 1] = i
+            else:
+                heads[i - 1] = j
+            for k in range(i, j):
+                value = right[i, k] + left[k + 1, j]
+                if value > highest:
+                    highest, split = value, k
+            size = push(stack, size, RIGHT, i, split)
+            size = push(stack, size, LEFT, split + 1, j)
+    return
+
+
+@njit(cache=True, nogil=True)
+def push(stack, size, kind, i, j):
+    """Add a span that still has words to attach; returns the new size."""
+    if i == j:
+        return size
+    stack[size, 0], stack[size, 1], stack[size, 2] = kind, i, j
+    return size + 1
