@@ -21,7 +21,7 @@ from partwise.structures._semirings import MAX_PLUS, plus, times
 
 
 class Charts(NamedTuple):
-    """Spans i…j of a projective tree, in row i and column j; only i ≤ j is used.
+    """Spans i…j of a projective tree, in row j and column i; only i ≤ j is used.
 
     ==========  =======================================================
     right       word i heads all of it, and is complete
@@ -278,51 +278,50 @@ def eisner(score, n, single_root, work, heads):
 def inside(sr, score, n, single_root, charts):
     """Sum all spans in the semiring: (total, best word below a single root, or 0).
 
-    right[i, j] = ⊕_k arc_right[i, k] ⊗ right[k, j]     i < k ≤ j
-    left[i, j]  = ⊕_k left[i, k] ⊗ arc_left[k, j]       i ≤ k < j
-    arc[i, j]   = score ⊗ ⊕_k right[i, k] ⊗ left[k + 1, j]
+    right(i, j) = ⊕_k arc_right(i, k) ⊗ right(k, j)     i < k ≤ j
+    left(i, j)  = ⊕_k left(i, k) ⊗ arc_left(k, j)       i ≤ k < j
+    arc(i, j)   = score ⊗ ⊕_k right(i, k − 1) ⊗ left(k, j)   i < k ≤ j
 
-    A row i is filled from left to right. As soon as a cell is final it is spread to
-    the cells on its right: the inner loop runs over targets, so all rows are read and
-    written in order and there is no reduction, which would not vectorise.
+    The row of j is filled from i = j down. As soon as a cell is final it is spread to
+    the cells further left: the inner loop runs over targets from 0, so everything is
+    read and written in order. (Maxima over splits are reductions, which do not
+    vectorise; loops that do not begin at 0 do not either. Twice as slow at n = 40.)
     """
     right, left = charts.right, charts.left
     arc_right, arc_left, meet = charts.arc_right, charts.arc_left, charts.meet
-    for i in range(n, 0 if single_root else -1, -1):
-        for j in range(i, n + 1):
-            right[i, j] = sr.zero
-            left[i, j] = sr.zero
-            meet[j] = sr.zero
-        right[i, i] = sr.one
-        left[i, i] = sr.one
-        for j in range(i, n + 1):
-            if j > i:
-                a = times(sr, meet[j], score[i, j])
-                arc_right[i, j] = a
-                right[i, j] = plus(sr, right[i, j], a)
-                if a != sr.zero:
-                    for k in range(j + 1, n + 1):
-                        right[i, k] = plus(sr, right[i, k], times(sr, a, right[j, k]))
-                if i > 0:
-                    b = times(sr, meet[j], score[j, i])
-                    arc_left[i, j] = b
-                    b = plus(sr, left[i, j], b)
-                    left[i, j] = b
-                    if b != sr.zero:
-                        for k in range(j + 1, n + 1):
-                            step = times(sr, b, arc_left[j, k])
-                            left[i, k] = plus(sr, left[i, k], step)
-            c = right[i, j]
+    for j in range(n + 1):
+        for i in range(j):
+            right[j, i] = sr.zero
+            left[j, i] = sr.zero
+            meet[i] = right[j - 1, i]
+        right[j, j] = sr.one
+        left[j, j] = sr.one
+        for i in range(j - 1, -1, -1):
+            a = times(sr, meet[i], score[i, j])
+            b = times(sr, meet[i], score[j, i]) if i > 0 else sr.zero
+            arc_right[j, i] = a
+            arc_left[j, i] = b
+            a = plus(sr, right[j, i], a)
+            right[j, i] = a
+            if a != sr.zero:
+                for k in range(i):
+                    step = times(sr, a, arc_right[i, k])
+                    right[j, k] = plus(sr, right[j, k], step)
+            if b != sr.zero:
+                for k in range(i):
+                    left[j, k] = plus(sr, left[j, k], times(sr, b, left[i, k]))
+            c = plus(sr, left[j, i], b)
+            left[j, i] = c
             if c != sr.zero:
-                for k in range(j + 1, n + 1):
-                    meet[k] = plus(sr, meet[k], times(sr, c, left[j + 1, k]))
+                for k in range(i):
+                    meet[k] = plus(sr, meet[k], times(sr, c, right[i - 1, k]))
     if not single_root:
-        return right[0, n], 0
-    total, root_word = sr.zero, 1
+        return right[n, 0], 0
+    total, highest, root_word = sr.zero, sr.zero, 1
     for d in range(1, n + 1):
-        value = times(sr, times(sr, left[1, d], right[d, n]), score[0, d])
-        if value > total:
-            root_word = d
+        value = times(sr, times(sr, left[d, 1], right[n, d]), score[0, d])
+        if value > highest:
+            highest, root_word = value, d
         total = plus(sr, total, value)
     return total, root_word
 
@@ -351,14 +350,14 @@ def trace(score, n, root_word, charts, heads):
         highest = -np.inf
         if kind == RIGHT:
             for k in range(i + 1, j + 1):
-                value = arc_right[i, k] + right[k, j]
+                value = arc_right[k, i] + right[j, k]
                 if value > highest:
                     highest, split = value, k
             size = push(stack, size, ARC_RIGHT, i, split)
             size = push(stack, size, RIGHT, split, j)
         elif kind == LEFT:
             for k in range(i, j):
-                value = left[i, k] + arc_left[k, j]
+                value = left[k, i] + arc_left[j, k]
                 if value > highest:
                     highest, split = value, k
             size = push(stack, size, LEFT, i, split)
@@ -369,12 +368,11 @@ def trace(score, n, root_word, charts, heads):
             else:
                 heads[i - 1] = j
             for k in range(i, j):
-                value = right[i, k] + left[k + 1, j]
+                value = right[k, i] + left[j, k + 1]
                 if value > highest:
                     highest, split = value, k
             size = push(stack, size, RIGHT, i, split)
             size = push(stack, size, LEFT, split + 1, j)
-    return
 
 
 @njit(cache=True, nogil=True)
