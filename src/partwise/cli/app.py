@@ -17,7 +17,7 @@ from partwise.cli.explain import explain
 from partwise.cli.fetch import fetch
 from partwise.cli.inspect import inspect
 from partwise.cli.predict import predict
-from partwise.cli.train import train
+from partwise.cli.train_tag import train_tag
 from partwise.cli.verify import verify
 
 app = typer.Typer(
@@ -31,7 +31,16 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, inspect, explain, verify, fetch, demo):
+train = typer.Typer(
+    help="Learn a model, and prove how far it is from the optimum.",
+    epilog="Example: `partwise train tag train.txt --model chunks.model`",
+    no_args_is_help=True,
+    subcommand_metavar="TASK DATA...",
+    rich_markup_mode="markdown",
+)
+train.command("tag")(train_tag)
+app.add_typer(train, name="train")
+for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
     app.command()(command)
 
 
@@ -89,7 +98,11 @@ def _describe(error: Exception) -> tuple[str, int]:
     """One line and the exit code."""
     if hasattr(error, "format_message"):  # bad usage, as typer found it
         message = " ".join(error.format_message().split())
-        if message:
+        if message.startswith("No such command"):
+            context = error.ctx  # type: ignore[attr-defined]
+            names = ", ".join(context.command.list_commands(context))
+            message = f"{message.rstrip('.')}; choose from {names}"
+        elif message:
             message += " (see partwise --help)"
         return message, getattr(error, "exit_code", 2)
     text = " ".join(str(error).split()) or type(error).__name__

@@ -136,18 +136,3 @@ def split_label(
             "words before it"
         )
     return table.select(others), table.strings(label)
-
-
-def load_tagger(path: str) -> Any:
-    """A model that takes columns, or a clear refusal."""
-    from partwise.model_file import ModelFileError, load_model
-
-    model = load_model(path)
-    featurizer = getattr(model, "featurizer", None)
-    kind = getattr(featurizer, "kind", "other data").partition(".")[0]
-    if kind != "columns":
-        raise ModelFileError(
-            f"{path}: the model ({type(model).__name__}) takes {kind}, not column "
-            "files; use it from Python with partwise.load"
-        )
-    return model

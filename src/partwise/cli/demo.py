@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from partwise.report import MetricTable, Picture, Report
 
 MODELS = {0: "independent", 1: "structured"}
-KERNELS = ("_pool_kernels.sweep", "packed._find_rows", "_chain_batch.decode_rows")
 
 
 @dataclass
@@ -75,7 +74,7 @@ def run_demo(
     began = time.perf_counter()
     refuse_unwritable(output)
     tasks = make_tasks(seed, quick)
-    announce_compilation(*KERNELS)
+    announce_compilation()
     compile_for(tasks)
     results = []
     for task in tasks:

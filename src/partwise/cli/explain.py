@@ -1,8 +1,7 @@
-"""`partwise explain`: why a sentence got its labels."""
+"""`partwise explain`: why an example got its output."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -24,34 +23,28 @@ def explain(
     comment: Comment = None,
     json: Json = False,
 ) -> int:
-    """Compare the winning labels with the runner-up, reason by reason.
+    """Compare the winning output with the runner-up, reason by reason.
 
     A model trained with --keep-dual also shows the training sentences that decide.
 
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
-    from partwise.cli.compiling import READING, announce_compilation
-    from partwise.cli.data import Layout, load_tagger, read_tables
+    from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json
+    from partwise.cli.tasks import FileOptions, open_model
 
-    announce_compilation(*READING, "_chain_batch.k_best_rows")
-    tagger = load_tagger(model)
-    layout = Layout.create(columns, None, separator, comment, Layout.of_model(tagger))
-    table = read_tables(data, layout)
-    if not 0 <= sentence < len(table):
-        raise ValueError(
-            f"--sentence {sentence}: the data has sentences 0 to {len(table) - 1}"
-        )
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
-    one = table[sentence]
-    tokens = one.strings(next(iter(one.columns)))[0]
-    explanation = tagger.explain(one, tokens=tokens, top=top)
+    announce_compilation()
+    held, task = open_model(model, FileOptions(columns, None, separator, comment))
+    read = task.read(data, truth=False)
+    if not 0 <= sentence < len(read.X):
+        raise ValueError(
+            f"--sentence {sentence}: the data has sentences 0 to {len(read.X) - 1}"
+        )
+    told, text = task.explain(held, read, sentence, top)
     if json:
-        answer = asdict(explanation)
-        answer["contributions"] = [c._asdict() for c in explanation.contributions]
-        answer["support"] = [s._asdict() for s in explanation.support]
-        print_json({"sentence": sentence, **answer})
+        print_json({"sentence": sentence, **told})
     else:
-        print(explanation)
+        print(text)
     return 0

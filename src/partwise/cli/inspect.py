@@ -8,6 +8,9 @@ import typer
 
 from partwise.cli.options import Json, ModelPath
 
+# shown in JSON, or below in a form of their own
+_NOT_LISTED = ("kind", "n_weights", "certificate", "reader", "support")
+
 
 def inspect(
     model: ModelPath,
@@ -16,7 +19,7 @@ def inspect(
     ] = 5,
     json: Json = False,
 ) -> int:
-    """Show labels, sizes, certificate, telling features and transitions.
+    """Show sizes, settings, certificate and the heaviest weights.
 
     Example: `partwise inspect chunks.model --top 10`
     """
@@ -27,49 +30,33 @@ def inspect(
         say,
         shown,
     )
+    from partwise.cli.tasks import Listing, task_of
     from partwise.model_file import load_model
-    from partwise.models import SequenceModel
-    from partwise.report.sequences import telling_features
 
     if top < 0:
         raise ValueError(f"--top {top}: give a whole number, 0 or more")
     held = load_model(model)
-    is_tagger = isinstance(held, SequenceModel)
-    facts = _facts(held) | (_tagger_facts(held) if is_tagger else {})
-    groups = telling_features(held, top) if top and is_tagger else []
+    facts = _facts(held)
+    told: dict[str, Any] = {}
+    listings: list[Listing] = []
+    task = task_of(held)
+    if task is not None:
+        facts = {**task.facts(held), **facts}
+        told, listings = task.telling_parts(held, top)
     if json:
-        if is_tagger:
-            facts["transitions"] = held.parts().bigram.tolist()
-            facts["features"] = {
-                g.name: {"for": list(g.positive), "against": list(g.negative)}
-                for g in groups
-            }
-        print_json(facts)
+        print_json(facts | told)
         return 0
     print(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
-    if is_tagger:
-        facts["featurizer"]["templates"] = len(facts["featurizer"].get("templates", []))
-    for name in ("labels", "n_features", "featurizer", "chain", "settings", "versions"):
-        if facts.get(name):
-            print(f"{name:13} {_line(facts[name])}")
+    for name, value in facts.items():
+        if name not in _NOT_LISTED and value:
+            print(f"{name:13} {_line(value)}")
     if facts["certificate"] is None:
         say("warning: the file has no certificate")
     else:
         print("\n".join(["", "certificate", *certificate_lines(facts["certificate"])]))
-    for group in groups:
-        print(f"\n{group.name}")
-        heaviest = sorted(
-            [*group.positive, *group.negative], key=lambda pair: -abs(pair[1])
-        )
-        for feature, weight in heaviest[:top]:
-            print(f"  {weight:+.4f}  {feature}")
-    if groups and held.parts().bigram.size:
-        print("\ntransitions, from row to column")
-        rows = [
-            [str(label), *(f"{w:.2f}" for w in row)]
-            for label, row in zip(held.labels, held.parts().bigram, strict=True)
-        ]
-        print_table(["", *map(str, held.labels)], rows)
+    for title, header, rows in listings:
+        print(f"\n{title}")
+        print_table(header, rows)
     return 0
 
 
@@ -90,30 +77,15 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
-def _tagger_facts(model: Any) -> dict[str, Any]:
-    chain = model.chain
-    settings, _ = model.featurizer.state()
-    return {
-        "labels": model.labels,
-        "n_features": model.featurizer.n_features_,
-        "featurizer": settings,
-        "chain": {
-            "order": chain.order,
-            "boundary": chain.boundary,
-            "cost": chain.cost if isinstance(chain.cost, str) else "matrix",
-            "constrained": chain.transitions is not None,
-        },
-        "support": 0 if model.support is None else len(model.support.alpha),
-        "reader": model.info.get("reader", {}),
-    }
-
-
 def _line(value: Any) -> str:
     if isinstance(value, dict):
         pairs = ((k, v) for k, v in value.items() if v is not None)
         return ", ".join(f"{k} {_line(v)}" for k, v in pairs)
     if isinstance(value, list):
-        return " ".join(map(str, value))
+        few = len(value) <= 40
+        return " ".join(map(str, value)) if few else f"{len(value)} of them"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

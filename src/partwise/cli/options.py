@@ -1,15 +1,20 @@
 """Arguments and options that several commands share."""
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+_Objective: dict[str, Any] = {"rich_help_panel": "Objective"}
+FeaturePanel: dict[str, Any] = {"rich_help_panel": "Features and structure"}
+_Solving: dict[str, Any] = {"rich_help_panel": "Solver"}
+_Results: dict[str, Any] = {"rich_help_panel": "Results"}
 
 Files = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Column files, one token per line; .gz and - (standard input) too.",
+        help="Files of the task, also .gz and - (standard input).",
         show_default=False,
     ),
 ]
@@ -50,6 +55,99 @@ Comment = Annotated[
         metavar="PREFIX",
         help="Leave out lines that begin so.",
         show_default=False,
+    ),
+]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Leave out longer sentences.", show_default=False),
+]
+
+# ------------------------------------------------------- training, whatever the task
+
+ModelToWrite = Annotated[
+    str, typer.Option("--model", "-m", metavar="FILE", help="Model to write.")
+]
+Weight = Annotated[
+    float | None,
+    typer.Option(
+        "--C",
+        help="Weight of the losses [default: sentences / 10].",
+        show_default=False,
+        **_Objective,
+    ),
+]
+FormulationName = Annotated[
+    str, typer.Option(help="margin, slack or hard.", **_Objective)
+]
+PenaltyName = Annotated[str, typer.Option(help="l1 or l2.", **_Objective)]
+LossName = Annotated[
+    str, typer.Option(help="hinge (maximum margin) or log (CRF).", **_Objective)
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(help="Feature templates by name.", show_default=False, **FeaturePanel),
+]
+TemplateFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Feature templates of your own.",
+        show_default=False,
+        **FeaturePanel,
+    ),
+]
+MinCount = Annotated[
+    int, typer.Option(help="Leave out rarer features.", **FeaturePanel)
+]
+HashBits = Annotated[
+    int | None,
+    typer.Option(
+        help="Hash features to 2^N columns.",
+        metavar="N",
+        show_default=False,
+        **FeaturePanel,
+    ),
+]
+SolverName = Annotated[
+    str, typer.Option(help="bcfw, one_slack, n_slack, mira, lbfgs, …", **_Solving)
+]
+Tolerance = Annotated[
+    float, typer.Option(help="Stop at this relative duality gap.", **_Solving)
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop at this constraint violation instead.",
+        show_default=False,
+        **_Solving,
+    ),
+]
+MaxIter = Annotated[
+    int | None, typer.Option(help="Most iterations.", show_default=False, **_Solving)
+]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Most seconds.", show_default=False, **_Solving)
+]
+Seed = Annotated[int, typer.Option(help="Random seed.", **_Solving)]
+DevFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Evaluate on this file afterwards.",
+        show_default=False,
+        **_Results,
+    ),
+]
+ReportFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Write a report in HTML.", show_default=False, **_Results
+    ),
+]
+KeepDual = Annotated[
+    bool,
+    typer.Option(
+        "--keep-dual", help="Keep the proof of the dual for verify.", **_Results
     ),
 ]
 

@@ -79,7 +79,7 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
         lines[0] += "  at least: the oracle was not exact"
     if c["dual"] is not None:
         lines.append(f"dual bound    {shown(c['dual'], 8)}")
-    if c["data_bound"] is not None:
+    if c["dual"] is None and c["data_bound"] is not None:
         lines.append(f"data bound    within {shown(c['data_bound'], 4)} of the optimum")
     if c["relative_gap"] is not None:
         lines.append(f"relative gap  {percent(c['relative_gap'])}")

@@ -1,207 +1,163 @@
-"""`partwise train`: learn a model from data."""
+"""`partwise train TASK`: learn a model; the part that all tasks share."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import Annotated, Any
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import typer
+from partwise.cli.options import threads
+from partwise.cli.output import certificate_lines, print_json, print_table, say
+from partwise.cli.tasks import Data, Task
 
-from partwise.cli.options import (
-    Columns,
-    Comment,
-    Files,
-    Jobs,
-    Json,
-    Label,
-    Separator,
-)
-
-TASKS = {"tag": "label sequences"}
-
-Objective = {"rich_help_panel": "Objective"}
-Features = {"rich_help_panel": "Features and structure"}
-Solving = {"rich_help_panel": "Solver"}
-Results = {"rich_help_panel": "Results"}
+INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
 
 
-def train(
-    task: Annotated[str, typer.Argument(help="What to learn: tag.", metavar="TASK")],
-    data: Files,
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="FILE", help="Model to write.")
-    ],
-    C: Annotated[
-        float | None,
-        typer.Option(
-            "--C",
-            help="Weight of the losses [default: sentences / 10].",
-            show_default=False,
-            **Objective,
-        ),
-    ] = None,
-    formulation: Annotated[
-        str, typer.Option(help="margin, slack or hard.", **Objective)
-    ] = "margin",
-    penalty: Annotated[str, typer.Option(help="l1 or l2.", **Objective)] = "l1",
-    loss: Annotated[
-        str, typer.Option(help="hinge (maximum margin) or log (CRF).", **Objective)
-    ] = "hinge",
-    cost: Annotated[
-        str,
-        typer.Option(
-            help="Errors count: hamming, normalized or zero_one.", **Objective
-        ),
-    ] = "hamming",
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="Feature templates by name: window, chunk, ner, pos.",
-            show_default=False,
-            **Features,
-        ),
-    ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Feature templates of your own.",
-            show_default=False,
-            **Features,
-        ),
-    ] = None,
-    min_count: Annotated[
-        int, typer.Option(help="Leave out rarer features.", **Features)
-    ] = 1,
-    hash_bits: Annotated[
-        int | None,
-        typer.Option(
-            help="Hash features to 2^N columns.",
-            metavar="N",
-            show_default=False,
-            **Features,
-        ),
-    ] = None,
-    order: Annotated[
-        int, typer.Option(help="Labels a transition looks back at.", **Features)
-    ] = 1,
-    boundary: Annotated[
-        bool,
-        typer.Option("--boundary", help="Score first and last labels.", **Features),
-    ] = False,
-    scheme: Annotated[
-        str | None,
-        typer.Option(
-            help="Forbid what BIO, IOB1 or BIOES forbids.",
-            show_default=False,
-            **Features,
-        ),
-    ] = None,
-    solver: Annotated[
-        str, typer.Option(help="bcfw, one_slack, n_slack, lbfgs, hmm, …", **Solving)
-    ] = "auto",
-    tol: Annotated[
-        float, typer.Option(help="Stop at this relative duality gap.", **Solving)
-    ] = 1e-3,
-    eps: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop at this constraint violation instead.",
-            show_default=False,
-            **Solving,
-        ),
-    ] = None,
-    max_iter: Annotated[
-        int | None,
-        typer.Option(help="Most iterations.", show_default=False, **Solving),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(help="Most seconds.", show_default=False, **Solving),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.", **Solving)] = 0,
-    jobs: Jobs = 1,
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Evaluate on this file afterwards.",
-            show_default=False,
-            **Results,
-        ),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a report in HTML.",
-            show_default=False,
-            **Results,
-        ),
-    ] = None,
-    keep_dual: Annotated[
-        bool,
-        typer.Option(
-            "--keep-dual", help="Keep the proof of the dual for verify.", **Results
-        ),
-    ] = False,
-    label: Label = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    comment: Comment = None,
-    json: Json = False,
-) -> int:
-    """Learn a model, and prove how far it is from the optimum.
+@dataclass
+class TrainingRequest:
+    """What the user wants, besides the settings of the estimator."""
 
-    Ctrl-C ends training early: the best model so far is written with its gap, and the
-    exit code is 130.
+    data: Sequence[str]
+    model: str
+    settings: dict[str, Any]
+    dev: str | None
+    report: str | None
+    keep_dual: bool
+    json: bool
 
-    Example: `partwise train tag train.txt --model chunks.model --dev dev.txt`
-    """  # fmt: skip
-    if task not in TASKS:
-        raise ValueError(f"unknown task {task!r}; the tasks are: {', '.join(TASKS)}")
-    _refuse_numbers(C, hash_bits, min_count, tol, eps)
-    from partwise.cli.data import Layout
-    from partwise.cli.tagging import TrainingRequest, train_tagger
 
-    templates = _templates(preset, template)
-    _refuse_solver(solver)
-    settings: dict[str, Any] = {
-        "C": C,
-        "templates": templates,
-        "min_count": min_count,
-        "hash_bits": hash_bits,
-        "order": order,
-        "boundary": boundary,
-        "cost": cost,
-        "scheme": scheme,
-        "loss": loss,
-        "formulation": formulation,
-        "penalty": penalty,
-        "solver": solver,
-        "tol": tol,
-        "eps": eps,
-        "max_iter": max_iter,
-        "time_limit": time_limit,
-        "random_state": seed,
-        "n_jobs": jobs,
+def train_model(task: Task, request: TrainingRequest) -> int:
+    """Read, learn, save, evaluate, tell."""
+    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.progress import GapBar
+    from partwise.model_file import refuse_unwritable
+
+    began = time.perf_counter()
+    refuse_unwritable(request.model)
+    if request.report:
+        refuse_unwritable(request.report)
+    announce_compilation()
+    data = task.read(request.data, truth=True)
+    dev = task.read([request.dev], truth=True) if request.dev else None
+    read = time.perf_counter() - began
+    say(task.describe(data))
+
+    estimator = task.make_estimator(request.settings)
+    estimator.set_callbacks(GapBar(estimator.tol))
+    fit_began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(data.X, data.y)
+    fit = time.perf_counter() - fit_began
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            say(f"warning: {warning.message}")
+    model = estimator.model_
+    if request.keep_dual and model.support is None:
+        solver = type(estimator.solver_).__name__
+        say(f"warning: {solver} has no dual per sentence to keep; bcfw has")
+    model.info["reader"] = task.reader_info()
+    estimator.save(request.model, keep_dual=request.keep_dual)
+    seconds = {
+        "read": read,
+        "features": fit - estimator.fit_seconds_,
+        "solve": estimator.fit_seconds_,
     }
-    layout = Layout.create(columns, label, separator, comment)
-    return train_tagger(
-        TrainingRequest(data, model, layout, settings, dev, report, keep_dual, json)
+    answer: dict[str, Any] = {
+        "certificate": estimator.certificate_.to_dict(),
+        "seconds": seconds,
+        "n_examples": len(data.X),
+        "n_features": estimator.n_features_in_,
+        "model": request.model,
+    }
+    evaluated = data if dev is None else dev
+    if dev is not None or request.report:
+        n_jobs = threads(estimator.n_jobs)
+        found = task.answer(model, evaluated, topk=1, given=None, n_jobs=n_jobs)
+        if dev is not None:
+            answer["dev"] = task.measure(dev, found.best)
+        if request.report:
+            _write_report(task, request, estimator, evaluated, found.best)
+    seconds["total"] = time.perf_counter() - began
+    _tell(request, answer)
+    return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
+
+
+def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:
+    if request.json:
+        print_json(answer)
+        return
+    for line in certificate_lines(answer["certificate"]):
+        print(line)
+    seconds = answer["seconds"]
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
+    print(f"seconds       {parts}")
+    print(f"features      {answer['n_features']:,}")
+    if "dev" in answer:
+        print(f"on {request.dev}")
+        rows = [(name, f"{value:.4f}") for name, value in answer["dev"].items()]
+        print_table((), rows)
+    say(f"model written to {request.model}")
+    if request.report:
+        say(f"report written to {request.report}")
+
+
+def _write_report(
+    task: Task,
+    request: TrainingRequest,
+    estimator: Any,
+    data: Data,
+    predicted: list[Any],
+) -> None:
+    from partwise import __version__
+    from partwise.report import write
+
+    assert request.report is not None
+    model = estimator.model_
+    caption = "On the training data"
+    if request.dev:
+        caption = f"On {Path(request.dev).name}"
+    report = task.report(
+        model,
+        data,
+        predicted,
+        title=f"{task.title} {Path(request.model).name}",
+        caption=caption,
+        facts=[
+            ("Data", ", ".join(request.data)),
+            ("Examples", f"{len(estimator.objective_.weight):,}"),
+            ("Features", f"{estimator.n_features_in_:,}"),
+            *task.report_facts(model),
+            ("C", f"{float(estimator.objective_.weight.sum()):g}"),
+            ("Solver", type(estimator.solver_).__name__),
+            ("Seed", str(estimator.random_state)),
+            ("Seconds", f"{estimator.fit_seconds_:.2f}"),
+            ("Partwise", __version__),
+        ],
+        certificate=estimator.certificate_.to_dict(),
+        history=estimator.history_,
+        tolerance=None if estimator.eps is not None else estimator.tol,
     )
+    write(report, request.report)
 
 
-def _refuse_numbers(
+def refuse_settings(
     C: float | None,
     hash_bits: int | None,
     min_count: int,
     tol: float,
     eps: float | None,
+    solver: str,
+    formulation: str,
+    penalty: str,
+    loss: str,
 ) -> None:
     """Refuse before any file is read what the estimator would refuse after it."""
     from partwise.features.vocabulary import check_settings
-    from partwise.objective import Objective
+    from partwise.objective import Formulation, Objective
 
     if C is not None:
         Objective.create(C, 1, "l1")
@@ -209,38 +165,43 @@ def _refuse_numbers(
     for name, value in (("--tol", tol), ("--eps", eps)):
         if value is not None and not value > 0:
             raise ValueError(f"{name} {value}: give a positive number")
+    Formulation(formulation, penalty).validate()
+    refuse_choice("--loss", loss, ("hinge", "log"))
+    if solver != "auto":
+        from partwise.solvers import solver_class
+
+        solver_class(solver)
 
 
-def _refuse_solver(name: str) -> None:
-    if name == "auto":
+def refuse_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    """An error that names the nearest choice, unless `value` is one."""
+    from difflib import get_close_matches
+
+    if value in choices:
         return
-    from partwise.solvers import solver_class
-
-    try:
-        solver_class(name)
-    except ModuleNotFoundError:
-        raise ValueError(f"solver {name!r} is not in this version yet") from None
+    near = get_close_matches(value, choices, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ValueError(f"{option} {value!r}: {hint}choose from {', '.join(choices)}")
 
 
-def _templates(preset: str | None, path: str | None) -> str | None:
-    """Text of the templates, or None for the default ones."""
-    from partwise.features.templates import PRESETS, TemplateError, parse_templates
+def read_templates(
+    preset: str | None, path: str | None, presets: dict[str, str], parse: Any
+) -> str | None:
+    """Text of the templates, or None for the default ones; `parse` checks a file."""
+    from partwise.features.templates import TemplateError
 
     if preset is not None and path is not None:
         raise ValueError("--preset and --template do not go together; drop one of them")
-    if preset is not None and preset not in PRESETS:
-        near = get_close_matches(preset, PRESETS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(
-            f"unknown preset {preset!r}: {hint}choose from {', '.join(PRESETS)}"
-        )
+    if preset is not None:
+        refuse_choice("--preset", preset, tuple(presets))
+        return presets[preset]
     if path is None:
-        return None if preset is None else PRESETS[preset]
+        return None
     from partwise.readers.source import read_text_bytes
 
     _, data = read_text_bytes(path)
     try:
-        parse_templates(data.decode())
+        parse(data.decode())
     except TemplateError as error:
         raise TemplateError(f"{path}: {error}") from error
     return data.decode()

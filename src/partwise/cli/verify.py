@@ -20,6 +20,7 @@ from partwise.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from partwise.cli.tasks import Data, Task
     from partwise.objective import Objective
 
 TOLERANCE = 1e-6  # relative; another machine adds in another order
@@ -59,17 +60,17 @@ def verify(
 
     Example: `partwise verify chunks.model train.txt`
     """
-    from partwise.cli.compiling import READING, announce_compilation
-    from partwise.cli.data import Layout, load_tagger
+    from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json, print_table
-    from partwise.cli.tagging import read_labelled
+    from partwise.cli.tasks import FileOptions, open_model
 
-    announce_compilation(*READING, "packed._find_rows")
-    tagger = load_tagger(model)
-    settings = _settings(tagger, model)
-    layout = Layout.create(columns, label, separator, comment, Layout.of_model(tagger))
-    X, y, _ = read_labelled(data, layout)
-    checks = list(_checks(tagger, settings, X, y, threads(jobs), plain))
+    announce_compilation()
+    held, task = open_model(model, FileOptions(columns, label, separator, comment))
+    settings = _settings(held, model)
+    if plain and not task.has_plain_check:
+        raise ValueError(f"--plain has no plain methods for {type(held).__name__}")
+    read = task.read(data, truth=True)
+    checks = list(_checks(task, held, settings, read, threads(jobs), plain))
     holds = all(check.holds for check in checks)
     if json:
         listed = {
@@ -121,38 +122,32 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
 
 
 def _checks(
+    task: Task,
     model: Any,
     settings: dict[str, Any],
-    X: Any,
-    y: list[list[str]],
+    data: Data,
     n_jobs: int,
     plain: bool,
 ) -> Iterator[Check]:
-    import numpy as np
-
     from partwise.certificate import Certificate, certify
     from partwise.objective import Formulation, Objective
 
     stated = Certificate.from_dict(model.info["certificate"])
     n = settings.get("n_examples")
     if n is not None:
-        yield Check("examples", n, len(X), n == len(X), "counted")
-    number = {str(name): k for k, name in enumerate(model.labels)}
-    foreign = sorted({name for row in y for name in row} - number.keys())
-    if foreign:
-        how = f"unknown label {foreign[0]}"
-        yield Check("labels", len(number), None, False, how)
+        yield Check("examples", n, len(data.X), n == len(data.X), "counted")
+    fault = task.foreign(model, data)
+    if fault:
+        yield Check("labels", None, None, False, fault)
         return
-    codes = np.array([number[name] for row in y for name in row], np.int32)
     formulation = Formulation(settings["formulation"], settings["penalty"])
-    features = model.featurizer.transform(X)
-    problem = model.chain.pack(features, codes, formulation, n_jobs=n_jobs)
+    problem: Any = task.pack(model, data, formulation, n_jobs)
     penalty = settings["penalty"]
     if settings["formulation"] == "hard":
         penalty = "hard"
     if settings["loss"] == "log":
         penalty = "log"
-    objective = Objective.create(settings["C"], len(X), penalty)
+    objective = Objective.create(settings["C"], len(data.X), penalty)
     found = certify(problem, objective, problem.expand(model.weights))
     yield Check(
         "primal",
@@ -162,9 +157,7 @@ def _checks(
         "one pass over the data",
     )
     if plain:
-        from partwise.cli.plain_check import plain_primal
-
-        again = plain_primal(model, features, codes, settings, objective)
+        again = task.plain_primal(model, data, settings, objective)
         holds = _near(stated.primal, again, again)
         yield Check("plain primal", stated.primal, again, holds, "plain Python")
     if stated.data_bound is not None:
@@ -177,7 +170,9 @@ def _checks(
     if stated.dual is None:
         return
     if model.support is not None and penalty != "log":
-        yield from _dual_checks(model, problem, objective, stated.dual, found.primal)
+        yield from _dual_checks(
+            task, model, problem, objective, stated.dual, found.primal
+        )
         return
     lower = None if found.data_bound is None else found.primal - found.data_bound
     if lower is not None and _at_most(stated.dual, lower, found.primal):
@@ -188,26 +183,28 @@ def _checks(
 
 
 def _dual_checks(
-    model: Any, problem: Any, objective: Objective, stated: float, primal: float
+    task: Task,
+    model: Any,
+    problem: Any,
+    objective: Objective,
+    stated: float,
+    primal: float,
 ) -> Iterator[Check]:
     """Rebuild D(α) from the planes: their outputs and α are all we take on trust."""
     import numpy as np
 
-    support, chain = model.support, model.chain
-    offset, truth = problem.blocks.offset, problem.blocks.y
+    support = model.support
     rows = support.rows[support.cuts.block]
     lengths = np.diff(support.cuts.indptr)
     known = bool((rows < problem.n_blocks).all())
-    if not known or not np.array_equal(np.diff(offset)[rows], lengths):
+    if not known or not np.array_equal(np.diff(problem.indptr_of(rows)), lengths):
         yield Check("support", len(rows), None, False, "planes of other sentences")
         return
-    b, scale = np.empty(len(rows)), np.empty(len(rows))
-    n_forbidden = 0
-    for k, output in enumerate(problem.outputs(support.cuts)):
-        y = truth[offset[rows[k]] : offset[rows[k] + 1]]
-        loss = chain.loss(y, output)
-        n_forbidden += loss <= 0 or not _is_allowed(chain, output)
-        b[k], scale[k] = problem.formulation.plane(loss)
+    cuts = support.cuts._replace(block=rows)
+    losses, n_impossible = task.judge(model, problem, cuts, rows)
+    planes = [problem.formulation.plane(loss) for loss in losses]
+    b, scale = np.array(planes).reshape(-1, 2).T
+    n_forbidden = n_impossible + int((losses <= 0).sum())
     alpha = support.alpha
     mass = np.bincount(rows, alpha, minlength=problem.n_blocks)
     smallest = float(alpha.min()) if len(alpha) else 0.0
@@ -217,8 +214,7 @@ def _dual_checks(
     yield Check("largest S/c", 1, excess, excess <= 1 + TOLERANCE, "S ≤ c")
     # rounding may leave a mass a hair above its cap: scaled back, the bound is exact
     alpha = alpha / max(1.0, excess)
-    cuts = support.cuts._replace(block=rows, b=b, scale=scale)
-    w = problem.combine(cuts, alpha)
+    w = problem.combine(cuts._replace(b=b, scale=scale), alpha)
     sums = [
         np.bincount(rows, each, minlength=problem.n_blocks).astype(np.float64)
         for each in (alpha * b, alpha)
@@ -229,11 +225,6 @@ def _dual_checks(
     size = np.sqrt(problem.dot(kept, kept)) or 1.0
     how = f"D(α) of {len(rows):,} planes; ‖w − Σ α a‖ = {away / size:.1g} ‖w‖"
     yield Check("dual", stated, dual, _at_most(stated, dual, primal), how)
-
-
-def _is_allowed(chain: Any, y: Any) -> bool:
-    edges, starts, ends = chain.masks()
-    return not (starts[y[0]] or ends[y[-1]] or edges[y[:-1], y[1:]].any())
 
 
 def _verdict(check: Check) -> str:
