@@ -1,7 +1,45 @@
 """Files to objects: each reader returns the pair X, y of its task."""
 
+from partwise.readers.brackets import (
+    format_tree,
+    parse_tree,
+    read_brackets,
+    write_brackets,
+)
 from partwise.readers.columns import read_columns, write_columns
+from partwise.readers.conllu import (
+    ConlluDocument,
+    read_conllu,
+    read_conllu_document,
+    write_conllu,
+)
 from partwise.readers.source import ReaderError
 from partwise.readers.table import Column, Table
+from partwise.readers.trees import (
+    DependencyTree,
+    PhraseTree,
+    as_phrase_tree,
+    is_projective,
+    tagged_words,
+)
 
-__all__ = ["Column", "ReaderError", "Table", "read_columns", "write_columns"]
+__all__ = [
+    "Column",
+    "ConlluDocument",
+    "DependencyTree",
+    "PhraseTree",
+    "ReaderError",
+    "Table",
+    "as_phrase_tree",
+    "format_tree",
+    "is_projective",
+    "parse_tree",
+    "read_brackets",
+    "read_columns",
+    "read_conllu",
+    "read_conllu_document",
+    "tagged_words",
+    "write_brackets",
+    "write_columns",
+    "write_conllu",
+]

@@ -1,15 +1,13 @@
 """Column files: one token per line, a blank line between sentences (CoNLL style)."""
 
-import gzip
 import io
-import os
-import sys
 from collections.abc import Sequence
 from itertools import chain, pairwise
-from pathlib import Path
 
 import numpy as np
 
+from partwise.readers.fields import encode_fields, scan_fields
+from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 from partwise.readers.table import Column, Table, default_names, encode
 
@@ -124,7 +122,7 @@ def write_columns(
         )
     ends = table.offset.tolist()
     sentences = ["\n".join(rows[a:b]) + "\n\n" for a, b in pairwise(ends)]
-    _write_bytes(path, "".join(sentences).encode())
+    write_bytes(path, "".join(sentences).encode())
 
 
 def _first_width(name: str, data: bytes, separator: str | None, prefix: bytes) -> int:
@@ -175,44 +173,9 @@ def _scan(
     name: str, data: bytes, width: int, separator: str | None, prefix: bytes
 ) -> tuple[list[Column], np.ndarray]:
     """Codes of each column, and where the sentences end."""
-    from partwise.readers import _columns_kernels as kernels
-
-    buffer = np.frombuffer(data, np.uint8)
-    # a row of `width` fields has at least `width` bytes, its newline included; a first
-    # line of a million columns must not make us ask for a matrix of lines × columns
-    most_rows = min(data.count(b"\n"), len(data) // width) + 1
-    start = np.empty((width, most_rows), np.int64)
-    stop = np.empty((width, most_rows), np.int64)
-    offset = np.empty(most_rows + 1, np.int64)
-    n_rows, n_sequences, line, found = kernels.scan_rows(
-        buffer,
-        -1 if separator is None else ord(separator),
-        np.frombuffer(prefix, np.uint8),
-        start,
-        stop,
-        offset,
-    )
-    if line:
-        remedy = (
-            "separate columns by white space, or give separator="
-            if separator is None
-            else f"separate columns by {separator!r}"
-        )
-        raise ReaderError(
-            f"{name}:{line}: {found} column{'s' if found > 1 else ''} where the first "
-            f"line has {width}; {remedy}"
-        )
-    columns = []
-    slots = np.empty(1 << int(2 * n_rows).bit_length(), np.int32)
-    first = np.empty(n_rows, np.int64)
-    for c in range(width):
-        codes = np.empty(n_rows, np.int32)
-        slots.fill(-1)
-        n_values = kernels.factorise(buffer, start[c], stop[c], slots, codes, first)
-        rows = first[:n_values]
-        ends = zip(start[c, rows].tolist(), stop[c, rows].tolist(), strict=True)
-        columns.append(Column(codes, [data[a:b].decode() for a, b in ends]))
-    return columns, offset[: n_sequences + 1].copy()
+    start, stop, offset = scan_fields(name, data, width, separator, prefix)
+    columns = [encode_fields(data, start[c], stop[c]) for c in range(width)]
+    return columns, offset
 
 
 def _label_codes(table: Table, labels: Sequence[Sequence[str]]) -> Column:
@@ -235,25 +198,3 @@ def _check_writable(name: str, value: str, separator: str) -> None:
             f"column {name!r} holds {value!r}, which separator={separator!r} cannot "
             "delimit; choose another separator"
         )
-
-
-def _write_bytes(path: Source, data: bytes) -> None:
-    if isinstance(path, str) and path == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    if not isinstance(path, str | os.PathLike):
-        path.write(data)
-        return
-    place = Path(path)
-    if place.suffix == ".gz":
-        data = gzip.compress(data, 6, mtime=0)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(data)
-        os.replace(draft, place)
-    except OSError as error:
-        # in the name of the file that was asked for
-        raise OSError(error.errno, error.strerror, str(place)) from error
-    finally:
-        draft.unlink(missing_ok=True)

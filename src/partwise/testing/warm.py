@@ -87,14 +87,16 @@ def selection() -> None:
 
 
 def columns() -> None:
-    """Column files, templates and dicts."""
+    """Column files, treebanks, templates and dicts."""
     from partwise.features import make_featurizer
-    from partwise.readers import read_columns
+    from partwise.readers import read_columns, read_conllu
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "words.txt"
         path.write_text("a DT O\nb NN B-X\n\nc NN O\n", encoding="utf-8")
         X, _ = read_columns(path)
+        path.write_text("\t".join("1 a _ _ _ _ 0 root _ _".split()), encoding="utf-8")
+        read_conllu(path)
     dicts = [[{"word": word} for word in row] for row in X.strings("word")]
     inputs: list[tuple[Any, Any]] = [(X, "word[-1..1]|pos"), (dicts, None)]
     for data, templates in inputs:

@@ -1,0 +1,114 @@
+"""Fields of a file of columns: where they are, and their strings as numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from partwise.readers.source import ReaderError
+from partwise.readers.table import Column
+
+
+class Fields(NamedTuple):
+    """
+    Where the fields of every row begin and end in the bytes of a file.
+
+    Attributes
+    ----------
+    start, stop : int64 arrays of shape (n_columns, n_rows)
+    offset : int64 array of shape (n_sequences + 1,)
+        Sequence s holds the rows ``offset[s]:offset[s + 1]``; none is empty.
+    """
+
+    start: np.ndarray
+    stop: np.ndarray
+    offset: np.ndarray
+
+
+def scan_fields(
+    name: str, data: bytes, width: int, separator: str | None, comment: bytes
+) -> Fields:
+    """
+    Find the fields of all rows in one pass.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    data : bytes
+    width : int
+        Number of columns.
+    separator : str or None
+        One ASCII character; None for runs of white space.
+    comment : bytes
+        Lines that begin so are no rows; empty for none.
+
+    Raises
+    ------
+    ReaderError
+        The first line with another number of columns.
+    """
+    from partwise.readers import _columns_kernels as kernels
+
+    buffer = np.frombuffer(data, np.uint8)
+    # a row of `width` fields has at least `width` bytes, its newline included; a first
+    # line of a million columns must not make us ask for a matrix of lines × columns
+    most_rows = min(data.count(b"\n"), len(data) // width) + 1
+    start = np.empty((width, most_rows), np.int64)
+    stop = np.empty((width, most_rows), np.int64)
+    offset = np.empty(most_rows + 1, np.int64)
+    n_rows, n_sequences, line, found = kernels.scan_rows(
+        buffer,
+        -1 if separator is None else ord(separator),
+        np.frombuffer(comment, np.uint8),
+        start,
+        stop,
+        offset,
+    )
+    if line:
+        raise ReaderError(_ragged(name, data, line, found, width, separator))
+    return Fields(start[:, :n_rows], stop[:, :n_rows], offset[: n_sequences + 1].copy())
+
+
+def encode_fields(data: bytes, start: np.ndarray, stop: np.ndarray) -> Column:
+    """
+    Strings of one column, each distinct one decoded once.
+
+    Parameters
+    ----------
+    data : bytes
+    start, stop : int64 arrays of shape (n_rows,)
+
+    Returns
+    -------
+    Column
+    """
+    from partwise.readers import _columns_kernels as kernels
+
+    n_rows = len(start)
+    codes = np.empty(n_rows, np.int32)
+    first = np.empty(n_rows, np.int64)
+    slots = np.full(1 << int(2 * n_rows).bit_length(), -1, np.int32)
+    start, stop = np.ascontiguousarray(start), np.ascontiguousarray(stop)
+    buffer = np.frombuffer(data, np.uint8)
+    n_values = kernels.factorise(buffer, start, stop, slots, codes, first)
+    rows = first[:n_values]
+    ends = zip(start[rows].tolist(), stop[rows].tolist(), strict=True)
+    return Column(codes, [data[a:b].decode() for a, b in ends])
+
+
+def _ragged(
+    name: str, data: bytes, line: int, found: int, width: int, separator: str | None
+) -> str:
+    columns = f"{found} column{'s' if found > 1 else ''}"
+    is_last = data.count(b"\n") < line
+    if found < width and is_last:
+        return (
+            f"{name}:{line}: {columns} where the first line has {width}, and no line "
+            "end: the file was cut off; copy it again"
+        )
+    remedy = (
+        "separate columns by white space, or give separator="
+        if separator is None
+        else f"separate columns by {separator!r}"
+    )
+    return f"{name}:{line}: {columns} where the first line has {width}; {remedy}"
