@@ -338,11 +338,11 @@ def trace(score, n, root_word, charts, heads):
     right, left = charts.right, charts.left
     arc_right, arc_left, stack = charts.arc_right, charts.arc_left, charts.stack
     if root_word == 0:
-        size = push(stack, 0, RIGHT, 0, n)
+        size = push_span(stack, 0, RIGHT, 0, n)
     else:
         heads[root_word - 1] = 0
-        size = push(stack, 0, LEFT, 1, root_word)
-        size = push(stack, size, RIGHT, root_word, n)
+        size = push_span(stack, 0, LEFT, 1, root_word)
+        size = push_span(stack, size, RIGHT, root_word, n)
     while size > 0:
         size -= 1
         kind, i, j = stack[size, 0], stack[size, 1], stack[size, 2]
@@ -353,15 +353,15 @@ def trace(score, n, root_word, charts, heads):
                 value = arc_right[k, i] + right[j, k]
                 if value > highest:
                     highest, split = value, k
-            size = push(stack, size, ARC_RIGHT, i, split)
-            size = push(stack, size, RIGHT, split, j)
+            size = push_span(stack, size, ARC_RIGHT, i, split)
+            size = push_span(stack, size, RIGHT, split, j)
         elif kind == LEFT:
             for k in range(i, j):
                 value = left[k, i] + arc_left[j, k]
                 if value > highest:
                     highest, split = value, k
-            size = push(stack, size, LEFT, i, split)
-            size = push(stack, size, ARC_LEFT, split, j)
+            size = push_span(stack, size, LEFT, i, split)
+            size = push_span(stack, size, ARC_LEFT, split, j)
         else:
             if kind == ARC_RIGHT:
                 heads[j - 1] = i
@@ -371,12 +371,12 @@ def trace(score, n, root_word, charts, heads):
                 value = right[k, i] + left[j, k + 1]
                 if value > highest:
                     highest, split = value, k
-            size = push(stack, size, RIGHT, i, split)
-            size = push(stack, size, LEFT, split + 1, j)
+            size = push_span(stack, size, RIGHT, i, split)
+            size = push_span(stack, size, LEFT, split + 1, j)
 
 
 @njit(cache=True, nogil=True)
-def push(stack, size, kind, i, j):
+def push_span(stack, size, kind, i, j):
     """Add a span that still has words to attach; returns the new size."""
     if i == j:
         return size
