@@ -2,7 +2,8 @@
 
 A dynamic program is written once. With `MaxPlus` it finds best outputs (prediction,
 loss-augmented inference, completion, constrained decoding, max-marginals); with
-`SumTimes`, on exponentiated scores, sums over all outputs (log-partition, marginals).
+`SumTimes`, on exponentiated scores, sums over all outputs (log-partition, marginals);
+`LogPlus` does the same on logarithms.
 
 The operations act on a row of targets at once, because a row of contiguous labels
 vectorises where a scalar cell does not.
@@ -50,6 +51,9 @@ class MaxPlus(NamedTuple):
     def times(sr, one, other):
         return one + other
 
+    def adds(sr, value, old):
+        return value > old
+
     def rescale(sr, row):
         return 0.0
 
@@ -73,6 +77,18 @@ class SumTimes(NamedTuple):
     def times(sr, one, other):
         return one * other
 
+    def adds(sr, value, old):
+        return value > 0.0
+
+    def over(sr, one, other):
+        return one / other
+
+    def log(sr, value):
+        return np.log(value) if value > 0.0 else -np.inf
+
+    def exp(sr, score):
+        return np.exp(score)
+
     def rescale(sr, row):
         total = 0.0
         for k in range(row.shape[0]):
@@ -83,8 +99,37 @@ class SumTimes(NamedTuple):
         return np.log(total)
 
 
+class LogPlus(NamedTuple):
+    """Logarithms of sums: no score is too large or small, at twenty times the price.
+
+    For charts and determinants, whose cells cannot be rescaled row by row: they run
+    with `SumTimes` and, when that loses too much, again with this.
+    """
+
+    zero: float = -np.inf
+    one: float = 0.0
+
+    def plus(sr, one, other):
+        if other > one:
+            one, other = other, one
+        return one if other == -np.inf else one + np.log1p(np.exp(other - one))
+
+    def times(sr, one, other):
+        return one + other
+
+    def over(sr, one, other):
+        return one - other
+
+    def log(sr, value):
+        return value
+
+    def exp(sr, score):
+        return score
+
+
 MAX_PLUS = MaxPlus()
 SUM_TIMES = SumTimes()
+LOG_PLUS = LogPlus()
 
 
 @operation
@@ -109,6 +154,30 @@ def times(sr, one, other):
 
 
 @operation
+def adds(sr, value, old):
+    """Whether old ⊕ value differs from old."""
+    return sr.adds(value, old)
+
+
+@operation
 def rescale(sr, row):
     """Rescale a finished row; returns the logarithm of the divisor."""
     return sr.rescale(row)
+
+
+@operation
+def over(sr, one, other):
+    """One ⊗ the inverse of other, which must not be zero; not for `MaxPlus`."""
+    return sr.over(one, other)
+
+
+@operation
+def log(sr, value):
+    """The real logarithm of a value of the semiring; not for `MaxPlus`."""
+    return sr.log(value)
+
+
+@operation
+def exp(sr, score):
+    """The value of the semiring whose real logarithm is `score`; not for `MaxPlus`."""
+    return sr.exp(score)
