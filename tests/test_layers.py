@@ -33,11 +33,11 @@ MAY_IMPORT = {
     "scorers": CONTRACT | DATA | {"kernels"},
     "structures": CONTRACT | DATA | {"kernels", "scorers"},
     "solvers": CONTRACT,
-    "metrics": set(),
+    "metrics": {"readers"},
     "datasets": {"readers"},
     "models": BELOW_ESTIMATORS - {"solvers"},
     "model_file": CONTRACT | {"models", ""},  # "" is the version in __init__
-    "report": {"certificate", "metrics", "models"},
+    "report": {"certificate", "metrics", "models", "readers"},
     # an estimator saves itself
     "estimators": BELOW_ESTIMATORS | {"metrics", "models", "model_file"},
     "testing": BELOW_ESTIMATORS | {"datasets", "metrics", "models", "estimators"},

@@ -27,13 +27,21 @@ class Constant(BaseEstimator):
 
 X = [["Ann", "left"], ["she", "left", "Ann"]] * 3
 Y = [["B-PER", "O"], ["O", "O", "B-PER"]] * 3
+PHRASE = ("S", (("NP", (("PRP", ("it",)),)), ("VP", (("VBZ", ("works",)),))))
+OUTPUTS = {
+    "labels": [Y],
+    "dependencies": [[([2, 0], ["nsubj", "root"])]],
+    "phrases": [[PHRASE]],
+}
+OUTPUTS["any"] = [y for group in OUTPUTS.values() for y in group]
 
 
 def test_every_metric_knows_its_name_and_direction():
     for name, entry in METRICS.items():
-        best = entry.function(Y, Y)
         assert entry.name == metric(name).name == name
-        assert best == (1.0 if entry.greater_is_better else 0.0)
+        for y in OUTPUTS[entry.output]:
+            best = entry.function(y, y)
+            assert best == (1.0 if entry.greater_is_better else 0.0)
         assert entry.description
 
 

@@ -1,11 +1,36 @@
-"""What each field reports: metrics of lists of label lists.
+"""What each field reports: metrics of label sequences and of trees.
 
 >>> from partwise.metrics import span_f1
 >>> span_f1([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])
 0.6666666666666666
 """
 
+from partwise.metrics.bracketing import COLLINS, EVERYTHING, EvalbParameters
+from partwise.metrics.brackets import (
+    BracketRow,
+    BracketScores,
+    bracket_report,
+    crossing_brackets,
+    evalb,
+    labelled_f1,
+    labelled_precision,
+    labelled_recall,
+    tag_accuracy,
+)
+from partwise.metrics.dependencies import (
+    ArcLengthRow,
+    RelationRow,
+    SentenceLengthRow,
+    arc_length_report,
+    clas,
+    las,
+    relation_report,
+    sentence_length_report,
+    tree_match,
+    uas,
+)
 from partwise.metrics.registry import METRICS, Metric, Scorer, metric, scorer
+from partwise.metrics.significance import McNemar, bracket_decisions, mcnemar
 from partwise.metrics.spans import (
     Span,
     SpanRow,
@@ -18,31 +43,56 @@ from partwise.metrics.spans import (
 from partwise.metrics.tokens import (
     LabelRow,
     confusion,
-    exact_match,
     label_report,
     macro_f1,
     token_accuracy,
     token_error,
 )
+from partwise.metrics.whole import exact_match
 
 __all__ = [
+    "COLLINS",
+    "EVERYTHING",
     "METRICS",
+    "ArcLengthRow",
+    "BracketRow",
+    "BracketScores",
+    "EvalbParameters",
     "LabelRow",
+    "McNemar",
     "Metric",
+    "RelationRow",
     "Scorer",
+    "SentenceLengthRow",
     "Span",
     "SpanRow",
+    "arc_length_report",
+    "bracket_decisions",
+    "bracket_report",
+    "clas",
     "confusion",
+    "crossing_brackets",
+    "evalb",
     "exact_match",
     "label_report",
+    "labelled_f1",
+    "labelled_precision",
+    "labelled_recall",
+    "las",
     "macro_f1",
+    "mcnemar",
     "metric",
+    "relation_report",
     "scorer",
+    "sentence_length_report",
     "span_f1",
     "span_precision",
     "span_recall",
     "span_report",
     "spans",
+    "tag_accuracy",
     "token_accuracy",
     "token_error",
+    "tree_match",
+    "uas",
 ]

@@ -5,8 +5,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from partwise.metrics.brackets import (
+    crossing_brackets,
+    labelled_f1,
+    labelled_precision,
+    labelled_recall,
+    tag_accuracy,
+)
+from partwise.metrics.dependencies import clas, las, uas
 from partwise.metrics.spans import span_f1, span_precision, span_recall
-from partwise.metrics.tokens import exact_match, macro_f1, token_accuracy, token_error
+from partwise.metrics.tokens import macro_f1, token_accuracy, token_error
+from partwise.metrics.whole import exact_match
 
 
 @dataclass(frozen=True)
@@ -23,12 +32,16 @@ class Metric:
         False for errors and losses.
     description : str
         What is counted, in a few words.
+    output : str
+        What is measured: "labels" (sequences of them), "dependencies" or "phrases"
+        (trees); "any" for all of these.
     """
 
     name: str
     function: Callable[[Sequence, Sequence], float]
     greater_is_better: bool
     description: str
+    output: str = "labels"
 
 
 METRICS: dict[str, Metric] = {
@@ -36,11 +49,39 @@ METRICS: dict[str, Metric] = {
     for entry in (
         Metric("token_accuracy", token_accuracy, True, "tokens with the right label"),
         Metric("token_error", token_error, False, "tokens with a wrong label"),
-        Metric("exact_match", exact_match, True, "sequences without a wrong label"),
+        Metric("exact_match", exact_match, True, "outputs without an error", "any"),
         Metric("macro_f1", macro_f1, True, "mean F1 of the labels, tokens counted"),
         Metric("span_f1", span_f1, True, "F1 of whole spans, as conlleval counts"),
         Metric("span_precision", span_precision, True, "predicted spans that are true"),
         Metric("span_recall", span_recall, True, "true spans that are predicted"),
+        *(
+            Metric(name, function, True, what, "dependencies")
+            for name, function, what in (
+                ("uas", uas, "words with the right head"),
+                ("las", las, "words with the right head and relation"),
+                ("clas", clas, "F1 of the relations of content words"),
+            )
+        ),
+        *(
+            Metric(name, function, is_better, what, "phrases")
+            for name, function, is_better, what in (
+                ("labelled_f1", labelled_f1, True, "F1 of brackets, as EVALB counts"),
+                (
+                    "labelled_precision",
+                    labelled_precision,
+                    True,
+                    "brackets that are true",
+                ),
+                ("labelled_recall", labelled_recall, True, "true brackets found"),
+                ("tag_accuracy", tag_accuracy, True, "words with the right tag"),
+                (
+                    "crossing_brackets",
+                    crossing_brackets,
+                    False,
+                    "a sentence's crossings",
+                ),
+            )
+        ),
     )
 }
 
@@ -64,8 +105,10 @@ def metric(name: str) -> Metric:
     False
     >>> metric("spanf1")
     Traceback (most recent call last):
-    ValueError: unknown metric 'spanf1': did you mean 'span_f1'? Known: exact_match, \
-macro_f1, span_f1, span_precision, span_recall, token_accuracy, token_error
+    ValueError: unknown metric 'spanf1': did you mean 'span_f1'? Known: clas, \
+crossing_brackets, exact_match, labelled_f1, labelled_precision, labelled_recall, las, \
+macro_f1, span_f1, span_precision, span_recall, tag_accuracy, token_accuracy, \
+token_error, uas
     """
     if name in METRICS:
         return METRICS[name]

@@ -200,7 +200,7 @@ def _parse_head(value: str) -> int:
 def _cycle_from(parent: np.ndarray, vertex: int) -> list[int]:
     """Cycle that a vertex leads to, from its first word on."""
     seen: dict[int, int] = {}
-    path = []
+    path: list[int] = []
     while vertex not in seen:
         seen[vertex] = len(path)
         path.append(vertex)

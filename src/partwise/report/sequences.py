@@ -104,6 +104,8 @@ def measure(y: Labels, y_pred: Labels) -> dict[str, float]:
     as_spans = as_span_tags(y, y_pred)
     values = {}
     for name, metric in METRICS.items():
+        if metric.output not in ("labels", "any"):
+            continue
         if not name.startswith("span_"):
             values[name] = metric.function(y, y_pred)
         elif as_spans is not None:
