@@ -2,9 +2,15 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from partwise.datasets import toy_entities, toy_sentences
+from partwise.datasets import (
+    toy_dependencies,
+    toy_entities,
+    toy_sentences,
+    toy_treebank,
+)
 from partwise.datasets._grammar import ENTITIES, RULES, START, WORDS
 from partwise.metrics import spans
+from partwise.readers import read_conllu, tagged_words, write_conllu
 
 SENTENCES = toy_sentences(300)
 
@@ -108,6 +114,21 @@ def test_entities_are_those_of_the_sentences():
     assert [[word for word, _ in x] for x in X] == [s.words for s in SENTENCES[:20]]
     assert [[tag for _, tag in x] for x in X] == [s.tags for s in SENTENCES[:20]]
     assert y == [s.entities for s in SENTENCES[:20]]
+
+
+def test_treebanks_are_those_of_the_sentences(tmp_path):
+    X, y = toy_dependencies(20)
+    assert X.strings("form") == [s.words for s in SENTENCES[:20]]
+    assert X.strings("xpos") == [s.tags for s in SENTENCES[:20]]
+    assert [tuple(tree) for tree in y] == [
+        (s.heads, s.relations) for s in SENTENCES[:20]
+    ]
+    write_conllu(tmp_path / "toy.conllu", X, y)
+    table, trees = read_conllu(tmp_path / "toy.conllu")
+    assert trees == y and table.select(list(X.columns)) == X
+    X, y = toy_treebank(20)
+    assert y == [s.tree for s in SENTENCES[:20]]
+    assert X == [tagged_words(tree) for tree in y]
 
 
 def test_every_rule_is_well_formed_and_used():

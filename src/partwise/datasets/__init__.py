@@ -3,7 +3,13 @@
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
-from partwise.datasets.sentences import Sentence, toy_entities, toy_sentences
+from partwise.datasets.sentences import (
+    Sentence,
+    toy_dependencies,
+    toy_entities,
+    toy_sentences,
+    toy_treebank,
+)
 
 __all__ = [
     "CORPORA",
@@ -16,6 +22,8 @@ __all__ = [
     "digit_images",
     "digit_strings",
     "fetch",
+    "toy_dependencies",
     "toy_entities",
     "toy_sentences",
+    "toy_treebank",
 ]

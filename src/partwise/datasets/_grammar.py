@@ -79,6 +79,12 @@ RULES: dict[str, dict[str, float]] = {
 # Phrases that are named entities.
 ENTITIES = {"NP.per": "PER", "NP.loc": "LOC", "NP.org": "ORG"}
 
+# Tags of Universal Dependencies for those of the trees.
+UNIVERSAL = {
+    "NNP": "PROPN", "NN": "NOUN", "DT": "DET", "JJ": "ADJ", "VBD": "VERB", "IN": "ADP",
+    "RB": "ADV", "CC": "CCONJ", "PUNCT": "PUNCT",
+}  # fmt: skip
+
 # Words of each tag, all equally likely. Many names stand in several rows, so that
 # only their neighbours tell a person from a place from a firm.
 WORDS: dict[str, list[str]] = {

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.datasets._grammar import ENTITIES, RULES, START, WORDS
+from partwise.datasets._grammar import ENTITIES, RULES, START, UNIVERSAL, WORDS
 from partwise.datasets._seed import RandomState, generator
-
-Tree = tuple[str, tuple]
+from partwise.readers.table import Table
+from partwise.readers.trees import DependencyTree, PhraseTree
 
 
 class Sentence(NamedTuple):
@@ -35,7 +35,7 @@ class Sentence(NamedTuple):
     entities: list[str]
     heads: list[int]
     relations: list[str]
-    tree: Tree
+    tree: PhraseTree
 
 
 def toy_sentences(n: int = 300, *, random_state: RandomState = 0) -> list[Sentence]:
@@ -101,6 +101,73 @@ def toy_entities(
     return X, [s.entities for s in sentences]
 
 
+def toy_dependencies(
+    n: int = 300, *, random_state: RandomState = 0
+) -> tuple[Table, list[DependencyTree]]:
+    """Draw sentences of the toy grammar with their dependency trees.
+
+    Parameters
+    ----------
+    n : int, default=300
+        Number of sentences.
+    random_state : int, numpy Generator or None, default=0
+        Seed; the sentences are those of `toy_sentences` with the same one.
+
+    Returns
+    -------
+    X : Table
+        Columns form, upos and xpos.
+    y : list of DependencyTree
+        All projective, with one root.
+
+    Examples
+    --------
+    >>> X, y = toy_dependencies(1)
+    >>> X.strings("form")[0][:2], X.strings("upos")[0][:2]
+    (['Siemens', 'bought'], ['PROPN', 'VERB'])
+    >>> y[0].heads, y[0].labels
+    ([2, 0, 2, 3, 2], ['nsubj', 'root', 'obj', 'flat', 'punct'])
+    """
+    sentences = toy_sentences(n, random_state=random_state)
+    rows = [
+        [(w, UNIVERSAL[t], t) for w, t in zip(s.words, s.tags, strict=True)]
+        for s in sentences
+    ]
+    X = Table.from_sequences(rows, ["form", "upos", "xpos"])
+    return X, [DependencyTree(s.heads, s.relations) for s in sentences]
+
+
+def toy_treebank(
+    n: int = 300, *, random_state: RandomState = 0
+) -> tuple[list[list[tuple[str, str]]], list[PhraseTree]]:
+    """Draw tagged sentences of the toy grammar with their phrase structure.
+
+    Parameters
+    ----------
+    n : int, default=300
+        Number of sentences.
+    random_state : int, numpy Generator or None, default=0
+        Seed; the sentences are those of `toy_sentences` with the same one.
+
+    Returns
+    -------
+    X : list of list of (word, tag)
+    y : list of PhraseTree
+        Pairs (label, children); a tag has its word as only child.
+
+    Examples
+    --------
+    >>> X, y = toy_treebank(1)
+    >>> X[0][:2]
+    [('Siemens', 'NNP'), ('bought', 'VBD')]
+    >>> y[0][1][0]
+    ('NP', (('NNP', ('Siemens',)),))
+    """
+    sentences = toy_sentences(n, random_state=random_state)
+    X = [list(zip(s.words, s.tags, strict=True)) for s in sentences]
+    return X, [s.tree for s in sentences]
+
+
 @dataclass
 class _Derivation:
     """One random derivation; the annotations grow with the words, left to right."""
@@ -119,7 +186,7 @@ class _Derivation:
             self.words, self.tags, self.entities, self.heads, self.relations, tree
         )
 
-    def grow(self, symbol: str) -> tuple[Tree, int]:
+    def grow(self, symbol: str) -> tuple[PhraseTree, int]:
         """Expand a symbol; return its tree and the position of its head word."""
         label = symbol.partition(".")[0]
         if symbol in WORDS:
