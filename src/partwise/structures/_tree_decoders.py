@@ -48,5 +48,5 @@ class Siblings(NamedTuple):
 
 @operation
 def decode_tree(decoder, score, n, heads):
-    """Write the best tree under arc scores; returns its score, −inf if there is none."""
+    """Write the best tree under arc scores; returns its score, or −inf if none."""
     return decoder.decode_tree(score, n, heads)

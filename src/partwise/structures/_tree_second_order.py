@@ -150,7 +150,7 @@ RIGHT, LEFT, PAIR, ARC_RIGHT, ARC_LEFT = 0, 1, 2, 3, 4
 
 @njit(cache=True, nogil=True)
 def trace_siblings(score, row, sibling, n, root_word, work, heads):
-    """Heads of the best tree; the first of equal splits, found again from the charts."""
+    """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc, _, stack = work
     if root_word == 0:
         size = push_span(stack, 0, RIGHT, 0, n)
