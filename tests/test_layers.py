@@ -58,7 +58,7 @@ LIBRARIES = {
     "pooch": {"datasets"},
     "safetensors": {"model_file"},
 }
-LIBRARIES_LAZILY = {"sklearn": {"datasets"}}
+LIBRARIES_LAZILY = {"sklearn": {"datasets", "kernels"}}  # its pairwise kernels by name
 
 
 class Import(NamedTuple):

@@ -1,0 +1,182 @@
+"""What a kernel is: parameters, and a way to bind it to two sets of inputs.
+
+A kernel k(x, x') is the inner product of two inputs in a feature space that need not
+be written down. `Kernel.bind` brings the inputs into arrays once; the `Bound` it
+returns answers any block of the Gram matrix between them, and its diagonals. All that
+uses kernels (`gram`, the approximations, a kernel scorer) sees a `Bound` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partwise.kernels.inputs import Inputs
+from partwise.protocol import Floats, Parameters
+
+Rows = Any  # positions: an integer array, a slice, or None for all
+Real = type[np.float32] | type[np.float64]
+
+
+class Bound(ABC):
+    """A kernel between rows x_1, …, x_m and columns y_1, …, y_n, in arrays.
+
+    Ensures
+        `block` may be called by several threads at once. An entry does not depend on
+        the other rows and columns that are asked for with it; k(x, y) and k(y, x) may
+        differ by rounding.
+    """
+
+    n_rows: int
+    n_cols: int
+    is_symmetric: bool  # the columns are the rows
+
+    @abstractmethod
+    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+        """
+        Entries of the Gram matrix.
+
+        Parameters
+        ----------
+        rows, cols : integer arrays or slices, optional
+            Which rows and columns, in any order; all by default.
+        dtype : np.float64 or np.float32
+            The precision that is good enough; what is returned may be better.
+
+        Returns
+        -------
+        array of shape (n_rows asked for, n_cols asked for)
+        """
+
+    @abstractmethod
+    def row_diagonal(self) -> Floats:
+        """k(x, x) of each row, float64 of shape (n_rows,)."""
+
+    @abstractmethod
+    def column_diagonal(self) -> Floats:
+        """k(y, y) of each column, float64 of shape (n_cols,)."""
+
+    def row_work(self) -> Floats:
+        """Cost of the rows: that of entry (i, j) is about row_work[i]·column_work[j].
+
+        Blocks are formed of rows of about the same cost, which string kernels need:
+        they treat several columns in lockstep.
+        """
+        return np.ones(self.n_rows)
+
+    def column_work(self) -> Floats:
+        """Cost of the columns; see `row_work`."""
+        return np.ones(self.n_cols)
+
+    @abstractmethod
+    def content(self) -> Iterator[Any]:
+        """Arrays and strings that, with the parameters, decide every entry."""
+
+    def shape_of(self, rows: Rows, cols: Rows) -> tuple[NDArray[np.int64], ...]:
+        """Positions of rows and columns, checked: compiled code does not look."""
+        return positions(rows, self.n_rows), positions(cols, self.n_cols)
+
+
+def positions(chosen: Rows, n: int) -> NDArray[np.int64]:
+    """Positions below n, as int64; negative ones count from the end."""
+    if chosen is None:
+        return np.arange(n)
+    if isinstance(chosen, slice):
+        return np.arange(n)[chosen]
+    found = np.asarray(chosen)
+    if found.size == 0:
+        return np.empty(0, np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise IndexError("give positions as a list or array of whole numbers")
+    found = found.astype(np.int64)
+    if found.min() < -n or found.max() >= n:
+        raise IndexError(f"position {found.max()} where there are {n} inputs")
+    return np.where(found < 0, found + n, found)
+
+
+class Kernel(Parameters, ABC):
+    """A positive semidefinite function of two inputs.
+
+    ``+`` adds kernels, ``*`` multiplies them or scales by a number; each of these is
+    positive semidefinite again.
+
+    Examples
+    --------
+    >>> from partwise.kernels import Linear, RBF
+    >>> kernel = Linear() + 2 * RBF(gamma=0.5)
+    >>> kernel([[1.0, 0.0], [0.0, 1.0]]).round(3)
+    array([[3.   , 0.736],
+           [0.736, 3.   ]])
+    >>> kernel.diag([[1.0, 2.0]])
+    array([7.])
+    """
+
+    inputs: ClassVar[Inputs]  # what X may be
+
+    @abstractmethod
+    def bind(self, X: Any, Y: Any = None) -> Bound:
+        """
+        Bring inputs into arrays.
+
+        Parameters
+        ----------
+        X : the rows
+        Y : the columns, optional
+            By default the rows.
+
+        Returns
+        -------
+        Bound
+        """
+
+    def check(self) -> None:
+        """Raise ValueError when a parameter has no meaning; `bind` calls it."""
+
+    def input_family(self) -> Inputs:
+        """What X may be: how inputs are counted, selected and kept in a file."""
+        return self.inputs
+
+    def __call__(self, X: Any, Y: Any = None) -> Floats:
+        """Gram matrix of shape (n_rows, n_cols), as scikit-learn's kernels give it."""
+        from partwise.kernels.gram import gram
+
+        return gram(self, X, Y)
+
+    def diag(self, X: Any) -> Floats:
+        """k(x, x) of each input, shape (n_rows,)."""
+        return self.bind(X).row_diagonal()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, version and parameters, JSON-able; `from_dict` reads them."""
+        from partwise.kernels.naming import to_dict
+
+        return to_dict(self)
+
+    def __add__(self, other: Any) -> Kernel:
+        from partwise.kernels.combinations import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        from partwise.kernels.combinations import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        if isinstance(other, int | float) and not isinstance(other, bool):
+            return Scaled(self, other)
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+
+def diagonal_by_blocks(bound: Bound, n: int, dtype: Real = np.float64) -> Floats:
+    """k(x_i, x_i) read off small blocks, for a kernel that knows no shorter way."""
+    found = np.empty(n)
+    for first in range(0, n, 8):
+        rows = np.arange(first, min(first + 8, n))
+        found[rows] = np.diagonal(bound.block(rows, rows, dtype))
+    return found
