@@ -9,6 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import operation
+from partwise.structures._tree_grandparents import (
+    GrandparentWork,
+    eisner_grandparents,
+)
 from partwise.structures._tree_programs import TreeWork, chu_liu_edmonds, eisner
 from partwise.structures._tree_second_order import SiblingWork, eisner_siblings
 
@@ -39,6 +43,28 @@ class Siblings(NamedTuple):
             score,
             decoder.row,
             decoder.sibling,
+            n,
+            decoder.single_root,
+            decoder.work,
+            heads,
+        )
+
+
+class Grandparents(NamedTuple):
+    """Arcs, grandparents and adjacent siblings, projective."""
+
+    row: np.ndarray  # (N, N)
+    sibling: np.ndarray  # (A, N) or (0, 0)
+    grandparent: np.ndarray  # (A, N) or (0, 0)
+    single_root: bool
+    work: GrandparentWork
+
+    def decode_tree(decoder, score, n, heads):
+        return eisner_grandparents(
+            score,
+            decoder.row,
+            decoder.sibling,
+            decoder.grandparent,
             n,
             decoder.single_root,
             decoder.work,
