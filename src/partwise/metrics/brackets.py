@@ -8,6 +8,7 @@ the true tags, so that a wrong tag spoils no sentence.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from partwise.metrics._pairs import rates
@@ -112,7 +113,7 @@ def evalb(
         for gold, found in bracketing_pairs(y_true, y_pred, parameters)
         if max_length is None or gold.length <= max_length
     ]
-    return BracketScores(*map(sum, zip(*kept, strict=True)))
+    return total(kept)
 
 
 def labelled_precision(y_true: Trees, y_pred: Trees) -> float:
@@ -271,6 +272,11 @@ def bracket_report(
         )
         for label in sorted(n_true.keys() | n_predicted.keys())
     ]
+
+
+def total(scores: Sequence[BracketScores]) -> BracketScores:
+    """Scores of several sets of sentences together."""
+    return BracketScores(*map(sum, zip(*scores, strict=True)))
 
 
 def sentence_scores(gold: Bracketing, found: Bracketing | None) -> BracketScores:

@@ -10,6 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from partwise.metrics._pairs import rates
+from partwise.metrics.lengths import (
+    ARC_LENGTHS,
+    SENTENCE_LENGTHS,
+    bin_name,
+    length_name,
+)
 
 # relations of content words in Universal Dependencies, the only ones that CLAS counts
 CONTENT_RELATIONS = frozenset(
@@ -17,8 +23,6 @@ CONTENT_RELATIONS = frozenset(
     "discourse nmod appos nummod acl amod conj fixed flat compound list parataxis "
     "orphan goeswith reparandum root dep".split()
 )
-ARC_LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 6), (7, 10), (11, None))
-SENTENCE_LENGTHS = ((1, 5), (6, 10), (11, 20), (21, 30), (31, 40), (41, None))
 
 Trees = Sequence[Any]
 
@@ -235,7 +239,7 @@ def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
         n_true[true] += 1
         n_predicted[_arc_bin(word.number, word.head_hat)] += 1
         n_correct[true] += word.head == word.head_hat
-    names = ["root", *(_bin_name(*bounds) for bounds in ARC_LENGTHS)]
+    names = ["root", *(bin_name(*bounds) for bounds in ARC_LENGTHS)]
     return [
         ArcLengthRow(
             name, *rates(n_correct[name], n_predicted[name], n_true[name]), n_true[name]
@@ -263,16 +267,14 @@ def sentence_length_report(y_true: Trees, y_pred: Trees) -> list[SentenceLengthR
     >>> sentence_length_report(y, y_pred)
     [SentenceLengthRow(length='1-5', uas=1.0, las=0.5, support=1)]
     """
+    groups: dict[str, list[int]] = {}
+    for s, (heads, _) in enumerate(y_true):
+        groups.setdefault(length_name(len(heads)), []).append(s)
     rows = []
-    lengths = [len(heads) for heads, _ in y_true]
-    for low, high in SENTENCE_LENGTHS:
-        chosen = [
-            s for s, n in enumerate(lengths) if low <= n and (high is None or n <= high)
-        ]
-        if chosen:
-            part = [y_true[s] for s in chosen], [y_pred[s] for s in chosen]
-            name = _bin_name(low, high)
-            rows.append(SentenceLengthRow(name, uas(*part), las(*part), len(chosen)))
+    for name in (bin_name(*bounds) for bounds in SENTENCE_LENGTHS):
+        if name in groups:
+            part = [[trees[s] for s in groups[name]] for trees in (y_true, y_pred)]
+            rows.append(SentenceLengthRow(name, uas(*part), las(*part), len(part[0])))
     return rows
 
 
@@ -340,16 +342,4 @@ def _is_right(word: _Word) -> bool:
 
 
 def _arc_bin(dependent: int, head: int) -> str:
-    if head == 0:
-        return "root"
-    distance = abs(dependent - head)
-    for low, high in ARC_LENGTHS:
-        if high is None or distance <= high:
-            return _bin_name(low, high)
-    raise AssertionError("the last bin has no end")
-
-
-def _bin_name(low: int, high: int | None) -> str:
-    if high is None:
-        return f"> {low - 1}"
-    return str(low) if low == high else f"{low}-{high}"
+    return length_name(abs(dependent - head), ARC_LENGTHS) if head else "root"

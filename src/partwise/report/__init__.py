@@ -6,6 +6,8 @@
 True
 """
 
+from partwise.report.arcs import dependency_picture
+from partwise.report.branches import phrase_tree_picture
 from partwise.report.content import (
     Certificate,
     Confusion,
@@ -29,7 +31,9 @@ __all__ = [
     "Picture",
     "Report",
     "ReportPathError",
+    "dependency_picture",
     "digit_string_picture",
+    "phrase_tree_picture",
     "render",
     "write",
 ]

@@ -172,6 +172,11 @@ class Report:
     errors : list of ErrorExample
         Worst first.
     pictures : list of Picture
+    drawings : list of Picture
+        Wrongly predicted outputs drawn beside the truth, worst first. They keep their
+        size and scroll, whereas `pictures` shrink to the page.
+    drawings_note : str
+        How to read them.
     """
 
     title: str
@@ -185,3 +190,5 @@ class Report:
     features: list[FeatureGroup] = field(default_factory=list)
     errors: list[ErrorExample] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    drawings: list[Picture] = field(default_factory=list)
+    drawings_note: str = ""

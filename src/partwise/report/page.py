@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partwise.report import wording
-from partwise.report.content import Cell, Confusion, ErrorExample, FeatureGroup, Report
+from partwise.report.content import (
+    Cell,
+    Confusion,
+    ErrorExample,
+    FeatureGroup,
+    Picture,
+    Report,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -33,10 +40,7 @@ def render(report: Report) -> str:
 
     The same content gives the same text.
     """
-    from markupsafe import Markup
-
     from partwise.report.convergence import convergence
-    from partwise.report.embedding import embed
     from partwise.report.verdict import verdict
 
     certificate = report.certificate
@@ -62,10 +66,8 @@ def render(report: Report) -> str:
             heaviest=_heaviest(report.features),
             n_open_groups=_MOST_GROUPS,
             errors=[_shorten(e) for e in report.errors],
-            pictures=[
-                (Markup(embed(p.image, p.alt or p.caption)), p.caption)
-                for p in report.pictures
-            ],
+            pictures=_embedded(report.pictures),
+            drawings=_embedded(report.drawings),
         )
     )
     # a lone surrogate in a token has no UTF-8 form and would fail only in `write`
@@ -134,6 +136,14 @@ def _environment() -> "jinja2.Environment":
     environment.filters["share"] = _share
     environment.filters["breakable"] = _breakable
     return environment
+
+
+def _embedded(pictures: Sequence[Picture]) -> "list[tuple[Markup, str]]":
+    from markupsafe import Markup
+
+    from partwise.report.embedding import embed
+
+    return [(Markup(embed(p.image, p.alt or p.caption)), p.caption) for p in pictures]
 
 
 class _Table(NamedTuple):

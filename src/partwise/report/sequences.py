@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,13 @@ from partwise.metrics import (
     spans,
 )
 from partwise.report.content import (
-    Certificate,
     Confusion,
     ErrorExample,
     FeatureGroup,
-    HistoryPoint,
     MetricTable,
     Report,
 )
+from partwise.report.training import history_points, stated_certificate
 
 if TYPE_CHECKING:
     from partwise.models.sequence import SequenceModel
@@ -71,26 +69,13 @@ def sequence_report(
     -------
     Report
     """
-    stated = None
-    if certificate is not None:
-        names = Certificate.__dataclass_fields__
-        stated = Certificate(**{k: v for k, v in certificate.items() if k in names})
     labels, matrix = confusion(y, y_pred)
     return Report(
         title,
         subtitle,
         facts=list(facts),
-        certificate=stated,
-        history=[
-            HistoryPoint(
-                p.seconds,
-                p.oracle_calls,
-                p.objective,
-                p.dual,
-                is_estimate=not math.isfinite(p.primal),
-            )
-            for p in history
-        ],
+        certificate=stated_certificate(certificate),
+        history=history_points(history),
         tolerance=tolerance,
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion([str(label) for label in labels], matrix.tolist()),

@@ -1,0 +1,158 @@
+"""What a report says about a dependency parser: scores, confusions, drawn errors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from partwise.metrics import (
+    arc_length_report,
+    clas,
+    confusion,
+    las,
+    relation_report,
+    sentence_length_report,
+    tree_match,
+    uas,
+)
+from partwise.metrics.dependencies import CONTENT_RELATIONS, universal_relation
+from partwise.readers.trees import DependencyTree, is_projective
+from partwise.report.arcs import dependency_picture
+from partwise.report.content import (
+    Confusion,
+    FeatureGroup,
+    MetricTable,
+    Picture,
+    Report,
+)
+from partwise.report.training import history_points, stated_certificate
+
+Trees = Sequence[DependencyTree]
+
+_MOST_WORDS = 25  # of a drawn sentence
+_NOTE = (
+    "Above the words stands the predicted tree, its wrong arcs in colour; below them "
+    "hang the true arcs that it lacks."
+)
+
+
+def dependency_report(
+    *,
+    title: str,
+    words: Sequence[Sequence[str]],
+    y: Trees,
+    y_pred: Trees,
+    tags: Sequence[Sequence[str]] | None = None,
+    subtitle: str = "",
+    caption: str = "Evaluation",
+    facts: Sequence[tuple[str, str]] = (),
+    certificate: dict[str, Any] | None = None,
+    history: Sequence[Any] = (),
+    tolerance: float | None = None,
+    features: Sequence[FeatureGroup] = (),
+    n_errors: int = 12,
+) -> Report:
+    """Fill a report from a parser's predictions.
+
+    Parameters
+    ----------
+    title, subtitle : str
+    words, tags : lists of lists of str
+        The evaluated sentences, as they are drawn.
+    y, y_pred : lists of DependencyTree
+    caption : str
+        What was evaluated.
+    facts : list of (str, str)
+    certificate : dict, optional
+        As `partwise.Certificate.to_dict` gives it.
+    history : list of partwise.protocol.HistoryPoint
+    tolerance : float, optional
+    features : list of FeatureGroup
+    n_errors : int
+        How many errors to draw.
+
+    Returns
+    -------
+    Report
+    """
+    relations = [
+        [[universal_relation(label) for label in tree[1]] for tree in trees]
+        for trees in (y, y_pred)
+    ]
+    labels, matrix = confusion(*relations)
+    return Report(
+        title,
+        subtitle,
+        facts=list(facts),
+        certificate=stated_certificate(certificate),
+        history=history_points(history),
+        tolerance=tolerance,
+        metrics=_tables(y, y_pred, caption),
+        confusion=Confusion(labels, matrix.tolist()),
+        features=list(features),
+        drawings=_worst_errors(words, tags, y, y_pred, n_errors),
+        drawings_note=_NOTE,
+    )
+
+
+def measure(y: Trees, y_pred: Trees) -> dict[str, float]:
+    """All scores of dependency trees that these relations have."""
+    values = {"uas": uas(y, y_pred), "las": las(y, y_pred)}
+    labels = {label for tree in y for label in tree[1]}
+    if any(":" in label for label in labels):
+        values["las_subtypes"] = las(y, y_pred, subtypes=True)
+    if CONTENT_RELATIONS.intersection(map(universal_relation, labels)):
+        values["clas"] = clas(y, y_pred)
+    values["exact_match"] = tree_match(y, y_pred)
+    values["unlabelled_match"] = tree_match(y, y_pred, labelled=False)
+    return values
+
+
+def _tables(y: Trees, y_pred: Trees, caption: str) -> list[MetricTable]:
+    crossed = [
+        sum(not is_projective(tree[0]) for tree in trees) for trees in (y, y_pred)
+    ]
+    overall: dict[str, Any] = dict(measure(y, y_pred))
+    overall["non-projective, true"], overall["non-projective, predicted"] = crossed
+    header = ("precision", "recall", "F1", "number")
+    return [
+        MetricTable(caption, overall),
+        MetricTable(
+            "By distance of the head",
+            {},
+            ("words apart", *header),
+            arc_length_report(y, y_pred),
+        ),
+        MetricTable(
+            "By length of the sentence",
+            {},
+            ("words", "UAS", "LAS", "sentences"),
+            sentence_length_report(y, y_pred),
+        ),
+        MetricTable(
+            "By relation", {}, ("relation", *header), relation_report(y, y_pred)
+        ),
+    ]
+
+
+def _worst_errors(
+    words: Sequence[Sequence[str]],
+    tags: Sequence[Sequence[str]] | None,
+    y: Trees,
+    y_pred: Trees,
+    n: int,
+) -> list[Picture]:
+    """Sentences with the most wrong words, as long as they can be read at a glance."""
+    wrong = []
+    for s, (true, found) in enumerate(zip(y, y_pred, strict=True)):
+        pairs = zip(zip(*true, strict=True), zip(*found, strict=True), strict=True)
+        n_wrong = sum(a != b for a, b in pairs)
+        if n_wrong and len(words[s]) <= _MOST_WORDS:
+            wrong.append((-n_wrong, s))
+    return [
+        Picture(
+            f"sentence {s}: {-count} of {len(words[s])} words attached wrongly",
+            dependency_picture(
+                words[s], y_pred[s], truth=y[s], tags=None if tags is None else tags[s]
+            ),
+        )
+        for count, s in sorted(wrong)[:n]
+    ]

@@ -1,0 +1,158 @@
+"""What a report says about a phrase-structure parser: scores and drawn errors."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from partwise.metrics import EVERYTHING, bracket_report, evalb
+from partwise.metrics.bracketing import bracketing_pairs
+from partwise.metrics.brackets import BracketScores, sentence_scores, total
+from partwise.metrics.lengths import SENTENCE_LENGTHS, bin_name, length_name
+from partwise.report.branches import phrase_tree_picture
+from partwise.report.content import (
+    Confusion,
+    FeatureGroup,
+    MetricTable,
+    Picture,
+    Report,
+)
+from partwise.report.training import history_points, stated_certificate
+
+Trees = Sequence[Any]
+
+_MOST_WORDS = 25  # of a drawn sentence
+_NOTE = (
+    "The predicted tree stands above the true one. Framed phrases are in one of them "
+    "only."
+)
+
+
+def phrase_report(
+    *,
+    title: str,
+    y: Trees,
+    y_pred: Trees,
+    subtitle: str = "",
+    caption: str = "Evaluation",
+    facts: Sequence[tuple[str, str]] = (),
+    certificate: dict[str, Any] | None = None,
+    history: Sequence[Any] = (),
+    tolerance: float | None = None,
+    features: Sequence[FeatureGroup] = (),
+    n_errors: int = 10,
+) -> Report:
+    """Fill a report from a parser's predictions.
+
+    Parameters
+    ----------
+    title, subtitle : str
+    y, y_pred : lists of PhraseTree
+        A prediction may be None where parsing failed.
+    caption : str
+        What was evaluated.
+    facts : list of (str, str)
+    certificate : dict, optional
+        As `partwise.Certificate.to_dict` gives it.
+    history : list of partwise.protocol.HistoryPoint
+    tolerance : float, optional
+    features : list of FeatureGroup
+    n_errors : int
+        How many errors to draw.
+
+    Returns
+    -------
+    Report
+    """
+    return Report(
+        title,
+        subtitle,
+        facts=list(facts),
+        certificate=stated_certificate(certificate),
+        history=history_points(history),
+        tolerance=tolerance,
+        metrics=_tables(y, y_pred, caption),
+        confusion=_confusion(y, y_pred),
+        features=list(features),
+        drawings=_worst_errors(y, y_pred, n_errors),
+        drawings_note=_NOTE,
+    )
+
+
+def measure(y: Trees, y_pred: Trees) -> dict[str, float]:
+    """All scores of phrase-structure trees, EVALB's first."""
+    scores = evalb(y, y_pred)
+    return {
+        "labelled_f1": scores.f1,
+        "labelled_precision": scores.precision,
+        "labelled_recall": scores.recall,
+        "labelled_f1_with_punctuation": evalb(y, y_pred, parameters=EVERYTHING).f1,
+        "exact_match": scores.exact_match,
+        "tag_accuracy": scores.tag_accuracy,
+        "crossing_brackets": scores.crossing,
+        "failures": scores.n_failures,
+    }
+
+
+def _tables(y: Trees, y_pred: Trees, caption: str) -> list[MetricTable]:
+    header = ("label", "precision", "recall", "F1", "number")
+    by_length = ("words", "F1", "exact match", "crossing", "sentences")
+    return [
+        MetricTable(caption, dict(measure(y, y_pred))),
+        MetricTable("By label", {}, header, bracket_report(y, y_pred)),
+        MetricTable(
+            "By length of the sentence", {}, by_length, list(_by_length(y, y_pred))
+        ),
+    ]
+
+
+def _by_length(
+    y: Trees, y_pred: Trees
+) -> Iterator[tuple[str, float, float, float, int]]:
+    groups: dict[str, list[BracketScores]] = {}
+    for gold, found in bracketing_pairs(y, y_pred):
+        name = length_name(gold.length)
+        groups.setdefault(name, []).append(sentence_scores(gold, found))
+    for name in (bin_name(*bounds) for bounds in SENTENCE_LENGTHS):
+        if name in groups:
+            here = total(groups[name])
+            yield name, here.f1, here.exact_match, here.crossing, here.n_sentences
+
+
+def _confusion(y: Trees, y_pred: Trees) -> Confusion:
+    """Labels of phrases over the same words."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for gold, found in bracketing_pairs(y, y_pred):
+        if found is None:
+            continue
+        same = gold.brackets & found.brackets
+        for (label, _, _), n in same.items():
+            counts[label, label] += n
+        missed: dict[tuple[int, int], list[str]] = {}
+        for label, *span in sorted((gold.brackets - same).elements()):
+            missed.setdefault((span[0], span[1]), []).append(label)
+        for label, *span in sorted((found.brackets - same).elements()):
+            if missed.get((span[0], span[1])):
+                counts[missed[span[0], span[1]].pop(0), label] += 1
+    labels = sorted({label for pair in counts for label in pair})
+    return Confusion(labels, [[counts[a, b] for b in labels] for a in labels])
+
+
+def _worst_errors(y: Trees, y_pred: Trees, n: int) -> list[Picture]:
+    """Sentences with the most wrong or missed phrases that can be read at a glance."""
+    wrong = []
+    for s, (gold, found) in enumerate(bracketing_pairs(y, y_pred)):
+        if found is None or gold.length > _MOST_WORDS:
+            continue
+        score = sentence_scores(gold, found)
+        n_wrong = score.n_predicted + score.n_true - 2 * score.n_correct
+        if n_wrong:
+            wrong.append((-n_wrong, s, score))
+    return [
+        Picture(
+            f"sentence {s}: {score.n_correct} phrases right, "
+            f"{score.n_predicted - score.n_correct} wrong, "
+            f"{score.n_true - score.n_correct} missed",
+            phrase_tree_picture(y_pred[s], truth=y[s]),
+        )
+        for _, s, score in sorted(wrong)[:n]
+    ]

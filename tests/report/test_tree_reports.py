@@ -1,0 +1,90 @@
+"""Reports of parsers: the figures of the metrics, and the worst errors drawn."""
+
+import numpy as np
+import pytest
+
+from partwise.datasets import toy_dependencies, toy_treebank
+from partwise.metrics import evalb, las, uas
+from partwise.protocol import HistoryPoint
+from partwise.readers import DependencyTree, parse_tree
+from partwise.report import render
+from partwise.report.dependencies import dependency_report
+from partwise.report.dependencies import measure as measure_dependencies
+from partwise.report.phrases import measure as measure_phrases
+from partwise.report.phrases import phrase_report
+
+TRAINING = {
+    "certificate": {
+        "primal": 2.0, "dual": 1.9, "gap": 0.1, "relative_gap": 0.05,
+        "data_bound": 3.0, "oracle_calls": 7, "exact_oracle": True,
+        "stopped": "converged", "penalty": "l1", "note": "",
+    },
+    "history": [HistoryPoint(0.1, 3, np.inf, 0.5), HistoryPoint(0.2, 7, 2.0, 1.9)],
+    "facts": [("C", "1")],
+}  # fmt: skip
+
+
+def test_a_dependency_parser():
+    X, y = toy_dependencies(12)
+    found = [DependencyTree(list(t.heads), list(t.labels)) for t in y]
+    found[3].labels[0] = "obj"
+    for i in range(len(found[5].heads)):
+        found[5].labels[i] = "dep"
+    words = X.strings("form")
+    report = dependency_report(
+        title="Toy", words=words, y=y, y_pred=found, caption="dev", **TRAINING
+    )
+    overall = report.metrics[0].values
+    assert (overall["uas"], overall["las"]) == (1.0, las(y, found))
+    assert overall["non-projective, true"] == 0
+    assert [table.caption for table in report.metrics] == [
+        "dev", "By distance of the head", "By length of the sentence", "By relation",
+    ]  # fmt: skip
+    n = len(words[5])
+    assert [d.caption for d in report.drawings] == [
+        f"sentence 5: {n} of {n} words attached wrongly",
+        f"sentence 3: 1 of {len(words[3])} words attached wrongly",
+    ]
+    assert sum(map(sum, report.confusion.matrix)) == X.n_tokens
+    page = render(report)
+    for text in ("Worst errors, drawn", "wrong-frame", "By relation", "Convergence"):
+        assert text in page
+
+
+def test_scores_of_relations_that_are_not_universal():
+    y = [DependencyTree([2, 0], ["SBJ", "ROOT"])]
+    assert measure_dependencies(y, y) == {
+        "uas": 1.0, "las": 1.0, "exact_match": 1.0, "unlabelled_match": 1.0,
+    }  # fmt: skip
+    y = [DependencyTree([2, 0], ["nsubj:pass", "root"])]
+    found = [DependencyTree([2, 0], ["nsubj", "root"])]
+    assert measure_dependencies(y, found)["las_subtypes"] == 0.5
+    assert uas(y, found) == measure_dependencies(y, found)["clas"] == 1.0
+
+
+def test_a_phrase_structure_parser():
+    y = [parse_tree("(S (NP (DT a) (NN b)) (VP (VB c)) (. .))")] * 3
+    found = [
+        y[0],
+        parse_tree("(S (VP (DT a) (NN b)) (VP (VB c)) (. .))"),
+        None,
+    ]
+    report = phrase_report(title="Toy", y=y, y_pred=found, caption="dev", **TRAINING)
+    overall = report.metrics[0].values
+    scores = evalb(y, found)
+    assert overall["labelled_f1"] == scores.f1 == pytest.approx(2 * 5 / 15)
+    assert (overall["failures"], overall["exact_match"]) == (1, 1 / 3)
+    assert report.metrics[2].rows == [("1-5", scores.f1, 1 / 3, 0.0, 3)]
+    assert report.confusion.labels == ["NP", "S", "VP"]
+    assert report.confusion.matrix == [[1, 0, 1], [0, 2, 0], [0, 0, 2]]
+    assert [d.caption for d in report.drawings] == [
+        "sentence 1: 2 phrases right, 1 wrong, 1 missed"
+    ]
+    assert "truth-frame" in render(report)
+
+
+def test_a_perfect_parser_has_no_errors_to_draw():
+    _, y = toy_treebank(5)
+    report = phrase_report(title="Toy", y=y, y_pred=y)
+    assert not report.drawings and "Worst errors" not in render(report)
+    assert measure_phrases(y, y)["labelled_f1_with_punctuation"] == 1.0
