@@ -336,3 +336,15 @@ def test_projectivity_against_its_definition(tree):
 
 def test_toy_sentences_are_projective():
     assert Counter(is_projective(s.heads) for s in toy_sentences(50)) == {True: 50}
+
+
+def test_some_sentences_are_filled_and_incomplete_trees_are_read():
+    text = (sentence(0, "_") + "\n" + sentence("_") + "\n" + sentence("_", 2)).encode()
+    found = document(text, trees=False)
+    assert found.known_heads() == [[0, None], [None], [None, 2]]
+    trees = [DependencyTree([0], ["a"]), DependencyTree([2, 0], ["b", "c"])]
+    filled = found.fill(trees, rows=[1, 2])
+    assert document(filled, trees=False).known_heads() == [[0, None], [0], [2, 0]]
+    for head in ("3", "x", ""):
+        with pytest.raises(ReaderError, match=f":2: HEAD '{head}' in a sentence of 2"):
+            document(sentence(0, head).encode(), trees=False).known_heads()

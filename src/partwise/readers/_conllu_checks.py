@@ -109,7 +109,7 @@ def parse_heads(name: str, data: bytes, words: Fields) -> np.ndarray | None:
         A head that is missing or no number, named with its line.
     """
     column = encode_fields(data, words.start[HEAD], words.stop[HEAD])
-    parsed = np.array([_parse_head(value) for value in column.values], np.int64)
+    parsed = np.array([parse_head(value) for value in column.values], np.int64)
     if (parsed == NO_HEAD).all():
         return None
     heads = parsed[column.codes]
@@ -191,7 +191,8 @@ def _parse_id(value: str) -> tuple[int, int, int]:
     return (RANGE, int(low), int(high)) if low else (EMPTY, int(place), int(rank))
 
 
-def _parse_head(value: str) -> int:
+def parse_head(value: str) -> int:
+    """Head as a number; `NO_HEAD` for `_`, `BAD_HEAD` for what is neither."""
     if value == "_":
         return NO_HEAD
     return int(value) if _HEAD.fullmatch(value) else BAD_HEAD

@@ -26,9 +26,12 @@ from itertools import pairwise
 import numpy as np
 
 from partwise.readers._conllu_checks import (
+    BAD_HEAD,
+    NO_HEAD,
     check_trees,
     first_row,
     line_of,
+    parse_head,
     parse_heads,
     word_rows,
 )
@@ -69,29 +72,69 @@ class ConlluDocument:
     trees: list[DependencyTree] | None
     place: np.ndarray
 
-    def fill(self, trees: Sequence[DependencyTree]) -> bytes:
+    def fill(
+        self, trees: Sequence[DependencyTree], rows: Sequence[int] | None = None
+    ) -> bytes:
         """
         Return the file with other trees: only HEAD and DEPREL of words change.
 
         Parameters
         ----------
         trees : sequence of DependencyTree
-            One per sentence.
+            One per sentence, or per item of `rows`.
+        rows : sequence of int, optional
+            Numbers of the sentences to change, rising; all by default.
 
         Returns
         -------
         bytes
         """
-        flat = _flat_trees(trees, np.diff(self.table.offset))
+        offset = self.table.offset
+        place = self.place
+        lengths = np.diff(offset)
+        if rows is not None:
+            chosen = np.zeros(len(lengths), dtype=bool)
+            chosen[list(rows)] = True
+            place = place[np.repeat(chosen, lengths)]
+            lengths = lengths[chosen]
+        flat = _flat_trees(trees, lengths)
         pieces = []
         at = 0
         data = self.data
-        for (begin, end), answer in zip(self.place.tolist(), flat, strict=True):
+        for (begin, end), answer in zip(place.tolist(), flat, strict=True):
             pieces.append(data[at:begin])
             pieces.append(answer)
             at = end
         pieces.append(data[at:])
         return b"".join(pieces)
+
+    def known_heads(self) -> list[list[int | None]]:
+        """
+        Read the heads of trees that may be incomplete.
+
+        Returns
+        -------
+        list of lists of int or None
+            One list per sentence; None where HEAD is `_`.
+        """
+        texts = [
+            self.data[begin:end].split(b"\t", 1)[0].decode()
+            for begin, end in self.place.tolist()
+        ]
+        heads = []
+        for a, b in pairwise(self.table.offset.tolist()):
+            sentence: list[int | None] = []
+            for t in range(a, b):
+                head = parse_head(texts[t])
+                if head == BAD_HEAD or head > b - a:
+                    line = line_of(self.data, self.place[t, 0])
+                    raise ReaderError(
+                        f"{self.name}:{line}: HEAD {texts[t]!r} in a sentence of "
+                        f"{b - a} words; write 0, the ID of one of them, or `_`"
+                    )
+                sentence.append(None if head == NO_HEAD else head)
+            heads.append(sentence)
+        return heads
 
 
 def read_conllu(
