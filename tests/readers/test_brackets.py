@@ -5,7 +5,7 @@ import io
 
 import nltk
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from partwise.readers import (
@@ -56,7 +56,9 @@ def test_trees_come_back_from_one_line_or_many(trees, width):
 
 @given(TREES)
 def test_nltk_reads_what_we_write_and_its_trees_are_ours(tree):
-    other = nltk.Tree.fromstring(format_tree(tree, width=30))
+    text = format_tree(tree, width=30)
+    assume("\\" not in text)  # which escapes brackets there
+    other = nltk.Tree.fromstring(text)
     assert as_phrase_tree(other) == tree
     assert format_tree(other) == format_tree(tree)
     assert [(str(w), t) for w, t in other.pos()] == tagged_words(tree)
