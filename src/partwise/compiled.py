@@ -15,9 +15,44 @@ Methods of a tag use the parameter names written here; numba matches by name.
 The model `w` is a flat float64 array. For block i, δ(ŷ) = φ(y_i) − φ(ŷ).
 """
 
+import functools
 import inspect
 
+from numba import njit
 from numba.extending import overload
+
+
+def kernel(function):
+    """Compile a function that neither makes nor returns arrays.
+
+    Numba counts references to every array of a tag, atomically, whenever the tag is
+    passed on: around a loop over a few tokens this took seven times as long as the
+    loop. Such a function goes without. It may slice arrays; functions that it calls
+    inherit the rule, and those that allocate are marked `allocating`.
+    """
+    return njit(cache=True, nogil=True, _nrt=False)(function)
+
+
+def allocating(function):
+    """Compile a function that makes arrays, and may be called by a `kernel`."""
+    return njit(cache=True, nogil=True, _nrt=True)(function)
+
+
+def sweep_of(text):
+    """A loop over blocks, in the way that fits them: the first argument.
+
+    Python objects have it interpreted, tags of arrays compiled; without counting
+    references (see `kernel`) for a tag whose class says ``uncounted = True``.
+    """
+    counted, uncounted = allocating(text), kernel(text)
+
+    @functools.wraps(text)
+    def run(blocks, *args):
+        if not is_compiled(blocks):
+            return text(blocks, *args)
+        return (uncounted if is_uncounted(blocks) else counted)(blocks, *args)
+
+    return run
 
 
 def _overload_with_signature_of(function, pick):
@@ -34,6 +69,21 @@ def operation(stub):
         return getattr(tag.instance_class, stub.__name__)
 
     return _overload_with_signature_of(stub, pick)
+
+
+def optional_operation(default):
+    """An operation whose text serves every tag; a tag's own method goes before it."""
+    name = default.__name__
+
+    @functools.wraps(default)
+    def run(blocks, *args):
+        method = getattr(blocks, name, None)
+        return default(blocks, *args) if method is None else method(*args)
+
+    def pick(tag, *args):
+        return getattr(tag.instance_class, name, default)
+
+    return _overload_with_signature_of(run, pick)
 
 
 def both_ways(function):
@@ -89,6 +139,38 @@ def wipe(blocks, w, i, code):
     return blocks.wipe(w, i, code)
 
 
+# Several outputs of one block at once: `codes` holds n of them end to end, beginning
+# at place `at`. A structure whose outputs share parts does better than one by one.
+
+
+@optional_operation
+def recall_margins(blocks, work, i, codes, at, n, out):
+    """Write <w, δ> of each output into `out`, as `recall_margin` tells it."""
+    length = code_length(blocks, i)
+    for p in range(n):
+        first = at + p * length
+        out[p] = recall_margin(blocks, work, i, codes[first : first + length])
+
+
+@optional_operation
+def margins(blocks, work, w, i, codes, at, n, out):
+    """Write <w, δ> of each output into `out`; what `recall_margin` needs stays."""
+    length = code_length(blocks, i)
+    for p in range(n):
+        first = at + p * length
+        out[p] = margin(blocks, w, i, codes[first : first + length])
+
+
+@optional_operation
+def push_sum(blocks, work, w, i, codes, at, n, coef):
+    """Add Σ_p coef[p]·δ_p to w, in place; what `recall_margin` needs stays."""
+    length = code_length(blocks, i)
+    for p in range(n):
+        if coef[p] != 0.0:
+            first = at + p * length
+            push(blocks, w, i, codes[first : first + length], coef[p])
+
+
 @operation
 def score_rows(rows, weights, first, last, out):
     """out[t − first, l] = <weights[:, l], x_t> for the rows t in [first, last)."""
@@ -116,3 +198,8 @@ def wipe_row(rows, w, width, t, label):
 def is_compiled(blocks):
     """Whether `blocks` is a tag of arrays (else it is a Python object)."""
     return isinstance(blocks, tuple)
+
+
+def is_uncounted(blocks):
+    """Whether the methods of a tag neither make nor return arrays (see `kernel`)."""
+    return getattr(blocks, "uncounted", False)

@@ -121,6 +121,7 @@ class Problem(ABC):
     n_blocks: int
     formulation: Formulation
     exact_oracle: bool = True
+    is_euclidean: bool = True  # whether `dot` is the plain sum of products
     blocks: Any  # the operations of `compiled.py`, on arrays or as Python methods
 
     @abstractmethod

@@ -29,17 +29,36 @@ class SparseRows(NamedTuple):
             r = t - first
             for label in range(n_labels):
                 out[r, label] = 0.0
-            for p in range(rows.indptr[t], rows.indptr[t + 1]):
+            begin, end = rows.indptr[t], rows.indptr[t + 1]
+            fours = begin + (end - begin) // 4 * 4
+            for p in range(begin, fours, 4):  # the row is loaded and stored less often
+                f, g = rows.indices[p], rows.indices[p + 1]
+                h, k = rows.indices[p + 2], rows.indices[p + 3]
+                a, b = rows.data[p * rows.step], rows.data[(p + 1) * rows.step]
+                c, d = rows.data[(p + 2) * rows.step], rows.data[(p + 3) * rows.step]
+                for label in range(n_labels):
+                    out[r, label] += (a * weights[f, label] + b * weights[g, label]) + (
+                        c * weights[h, label] + d * weights[k, label]
+                    )
+            for p in range(fours, end):
                 f = rows.indices[p]
                 value = rows.data[p * rows.step]
                 for label in range(n_labels):
                     out[r, label] += value * weights[f, label]
 
     def dot_row(rows, w, width, t, label):
-        total = 0.0
-        for p in range(rows.indptr[t], rows.indptr[t + 1]):
-            total += rows.data[p * rows.step] * w[rows.indices[p] * width + label]
-        return total
+        begin, end = rows.indptr[t], rows.indptr[t + 1]
+        fours = begin + (end - begin) // 4 * 4
+        indices, data, step = rows.indices, rows.data, rows.step
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0  # sums that need not wait for each other
+        for p in range(begin, fours, 4):
+            a += data[p * step] * w[indices[p] * width + label]
+            b += data[(p + 1) * step] * w[indices[p + 1] * width + label]
+            c += data[(p + 2) * step] * w[indices[p + 2] * width + label]
+            d += data[(p + 3) * step] * w[indices[p + 3] * width + label]
+        for p in range(fours, end):
+            a += data[p * step] * w[indices[p] * width + label]
+        return (a + b) + (c + d)
 
     def add_row(rows, w, width, t, label, coef):
         for p in range(rows.indptr[t], rows.indptr[t + 1]):
@@ -51,21 +70,34 @@ class SparseRows(NamedTuple):
 
 
 class DenseRows(NamedTuple):
-    """Rows of a dense matrix (embeddings, pixels)."""
+    """Rows of a dense matrix: features (embeddings, pixels), or a Gram matrix.
+
+    A Gram matrix has one column per anchor, and `anchor` says which one holds the
+    coefficients of a row; for features it is empty. One tag for both, because a tag of
+    its own would compile every sweep once more.
+    """
 
     x: np.ndarray  # (n_rows, n_features) float64
+    anchor: np.ndarray  # (n_rows,) int64, or (0,)
     n_features: int
 
     def score_rows(rows, weights, first, last, out):
         n_features, n_labels = weights.shape
+        x = rows.x
         for t in range(first, last):
             r = t - first
             for label in range(n_labels):
                 out[r, label] = 0.0
-            for f in range(n_features):
-                value = rows.x[t, f]
+            fours = n_features // 4 * 4
+            for f in range(0, fours, 4):  # the row is loaded and stored less often
+                a, b, c, d = x[t, f], x[t, f + 1], x[t, f + 2], x[t, f + 3]
                 for label in range(n_labels):
-                    out[r, label] += value * weights[f, label]
+                    out[r, label] += (
+                        a * weights[f, label] + b * weights[f + 1, label]
+                    ) + (c * weights[f + 2, label] + d * weights[f + 3, label])
+            for f in range(fours, n_features):
+                for label in range(n_labels):
+                    out[r, label] += x[t, f] * weights[f, label]
 
     def dot_row(rows, w, width, t, label):
         total = 0.0
@@ -74,12 +106,95 @@ class DenseRows(NamedTuple):
         return total
 
     def add_row(rows, w, width, t, label, coef):
+        if rows.anchor.shape[0] > 0:
+            w[rows.anchor[t] * width + label] += coef
+            return
         for f in range(rows.x.shape[1]):
             w[f * width + label] += coef * rows.x[t, f]
 
     def wipe_row(rows, w, width, t, label):
+        if rows.anchor.shape[0] > 0:
+            w[rows.anchor[t] * width + label] = 0.0
+            return
         for f in range(rows.x.shape[1]):
             w[f * width + label] = 0.0
+
+
+class GramRows(NamedTuple):
+    """Tokens of a sequence by their inner products with each other.
+
+    A model holds a coefficient per label for each token of one sequence at a time. The
+    inner products that a pool of planes needs are then sums over tokens, not features.
+    """
+
+    gram: np.ndarray  # (Σ n²,) the table (n, n) of each sequence
+    first: np.ndarray  # (n_rows,) int64 where the token's row of the table begins
+    place: np.ndarray  # (n_rows,) int64 the token's number in its sequence
+    length: np.ndarray  # (n_rows,) int64 of its sequence
+    n_features: int  # tokens of the longest sequence
+
+    def score_rows(rows, weights, first, last, out):
+        for t in range(first, last):
+            r = t - first
+            for label in range(weights.shape[1]):
+                out[r, label] = 0.0
+            for u in range(rows.length[t]):
+                value = rows.gram[rows.first[t] + u]
+                for label in range(weights.shape[1]):
+                    out[r, label] += value * weights[u, label]
+
+    def dot_row(rows, w, width, t, label):
+        total = 0.0
+        first = rows.first[t]
+        for u in range(rows.length[t]):
+            total += rows.gram[first + u] * w[u * width + label]
+        return total
+
+    def add_row(rows, w, width, t, label, coef):
+        w[rows.place[t] * width + label] += coef
+
+    def wipe_row(rows, w, width, t, label):
+        w[rows.place[t] * width + label] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def sparse_gram(offset, indptr, indices, data, step, n_features, gram):
+    """Inner products of the sparse rows of each sequence, end to end."""
+    vector = np.zeros(n_features)
+    at = 0
+    for i in range(offset.shape[0] - 1):
+        n = offset[i + 1] - offset[i]
+        for t in range(n):
+            begin, end = indptr[offset[i] + t], indptr[offset[i] + t + 1]
+            for p in range(begin, end):
+                vector[indices[p]] += data[p * step]
+            for u in range(t + 1):
+                total = 0.0
+                row = offset[i] + u
+                for p in range(indptr[row], indptr[row + 1]):
+                    total += data[p * step] * vector[indices[p]]
+                gram[at + t * n + u] = total
+                gram[at + u * n + t] = total
+            for p in range(begin, end):
+                vector[indices[p]] = 0.0
+        at += n * n
+
+
+@njit(cache=True, nogil=True)
+def dense_gram(offset, x, gram):
+    """Inner products of the dense rows of each sequence, end to end."""
+    at = 0
+    for i in range(offset.shape[0] - 1):
+        begin = offset[i]
+        n = offset[i + 1] - begin
+        for t in range(n):
+            for u in range(t + 1):
+                total = 0.0
+                for f in range(x.shape[1]):
+                    total += x[begin + t, f] * x[begin + u, f]
+                gram[at + t * n + u] = total
+                gram[at + u * n + t] = total
+        at += n * n
 
 
 @njit(cache=True, nogil=True)
@@ -137,3 +252,22 @@ def number_by_locality(indices, n_features, out):
         if out[f] < 0:
             out[f] = begin[bucket[f]]
             begin[bucket[f]] += 1
+
+
+@njit(cache=True, nogil=True)
+def sum_through(gram, one, left, other, right):
+    """Σ_{a, b, l} one[a, l] gram[a, b] other[b, l], anchors in rising order."""
+    width = one.shape[1]
+    row = np.zeros(width)
+    total = 0.0
+    for p in range(left.shape[0]):
+        a = left[p]
+        for label in range(width):
+            row[label] = 0.0
+        for q in range(right.shape[0]):
+            b = right[q]
+            for label in range(width):
+                row[label] += gram[a, b] * other[b, label]
+        for label in range(width):
+            total += one[a, label] * row[label]
+    return total

@@ -9,14 +9,22 @@ import numpy as np
 from partwise.protocol import Floats, Ints
 from partwise.scorers._rows import (
     DenseRows,
+    GramRows,
     SparseRows,
+    dense_gram,
     number_by_locality,
     number_locally,
+    sparse_gram,
 )
 
 
 class LinearScorer:
     """Binds features to the row operations of `compiled.py`.
+
+    A scorer says how rows become such operations (`bind`), which layout is fast for
+    learning (`ordered`), how rows look within one block (`local`), how they are
+    transposed (`columns`), and, unless it `is_euclidean`, what the inner product of two
+    models is (`dot`).
 
     Examples
     --------
@@ -25,6 +33,8 @@ class LinearScorer:
     >>> rows.n_features
     2
     """
+
+    is_euclidean = True
 
     def bind(self, features: Any) -> SparseRows | DenseRows:
         """Rows with normalised array types, so that kernels compile once."""
@@ -38,49 +48,60 @@ class LinearScorer:
                 int(features.n_features),
             )
         x = np.ascontiguousarray(features.X, np.float64)
-        return DenseRows(x, x.shape[1])
+        return DenseRows(x, np.empty(0, np.int64), x.shape[1])
 
+    def ordered(self, rows: Any) -> tuple[Any, Ints]:
+        """Rows with features numbered for speed, and the new number of each feature."""
+        number = np.arange(rows.n_features)
+        if isinstance(rows, DenseRows):
+            return rows, number
+        number_by_locality(rows.indices, rows.n_features, number)
+        return rows._replace(indices=number[rows.indices].astype(np.int32)), number
 
-def ordered_rows(rows: Any) -> tuple[Any, Ints]:
-    """Rows with features numbered for speed, and the new number of each feature."""
-    number = np.arange(rows.n_features)
-    if isinstance(rows, DenseRows):
-        return rows, number
-    number_by_locality(rows.indices, rows.n_features, number)
-    return rows._replace(indices=number[rows.indices].astype(np.int32)), number
+    def local(self, rows: Any, offset: Ints) -> Any:
+        """Rows with the same inner products within each sequence, for a small model.
 
+        Gram matrices of a pool use it. Tokens stand for themselves where a table of
+        their inner products takes no more room than their features; otherwise features
+        are numbered afresh in each sequence, so that a model stays in the cache.
+        """
+        n = np.diff(offset)
+        n_products = int(np.sum(n * n))
+        dense = isinstance(rows, DenseRows)
+        if n_products <= (rows.x.size if dense else len(rows.indices)):
+            gram = np.empty(n_products)
+            if dense:
+                dense_gram(offset, rows.x, gram)
+            else:
+                sparse_gram(offset, *rows[:4], rows.n_features, gram)
+            length = np.repeat(n, n)
+            place = np.arange(len(length)) - np.repeat(offset[:-1], n)
+            first = np.repeat(np.cumsum(n * n) - n * n, n) + place * length
+            return GramRows(gram, first, place, length, int(n.max()))
+        if dense:
+            return rows
+        indices = np.empty_like(rows.indices)
+        n_local = number_locally(
+            offset, rows.indptr, rows.indices, rows.n_features, indices
+        )
+        return rows._replace(indices=indices, n_features=int(n_local))
 
-def local_rows(rows: Any, offset: Ints) -> Any:
-    """The same rows with features numbered afresh in each sequence.
+    def columns(self, rows: Any) -> tuple[Ints, Ints, Floats, int]:
+        """(indptr, row numbers, data, step) of the columns, for transposes."""
+        if isinstance(rows, DenseRows):
+            n_rows, n_features = rows.x.shape
+            indptr = np.arange(n_features + 1, dtype=np.int64) * n_rows
+            index = np.tile(np.arange(n_rows, dtype=np.int32), n_features)
+            return indptr, index, np.ascontiguousarray(rows.x.T).ravel(), 1
+        from scipy import sparse  # half a second that predicting can do without
 
-    Inner products within a sequence do not change, and a model over local numbers is
-    small enough to stay in the cache: Gram matrices of a pool are computed on it.
-    """
-    if isinstance(rows, DenseRows):
-        return rows
-    indices = np.empty_like(rows.indices)
-    n_local = number_locally(
-        offset, rows.indptr, rows.indices, rows.n_features, indices
-    )
-    return rows._replace(indices=indices, n_features=int(n_local))
-
-
-def columns_of(rows: Any) -> tuple[Ints, Ints, Floats, int]:
-    """(indptr, row numbers, data, step) of the columns of `rows`, for transposes."""
-    if isinstance(rows, DenseRows):
-        n_rows, n_features = rows.x.shape
-        indptr = np.arange(n_features + 1, dtype=np.int64) * n_rows
-        index = np.tile(np.arange(n_rows, dtype=np.int32), n_features)
-        return indptr, index, np.ascontiguousarray(rows.x.T).ravel(), 1
-    from scipy import sparse  # half a second that predicting can do without
-
-    n_rows = len(rows.indptr) - 1
-    data = rows.data if rows.step else np.ones(len(rows.indices))
-    shape = (n_rows, rows.n_features)
-    columns = sparse.csr_array((data, rows.indices, rows.indptr), shape=shape).tocsc()
-    return (
-        columns.indptr.astype(np.int64),
-        columns.indices.astype(np.int32),
-        columns.data if rows.step else np.ones(1),
-        rows.step,
-    )
+        n_rows = len(rows.indptr) - 1
+        data = rows.data if rows.step else np.ones(len(rows.indices))
+        shape = (n_rows, rows.n_features)
+        columns = sparse.csr_array((data, rows.indices, rows.indptr), shape).tocsc()
+        return (
+            columns.indptr.astype(np.int64),
+            columns.indices.astype(np.int32),
+            columns.data if rows.step else np.ones(1),
+            rows.step,
+        )

@@ -3,9 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from partwise.compiled import is_compiled
 from partwise.protocol import Cuts, Floats, Ints, Objective, Support
 from partwise.solvers._pool_kernels import (
     Pool,
@@ -39,14 +37,6 @@ def new_pool(lengths: Ints, capacity: Ints) -> Pool:
     )  # fmt: skip
 
 
-def _compile(kernel: Any) -> Any:
-    return njit(cache=True, nogil=True)(kernel)
-
-
-KERNELS = (sweep, show, polish, assess, rebuild)
-COMPILED = {kernel: _compile(kernel) for kernel in KERNELS}
-
-
 class BlockDual:
     """The dual of a problem as pools of planes, with w kept equal to Σ α a.
 
@@ -73,18 +63,13 @@ class BlockDual:
         self.excess = np.full(problem.n_blocks, np.inf)  # violation above ξ_i, too
         self.n_planes = 0  # planes added in all
 
-    def _run(self, kernel: Any, *args: Any) -> Any:
-        if is_compiled(self.problem.blocks):
-            kernel = COMPILED[kernel]
-        return kernel(self.problem.blocks, *args)
-
     def sweep(
         self, order: Ints, *, eps: float = -1.0, steps: int = 10, limit: int = 10
     ) -> int:
         """Visit blocks with the oracle; returns the number of planes added."""
-        added = self._run(
-            sweep, self.problem.local_blocks, self.work, self.pool, self.w,
-            self.scratch, order, self.objective.weight, self.cap, self.ridge,
+        added = sweep(
+            self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
+            self.w, self.scratch, order, self.objective.weight, self.cap, self.ridge,
             self.penalty, eps, steps, limit, self.fresh, self.slope, self.old,
             self.gaps, self.excess,
         )  # fmt: skip
@@ -94,10 +79,10 @@ class BlockDual:
 
     def show(self, cuts: Cuts, *, steps: int = 10, limit: int = 10) -> int:
         """Visit blocks with given cuts; returns the number of planes added."""
-        added = self._run(
-            show, self.problem.local_blocks, self.pool, self.w, self.scratch, cuts,
-            self.objective.weight, self.cap, self.ridge, self.penalty, steps, limit,
-            self.slope, self.old, self.gaps, self.excess,
+        added = show(
+            self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
+            self.w, self.scratch, cuts, self.objective.weight, self.cap, self.ridge,
+            self.penalty, steps, limit, self.slope, self.old, self.gaps, self.excess,
         )  # fmt: skip
         self._grow()
         self.n_planes += int(added)
@@ -105,23 +90,23 @@ class BlockDual:
 
     def assess(self, violation: Floats) -> None:
         """Renew `gaps` and `excess` from the violations of a full pass at w."""
-        self._run(
-            assess, self.pool, self.w, violation, self.objective.weight, self.penalty,
-            self.slope, self.gaps, self.excess,
+        assess(
+            self.problem.blocks, self.work, self.pool, self.w, violation,
+            self.objective.weight, self.penalty, self.slope, self.gaps, self.excess,
         )  # fmt: skip
 
     def polish(self, order: Ints, *, steps: int = 10, tol: float = 0.0) -> float:
         """Visit blocks without the oracle; returns the largest promise seen."""
-        largest = self._run(
-            polish, self.pool, self.w, order, self.cap, self.ridge, steps, self.slope,
-            self.old, tol,
+        largest = polish(
+            self.problem.blocks, self.work, self.pool, self.w, order, self.cap,
+            self.ridge, steps, self.slope, self.old, tol,
         )  # fmt: skip
         return float(largest)
 
     def rebuild(self) -> Floats:
         """Recompute w from α alone."""
         self.w[:] = 0.0
-        self._run(rebuild, self.pool, self.w)
+        rebuild(self.problem.blocks, self.work, self.pool, self.w, self.old)
         return self.w
 
     def rescale(self) -> None:

@@ -7,15 +7,16 @@ change δ made after τ visits is part of the last T − τ models, so with u = 
 """
 
 import numpy as np
-from numba import njit
 
 from partwise.compiled import (
     both_ways,
     code_length,
     find_output,
+    kernel,
     margin,
     output_loss,
     push,
+    sweep_of,
     wipe,
 )
 from partwise.solvers._simplex_qp import maximise
@@ -39,7 +40,8 @@ def square_of(blocks, scratch, i, code):
     return square
 
 
-def perceptron_sweep(plain, blocks, work, w, late, order, n_seen, room):
+@sweep_of
+def perceptron_sweep(blocks, plain, work, w, late, order, n_seen, room):
     """Predict each block; where the prediction is wrong, add its δ. Counts mistakes."""
     mistakes = 0
     for q in range(order.shape[0]):
@@ -52,8 +54,9 @@ def perceptron_sweep(plain, blocks, work, w, late, order, n_seen, room):
     return mistakes
 
 
+@sweep_of
 def mira_sweep(
-    plain, blocks, work, w, late, scratch, order, cap, ridge, augmented, n_seen, room
+    blocks, plain, work, w, late, scratch, order, cap, ridge, augmented, n_seen, room
 ):
     """The smallest change of w that satisfies one cut per block. Counts changes."""
     changes = 0
@@ -78,19 +81,26 @@ def mira_sweep(
     return changes
 
 
+@sweep_of
 def mira_update(
-    blocks, w, late, scratch, i, b, scale, indptr, codes, cap, ridge, n_seen
+    blocks, w, late, scratch, i, cuts, cap, ridge, n_seen, gram, slope, alpha
 ):
     """The smallest change of w for all given cuts of block i; returns whether any.
 
     Its dual is max Σ α (b − <w, a>) − ½‖Σ α a‖² − (ridge/2)(Σα)², α ≥ 0, Σα ≤ cap; a
-    last plane of zeros holds the mass that a finite cap leaves over.
+    last plane of zeros holds the mass that a finite cap leaves over. The last three
+    arguments are room for it.
     """
+    b, scale, indptr, codes = cuts.b, cuts.scale, cuts.indptr, cuts.code
     m = b.shape[0]
-    gram, slope = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
+    is_violated = False
+    for p in range(m + 1):
+        gram[m, p], gram[p, m] = 0.0, 0.0
+        slope[p], alpha[p] = 0.0, 0.0
     for p in range(m):
         code = codes[indptr[p] : indptr[p + 1]]
         slope[p] = b[p] - scale[p] * margin(blocks, w, i, code)
+        is_violated = is_violated or slope[p] > 0.0
         push(blocks, scratch, i, code, scale[p])
         for q in range(p + 1):
             other = codes[indptr[q] : indptr[q + 1]]
@@ -98,9 +108,8 @@ def mira_update(
             gram[p, q] = product
             gram[q, p] = product
         wipe(blocks, scratch, i, code)
-    if not np.max(slope) > 0.0:
+    if not is_violated:
         return False
-    alpha = np.zeros(m + 1)
     size = m + 1 if cap < np.inf else m
     maximise(gram, slope, alpha, size, cap, QP_TOL, 100 + 20 * size)
     for p in range(m):
@@ -110,14 +119,14 @@ def mira_update(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shrink(w, factor):
     """Multiply w in place."""
     for k in range(w.shape[0]):
         w[k] *= factor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def project(w, radius, late, clock):
     """Scale w into the ball.
 
@@ -136,6 +145,7 @@ def project(w, radius, late, clock):
         clock[1] = 0.0
 
 
+@sweep_of
 def pegasos_sweep(
     blocks, work, w, late, order, batch, weight, is_square, radius, clock, rooms, coefs
 ):
@@ -169,9 +179,3 @@ def pegasos_sweep(
             project(w, radius, late, clock)
         clock[1] += 1.0
         clock[2] += t
-
-
-COMPILED = {
-    kernel: njit(cache=True, nogil=True)(kernel)
-    for kernel in (perceptron_sweep, mira_sweep, mira_update, pegasos_sweep)
-}

@@ -19,15 +19,18 @@ because a plane's slot, its row of the Gram matrix and its α only make sense to
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from partwise.compiled import (
     both_ways,
     code_length,
     find_output,
+    kernel,
     margin,
+    margins,
     push,
-    recall_margin,
+    push_sum,
+    recall_margins,
+    sweep_of,
     wipe,
 )
 
@@ -48,33 +51,18 @@ class Pool(NamedTuple):
     full: np.ndarray  # (n,) uint8, a plane found no slot
 
 
-@njit(cache=True, nogil=True)
-def gram_of(pool, i):
-    """Gram matrix of block i, a view (capacity, capacity)."""
-    size = pool.first[i + 1] - pool.first[i]
-    start = pool.gram_first[i]
-    return pool.gram[start : start + size * size].reshape(size, size)
-
-
-@njit(cache=True, nogil=True)
-def code_of(pool, i, p, length):
-    """Code of plane p of block i, a view."""
-    start = pool.code_first[i] + p * length
-    return pool.code[start : start + length]
-
-
-@njit(cache=True, nogil=True)
-def copy_code(code, into):
-    """Copy as many integers as `into` holds.
+@kernel
+def copy_code(source, at, into, to, length):
+    """Copy a code from place `at` of one arena to place `to` of another.
 
     A loop, here and elsewhere, because numba takes a second or more to compile each
     assignment between slices.
     """
-    for t in range(into.shape[0]):
-        into[t] = code[t]
+    for t in range(length):
+        into[to + t] = source[at + t]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def block_gap(penalty, weight, violation, mass, inner):
     """Share of block i in the duality gap.
 
@@ -89,7 +77,7 @@ def block_gap(penalty, weight, violation, mass, inner):
     return slack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol):
     """Pairwise steps between the planes of steepest ascent and descent.
 
@@ -145,24 +133,24 @@ def ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol):
 
 
 @both_ways
-def move(blocks, pool, w, i, slope, old, cap, ridge, steps, tol):
+def move(blocks, work, pool, w, i, slope, change, cap, ridge, steps, tol):
     """Optimise block i over its planes and carry the change into w."""
     n_planes = pool.used[i]
     first = pool.first[i]
     alpha = pool.alpha[first : first + n_planes]
     for p in range(n_planes):
-        old[p] = alpha[p]
-    ascend(gram_of(pool, i), slope, alpha, n_planes, cap, ridge, steps, tol)
-    length = code_length(blocks, i)
+        change[p] = alpha[p]
+    size = pool.first[i + 1] - pool.first[i]
+    begin = pool.gram_first[i]
+    gram = pool.gram[begin : begin + size * size].reshape(size, size)
+    ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol)
     for p in range(n_planes):
-        change = alpha[p] - old[p]
-        if change != 0.0:
-            coef = pool.scale[first + p] * change
-            push(blocks, w, i, code_of(pool, i, p, length), coef)
+        change[p] = pool.scale[first + p] * (alpha[p] - change[p])
         pool.idle[first + p] = 0 if alpha[p] > 0.0 else pool.idle[first + p] + 1
+    push_sum(blocks, work, w, i, pool.code, pool.code_first[i], n_planes, change)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop(pool, i, p, length):
     """Remove plane p of block i; the last plane takes its place."""
     last = pool.used[i] - 1
@@ -172,8 +160,11 @@ def drop(pool, i, p, length):
         pool.b[first + p] = pool.b[first + last]
         pool.scale[first + p] = pool.scale[first + last]
         pool.idle[first + p] = pool.idle[first + last]
-        copy_code(code_of(pool, i, last, length), code_of(pool, i, p, length))
-        gram = gram_of(pool, i)
+        at = pool.code_first[i]
+        copy_code(pool.code, at + last * length, pool.code, at + p * length, length)
+        size = pool.first[i + 1] - pool.first[i]
+        begin = pool.gram_first[i]
+        gram = pool.gram[begin : begin + size * size].reshape(size, size)
         for q in range(last + 1):
             gram[p, q] = gram[last, q]
         for q in range(last + 1):
@@ -182,7 +173,7 @@ def drop(pool, i, p, length):
     pool.used[i] = last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_idle(pool, i, length, limit):
     """Remove planes whose α was zero on the last `limit` visits."""
     p = pool.used[i] - 1
@@ -192,14 +183,14 @@ def drop_idle(pool, i, length, limit):
         p -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contains(pool, i, length, code):
     """Whether the pool of block i has this output."""
     for p in range(pool.used[i]):
         same = True
-        here = code_of(pool, i, p, length)
+        at = pool.code_first[i] + p * length
         for t in range(length):
-            if here[t] != code[t]:
+            if pool.code[at + t] != code[t]:
                 same = False
                 break
         if same:
@@ -207,7 +198,7 @@ def contains(pool, i, length, code):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_room(pool, i, length, slope):
     """Whether block i has a free slot, after dropping its longest idle plane if full.
 
@@ -230,7 +221,7 @@ def make_room(pool, i, length, slope):
 
 
 @both_ways
-def add(local, pool, scratch, i, code, b, scale):
+def add(local, work, pool, scratch, i, code, b, scale):
     """Give an output the next slot of block i, with its row of the Gram matrix.
 
     `local` are the blocks with local coordinates, `scratch` a zero model over them; it
@@ -244,12 +235,15 @@ def add(local, pool, scratch, i, code, b, scale):
     pool.b[first + p] = b
     pool.scale[first + p] = scale
     pool.idle[first + p] = 0
-    copy_code(code, code_of(pool, i, p, length))
-    gram = gram_of(pool, i)
+    at = pool.code_first[i]
+    copy_code(code, 0, pool.code, at + p * length, length)
+    size = pool.first[i + 1] - pool.first[i]
+    begin = pool.gram_first[i]
+    gram = pool.gram[begin : begin + size * size].reshape(size, size)
     push(local, scratch, i, code, scale)
+    margins(local, work, scratch, i, pool.code, at, p + 1, gram[p])
     for q in range(p + 1):
-        other = code_of(pool, i, q, length)
-        gram[p, q] = pool.scale[first + q] * margin(local, scratch, i, other)
+        gram[p, q] *= pool.scale[first + q]
         gram[q, p] = gram[p, q]
     wipe(local, scratch, i, code)
 
@@ -257,26 +251,30 @@ def add(local, pool, scratch, i, code, b, scale):
 @both_ways
 def recall_slopes(blocks, work, pool, i, slope):
     """B − <w, a> of the planes of block i, from the scores in `work`."""
-    length = code_length(blocks, i)
-    for p in range(pool.used[i]):
-        slot = pool.first[i] + p
-        value = recall_margin(blocks, work, i, code_of(pool, i, p, length))
-        slope[p] = pool.b[slot] - pool.scale[slot] * value
+    n_planes = pool.used[i]
+    recall_margins(blocks, work, i, pool.code, pool.code_first[i], n_planes, slope)
+    to_slopes(pool, i, slope)
 
 
 @both_ways
-def current_slopes(blocks, pool, w, i, slope):
+def current_slopes(blocks, work, pool, w, i, slope):
     """B − <w, a> of the planes of block i, from the model."""
-    length = code_length(blocks, i)
+    n_planes = pool.used[i]
+    margins(blocks, work, w, i, pool.code, pool.code_first[i], n_planes, slope)
+    to_slopes(pool, i, slope)
+
+
+@kernel
+def to_slopes(pool, i, slope):
+    """Turn <w, δ> of the planes of block i into b − scale·<w, δ>."""
     for p in range(pool.used[i]):
         slot = pool.first[i] + p
-        value = margin(blocks, w, i, code_of(pool, i, p, length))
-        slope[p] = pool.b[slot] - pool.scale[slot] * value
+        slope[p] = pool.b[slot] - pool.scale[slot] * slope[p]
 
 
 @both_ways
 def visit(
-    blocks, local, pool, w, scratch, i, plane, code, weight, cap, ridge, penalty,
+    blocks, local, work, pool, w, scratch, i, plane, code, weight, cap, ridge, penalty,
     eps, steps, limit, slope, old, gaps, excess,
 ):  # fmt: skip
     """Show block i a plane (b, scale, violation): enlarge the pool, ascend, update w.
@@ -300,15 +298,16 @@ def visit(
     is_new = is_new and not contains(pool, i, length, code)
     if is_new and make_room(pool, i, length, slope):
         slope[pool.used[i]] = violation
-        add(local, pool, scratch, i, code, b, scale)
+        add(local, work, pool, scratch, i, code, b, scale)
     elif eps >= 0.0:
         return False
     if pool.used[i] > 0:
-        move(blocks, pool, w, i, slope, old, cap, ridge, steps, 0.0)
+        move(blocks, work, pool, w, i, slope, old, cap, ridge, steps, 0.0)
         drop_idle(pool, i, length, limit)
     return is_new
 
 
+@sweep_of
 def sweep(
     blocks, local, work, pool, w, scratch, order, weight, cap, ridge, penalty, eps,
     steps, limit, fresh, slope, old, gaps, excess,
@@ -323,40 +322,42 @@ def sweep(
         plane = find_output(blocks, work, w, i, fresh)
         recall_slopes(blocks, work, pool, i, slope)
         if visit(
-            blocks, local, pool, w, scratch, i, plane, fresh, weight[i], cap[i],
+            blocks, local, work, pool, w, scratch, i, plane, fresh, weight[i], cap[i],
             ridge[i], penalty, eps, steps, limit, slope, old, gaps, excess,
         ):  # fmt: skip
             added += 1
     return added
 
 
+@sweep_of
 def show(
-    blocks, local, pool, w, scratch, cuts, weight, cap, ridge, penalty, steps, limit,
-    slope, old, gaps, excess,
+    blocks, local, work, pool, w, scratch, cuts, weight, cap, ridge, penalty, steps,
+    limit, slope, old, gaps, excess,
 ):  # fmt: skip
     """Visit blocks with planes found at an earlier w: minibatches."""
     added = 0
     for r in range(cuts.block.shape[0]):
         i = cuts.block[r]
         code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
-        current_slopes(blocks, pool, w, i, slope)
+        current_slopes(blocks, work, pool, w, i, slope)
         violation = cuts.b[r] - cuts.scale[r] * margin(blocks, w, i, code)
         if visit(
-            blocks, local, pool, w, scratch, i, (cuts.b[r], cuts.scale[r], violation),
-            code, weight[i], cap[i], ridge[i], penalty, -1.0, steps, limit, slope, old,
-            gaps, excess,
+            blocks, local, work, pool, w, scratch, i,
+            (cuts.b[r], cuts.scale[r], violation), code, weight[i], cap[i], ridge[i],
+            penalty, -1.0, steps, limit, slope, old, gaps, excess,
         ):  # fmt: skip
             added += 1
     return added
 
 
-def assess(blocks, pool, w, violation, weight, penalty, slope, gaps, excess):
+@sweep_of
+def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, excess):
     """Shares of the gap, and violations above ξ_i, of all blocks at one w.
 
     `violation` is the largest of each block, from a full pass of the oracle.
     """
     for i in range(gaps.shape[0]):
-        current_slopes(blocks, pool, w, i, slope)
+        current_slopes(blocks, work, pool, w, i, slope)
         slack, inner, mass = 0.0, 0.0, 0.0
         for p in range(pool.used[i]):
             alpha = pool.alpha[pool.first[i] + p]
@@ -367,7 +368,8 @@ def assess(blocks, pool, w, violation, weight, penalty, slope, gaps, excess):
         excess[i] = violation[i] - slack
 
 
-def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
+@sweep_of
+def polish(blocks, work, pool, w, order, cap, ridge, steps, slope, old, tol):
     """Visit blocks without asking the oracle: ascent over the planes at hand.
 
     Returns the largest promise of a step seen, to judge convergence.
@@ -384,29 +386,31 @@ def polish(blocks, pool, w, order, cap, ridge, steps, slope, old, tol):
             mass += pool.alpha[first + p]
         if cap[i] - mass <= 0.0:
             worst = np.inf
-        current_slopes(blocks, pool, w, i, slope)
+        current_slopes(blocks, work, pool, w, i, slope)
         for p in range(n_planes):
             best = max(best, slope[p] - ridge[i] * mass)
             if pool.alpha[first + p] > 0.0:
                 worst = min(worst, slope[p] - ridge[i] * mass)
         largest = max(largest, best - worst)
         if best - worst > tol:
-            move(blocks, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.1 * tol)
+            move(
+                blocks, work, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.1 * tol
+            )
     return largest
 
 
-def rebuild(blocks, pool, w):
+@sweep_of
+def rebuild(blocks, work, pool, w, coef):
     """W += Σ α a from scratch, free of the rounding of many small updates."""
     for i in range(pool.used.shape[0]):
-        length = code_length(blocks, i)
-        for p in range(pool.used[i]):
+        n_planes = pool.used[i]
+        for p in range(n_planes):
             slot = pool.first[i] + p
-            if pool.alpha[slot] != 0.0:
-                coef = pool.scale[slot] * pool.alpha[slot]
-                push(blocks, w, i, code_of(pool, i, p, length), coef)
+            coef[p] = pool.scale[slot] * pool.alpha[slot]
+        push_sum(blocks, work, w, i, pool.code, pool.code_first[i], n_planes, coef)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def masses(pool, offset, mass):
     """B_i = Σ α b and S_i = Σ α of each block."""
     for i in range(pool.used.shape[0]):
@@ -417,11 +421,11 @@ def masses(pool, offset, mass):
             mass[i] += pool.alpha[slot]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_pool(old, new, lengths):
     """Copy all planes of `old` into the larger pool `new`."""
     for i in range(old.used.shape[0]):
-        n = old.used[i]
+        n, length = old.used[i], lengths[i]
         new.used[i] = n
         for p in range(n):
             a, z = old.first[i] + p, new.first[i] + p
@@ -429,8 +433,10 @@ def copy_pool(old, new, lengths):
             new.b[z] = old.b[a]
             new.scale[z] = old.scale[a]
             new.idle[z] = old.idle[a]
-            copy_code(code_of(old, i, p, lengths[i]), code_of(new, i, p, lengths[i]))
-        before, after = gram_of(old, i), gram_of(new, i)
+        copy_code(old.code, old.code_first[i], new.code, new.code_first[i], n * length)
+        before = old.first[i + 1] - old.first[i]
+        after = new.first[i + 1] - new.first[i]
         for p in range(n):
             for q in range(n):
-                after[p, q] = before[p, q]
+                value = old.gram[old.gram_first[i] + p * before + q]
+                new.gram[new.gram_first[i] + p * after + q] = value

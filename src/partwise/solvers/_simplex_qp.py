@@ -29,6 +29,7 @@ Golub, Murray, Saunders: Methods for modifying matrix factorizations, 1974 (upda
 import numpy as np
 from numba import njit
 
+from partwise.compiled import allocating
 from partwise.protocol import Floats, Ints
 
 OPTIMAL, LIMIT, UNBOUNDED = 0, 1, 2
@@ -193,7 +194,7 @@ def _enter(
     return n + 1
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def maximise(
     gram: Floats,
     b: Floats,

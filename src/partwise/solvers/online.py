@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from partwise.compiled import is_compiled
 from partwise.protocol import (
     CapabilityError,
     Floats,
@@ -53,13 +52,6 @@ class OnlineMemo:
     mistakes: int = 0  # examples that changed w, over all epochs
     clock: Any = None  # Pegasos: see `pegasos_sweep`
     radius: float = np.inf
-
-
-def run(problem: Any, kernel: Any, *args: Any) -> Any:
-    """Run a kernel compiled, or interpreted for Python structures."""
-    if is_compiled(problem.blocks):
-        kernel = kernels.COMPILED[kernel]
-    return kernel(*args)
 
 
 class _Online(Solver):
@@ -147,9 +139,9 @@ class Perceptron(_Online):
     def _sweep(
         self, problem: Any, objective: Objective, memo: OnlineMemo, order: Ints
     ) -> int:
-        return run(
-            problem, kernels.perceptron_sweep, problem.plain_blocks, problem.blocks,
-            memo.work, memo.w, memo.late, order, memo.n_seen, memo.room,
+        return kernels.perceptron_sweep(
+            problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late, order,
+            memo.n_seen, memo.room,
         )  # fmt: skip
 
 
@@ -216,18 +208,18 @@ class MIRA(_Online):
         cap, ridge = objective.cap(), objective.ridge()
         scratch = problem.zero()
         if self.k == 1:
-            return run(
-                problem, kernels.mira_sweep, problem.plain_blocks, problem.blocks,
-                memo.work, memo.w, memo.late, scratch, order, cap, ridge,
-                self.augmented, memo.n_seen, memo.room,
+            return kernels.mira_sweep(
+                problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
+                scratch, order, cap, ridge, self.augmented, memo.n_seen, memo.room,
             )  # fmt: skip
+        size = self.k + 1
+        room = np.zeros((size, size)), np.zeros(size), np.zeros(size)
         changes = 0
         for q, i in enumerate(order):
             cuts = problem.oracle(memo.w, order[q : q + 1], k=self.k)
-            changes += run(
-                problem, kernels.mira_update, problem.blocks, memo.w, memo.late,
-                scratch, i, cuts.b, cuts.scale, cuts.indptr, cuts.code, cap[i],
-                ridge[i], memo.n_seen + q,
+            changes += kernels.mira_update(
+                problem.blocks, memo.w, memo.late, scratch, i, cuts, cap[i], ridge[i],
+                memo.n_seen + q, *room,
             )  # fmt: skip
         return changes
 
@@ -250,7 +242,8 @@ class Pegasos(_Online):
         batches pay only where there are few weights.
     project : bool
         Keep w in the ball that is known to hold the optimum. Without it the first steps
-        may go astray, far for L2, whose subgradients grow with w.
+        may go astray, far for L2, whose subgradients grow with w. Kernel models do
+        without.
 
     Examples
     --------
@@ -289,7 +282,7 @@ class Pegasos(_Online):
         memo.room = np.zeros((batch, len(memo.room)), np.int32)
         steps = 0.0 if start is None else -(-problem.n_blocks // batch)
         memo.clock = np.array([steps, 0.0, 0.0])
-        if self.project:
+        if self.project and problem.is_euclidean:  # the kernel's norm costs a pass
             cuts = problem.oracle(problem.zero())
             state.oracle_calls += problem.n_blocks
             memo.radius = np.sqrt(objective.primal(0.0, cuts.bound))
@@ -299,11 +292,10 @@ class Pegasos(_Online):
         """One epoch of batches."""
         memo: OnlineMemo = state.memo
         order = memo.rng.permutation(problem.n_blocks)
-        run(
-            problem, kernels.pegasos_sweep, problem.blocks, memo.work, memo.w,
-            memo.late, order, len(memo.room), objective.weight,
-            objective.penalty == "l2", memo.radius, memo.clock, memo.room,
-            np.zeros(len(memo.room)),
+        kernels.pegasos_sweep(
+            problem.blocks, memo.work, memo.w, memo.late, order, len(memo.room),
+            objective.weight, objective.penalty == "l2", memo.radius, memo.clock,
+            memo.room, np.zeros(len(memo.room)),
         )  # fmt: skip
         state.oracle_calls += len(order)
         t, share, total = memo.clock

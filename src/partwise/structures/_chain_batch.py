@@ -1,9 +1,8 @@
 """Batches of chains: decoding, k-best, marginals and the conditional likelihood."""
 
 import numpy as np
-from numba import njit
 
-from partwise.compiled import output_loss, recall_margin
+from partwise.compiled import allocating, kernel, output_loss, recall_margin
 from partwise.structures._chain_kernels import (
     add_losses,
     plane,
@@ -22,7 +21,7 @@ from partwise.structures._chain_programs import (
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fix_labels(work, given, begin, n):
     """Forbid all labels but the given ones; −1 leaves a token free."""
     for t in range(n):
@@ -32,7 +31,7 @@ def fix_labels(work, given, begin, n):
                     work.emit[t, label] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def decode_rows(blocks, work, w, given, first, last, code, value):
     """Best output and score of the rows [first, last), under the given labels."""
     prepare(blocks, work, w)
@@ -48,7 +47,7 @@ def decode_rows(blocks, work, w, given, first, last, code, value):
         value[i] = trace(blocks.order, n, n_labels, work.edges, work.alpha, here)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def k_best_rows(
     blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found
 ):  # fmt: skip
@@ -79,7 +78,7 @@ def k_best_rows(
         )
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, violation):
     """Offset, scale and violation of the k outputs of each row."""
     prepare(blocks, work, w)
@@ -94,7 +93,7 @@ def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, viol
             violation[r, j] = b[r, j] - scale[r, j] * gap
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _exponentials(table, out):
     """exp(table − its maximum) into `out`, both flat; returns the maximum."""
     top = -np.inf
@@ -107,7 +106,7 @@ def _exponentials(table, out):
     return top
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def sum_rows(
     blocks, work, w, rows, first, last, weight, node, pair, triple, begin_end, log_z,
     truth,
@@ -192,7 +191,7 @@ def sum_rows(
             pair += inner_mass
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def turn(order, edges):
     """Edges from label to state, for `backward`."""
     n_labels = edges.last.shape[0]
@@ -204,7 +203,7 @@ def turn(order, edges):
     return Edges(opening, inner.reshape(n_labels * n_labels, n_labels), edges.last)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def subtract_truth(blocks, weight, node, pair, triple, begin_end):
     """Take c_i times the counts of the true labels from expected ones."""
     for i in range(blocks.offset.shape[0] - 1):
@@ -222,7 +221,7 @@ def subtract_truth(blocks, weight, node, pair, triple, begin_end):
             begin_end[1, blocks.y[end - 1]] -= weight[i]
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def gather_columns(indptr, rows, data, step, first, last, node, out):
     """out[f] = Σ_t x_tf·node[t] for the features [first, last), from columns of x.
 

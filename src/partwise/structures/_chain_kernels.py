@@ -8,15 +8,15 @@ A model is one flat array: emissions (n_features, L), then transitions (L, L) fo
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    output_loss,
-    recall_margin,
-    score_rows,
-    wipe_row,
+from partwise.compiled import allocating, kernel, output_loss, score_rows
+from partwise.structures._chain_planes import (
+    many_margins,
+    one_margin,
+    places,
+    push_many,
+    push_one,
+    wipe_one,
 )
 from partwise.structures._chain_programs import (
     Edges,
@@ -41,6 +41,8 @@ class ChainWork(NamedTuple):
     edges: Edges  # below order 2 `inner` is `opening` itself
     alpha: np.ndarray  # (longest, n_states)
     beta: np.ndarray  # (longest, n_states)
+    parts: np.ndarray  # (longest, L) of the tokens that `known` marks
+    known: np.ndarray  # (longest,) uint8
 
 
 class ChainBlocks(NamedTuple):
@@ -64,6 +66,8 @@ class ChainBlocks(NamedTuple):
     constant: int  # the offset is 1 whatever the loss (hard margin, 0/1 loss)
     zero_one: int  # the loss is 1 for any wrong output
 
+    uncounted = True
+
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
 
@@ -78,123 +82,30 @@ class ChainBlocks(NamedTuple):
         return search(blocks, work, w, i, code)
 
     def recall_margin(blocks, work, i, code):
-        begin = blocks.offset[i]
-        n = blocks.offset[i + 1] - begin
-        n_labels = work.emit.shape[1]
-        total = 0.0
-        state = 0
-        state_hat = 0
-        for t in range(n):
-            label = blocks.y[begin + t]
-            label_hat = code[t]
-            if label != label_hat:
-                total += work.emit[t, label] - work.emit[t, label_hat]
-            if t > 0:
-                if label != label_hat or state != state_hat:
-                    table = work.edges.opening if t == 1 else work.edges.inner
-                    total += table[state, label] - table[state_hat, label_hat]
-            if blocks.order == 2 and t > 0:
-                state = state % n_labels * n_labels + label
-                state_hat = state_hat % n_labels * n_labels + label_hat
-            else:
-                state = label
-                state_hat = label_hat
-        if blocks.boundary:
-            total += (
-                work.edges.last[blocks.y[begin + n - 1]] - work.edges.last[code[n - 1]]
-            )
-        return total
+        return recalled(blocks, work, i, code, 0)
 
-    # The three below index the flat model: views of its parts would cost as much as
-    # the few tokens in which two outputs differ.
+    def recall_margins(blocks, work, i, codes, at, n, out):
+        length = blocks.offset[i + 1] - blocks.offset[i]
+        for p in range(n):
+            out[p] = recalled(blocks, work, i, codes, at + p * length)
 
     def margin(blocks, w, i, code):
-        size = blocks.cost.shape[0]
-        pairs, triples, ends = places(blocks)
-        begin = blocks.offset[i]
-        n = blocks.offset[i + 1] - begin
-        y = blocks.y
-        total = 0.0
-        for t in range(n):
-            here, hat = y[begin + t], code[t]
-            if here != hat:
-                total += dot_row(blocks.rows, w, size, begin + t, here)
-                total -= dot_row(blocks.rows, w, size, begin + t, hat)
-            if t > 0 and blocks.order > 0:
-                pair = y[begin + t - 1] * size + here
-                pair_hat = code[t - 1] * size + hat
-                if pair != pair_hat:
-                    total += w[pairs + pair] - w[pairs + pair_hat]
-                if t > 1 and blocks.order == 2:
-                    triple = y[begin + t - 2] * size * size + pair
-                    triple_hat = code[t - 2] * size * size + pair_hat
-                    total += w[triples + triple] - w[triples + triple_hat]
-        if blocks.boundary:
-            total += w[ends + y[begin]] - w[ends + code[0]]
-            total += w[ends + size + y[begin + n - 1]] - w[ends + size + code[n - 1]]
-        return total
+        return one_margin(blocks, w, i, code)
+
+    def margins(blocks, work, w, i, codes, at, n, out):
+        many_margins(blocks, work, w, i, codes, at, n, out)
 
     def push(blocks, w, i, code, coef):
-        size = blocks.cost.shape[0]
-        pairs, triples, ends = places(blocks)
-        begin = blocks.offset[i]
-        n = blocks.offset[i + 1] - begin
-        y = blocks.y
-        for t in range(n):
-            here, hat = y[begin + t], code[t]
-            if here != hat:
-                add_row(blocks.rows, w, size, begin + t, here, coef)
-                add_row(blocks.rows, w, size, begin + t, hat, -coef)
-            if t > 0 and blocks.order > 0:
-                pair = y[begin + t - 1] * size + here
-                pair_hat = code[t - 1] * size + hat
-                if pair != pair_hat:
-                    w[pairs + pair] += coef
-                    w[pairs + pair_hat] -= coef
-                if t > 1 and blocks.order == 2:
-                    w[triples + y[begin + t - 2] * size * size + pair] += coef
-                    w[triples + code[t - 2] * size * size + pair_hat] -= coef
-        if blocks.boundary:
-            w[ends + y[begin]] += coef
-            w[ends + code[0]] -= coef
-            w[ends + size + y[begin + n - 1]] += coef
-            w[ends + size + code[n - 1]] -= coef
+        push_one(blocks, w, i, code, coef)
+
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        push_many(blocks, work, w, i, codes, at, n, coef)
 
     def wipe(blocks, w, i, code):
-        size = blocks.cost.shape[0]
-        pairs, triples, ends = places(blocks)
-        begin = blocks.offset[i]
-        n = blocks.offset[i + 1] - begin
-        y = blocks.y
-        for t in range(n):
-            here, hat = y[begin + t], code[t]
-            if here != hat:
-                wipe_row(blocks.rows, w, size, begin + t, here)
-                wipe_row(blocks.rows, w, size, begin + t, hat)
-            if t > 0 and blocks.order > 0:
-                pair = y[begin + t - 1] * size + here
-                pair_hat = code[t - 1] * size + hat
-                w[pairs + pair] = 0.0
-                w[pairs + pair_hat] = 0.0
-                if t > 1 and blocks.order == 2:
-                    w[triples + y[begin + t - 2] * size * size + pair] = 0.0
-                    w[triples + code[t - 2] * size * size + pair_hat] = 0.0
-        if blocks.boundary:
-            for k in range(2 * size):
-                w[ends + k] = 0.0
+        wipe_one(blocks, w, i, code)
 
 
-@njit(cache=True, nogil=True)
-def places(blocks):
-    """Where pairs, triples and both ends begin in the flat model."""
-    size = blocks.cost.shape[0]
-    pairs = blocks.rows.n_features * size
-    triples = pairs + (size * size if blocks.order > 0 else 0)
-    ends = triples + (size * size * size if blocks.order == 2 else 0)
-    return pairs, triples, ends
-
-
-@njit(cache=True, nogil=True)
+@allocating
 def views(blocks, w):
     """The parts of a flat model: emission, bigram, trigram, start, end."""
     size = blocks.cost.shape[0]
@@ -209,41 +120,83 @@ def views(blocks, w):
     return emission, bigram, trigram, start, end
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def recalled(blocks, work, i, codes, at):
+    """<w, δ> of the output at place `at`, from the scores in `work`."""
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin
+    y = blocks.y
+    before, before_hat = y[begin], codes[at]
+    total = 0.0
+    if before != before_hat:
+        total += work.emit[0, before] - work.emit[0, before_hat]
+    opening = work.edges.opening
+    for t in range(1, n):
+        here, hat = y[begin + t], codes[at + t]
+        if here != hat:
+            total += work.emit[t, here] - work.emit[t, hat]
+        if (here != hat or before != before_hat) and (blocks.order < 2 or t == 1):
+            total += opening[before, here] - opening[before_hat, hat]
+        before, before_hat = here, hat
+    if blocks.order == 2:
+        inner = work.edges.inner
+        size = work.emit.shape[1]
+        for t in range(2, n):
+            state = y[begin + t - 2] * size + y[begin + t - 1]
+            state_hat = codes[at + t - 2] * size + codes[at + t - 1]
+            here, hat = y[begin + t], codes[at + t]
+            if here != hat or state != state_hat:
+                total += inner[state, here] - inner[state_hat, hat]
+    if blocks.boundary:
+        total += work.edges.last[before] - work.edges.last[before_hat]
+    return total
+
+
+@kernel
 def prepare(blocks, work, w):
     """Edge and end scores of a model, masks included; the same for all blocks."""
-    _, bigram, trigram, _, end = views(blocks, w)
     n_labels = blocks.cost.shape[0]
+    pairs, triples, ends = places(blocks)
     opening = work.edges.opening
-    for i in range(n_labels):
-        for j in range(n_labels):
-            opening[i, j] = blocks.forbid_edge[i, j]
-            if blocks.order > 0:
-                opening[i, j] += bigram[i, j]
+    forbid = blocks.forbid_edge
+    if blocks.order > 0:
+        bigram = w[pairs : pairs + n_labels * n_labels].reshape(n_labels, n_labels)
+        for i in range(n_labels):
+            for j in range(n_labels):
+                opening[i, j] = forbid[i, j] + bigram[i, j]
+    else:
+        for i in range(n_labels):
+            for j in range(n_labels):
+                opening[i, j] = forbid[i, j]
     if blocks.order == 2:
+        inner = work.edges.inner
+        trigram = w[triples:ends].reshape(n_labels, n_labels, n_labels)
         for h in range(n_labels):
             for i in range(n_labels):
                 for j in range(n_labels):
                     step = trigram[h, i, j] + opening[i, j]
-                    work.edges.inner[h * n_labels + i, j] = step
+                    inner[h * n_labels + i, j] = step
     for j in range(n_labels):
         work.edges.last[j] = blocks.forbid_end[j]
         if blocks.boundary:
-            work.edges.last[j] += end[j]
+            work.edges.last[j] += w[ends + n_labels + j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_block(blocks, work, w, i):
     """Emission scores of block i, start scores and mask included, into `emit`."""
-    emission, _, _, start, _ = views(blocks, w)
+    n_features, n_labels = blocks.rows.n_features, blocks.cost.shape[0]
+    emission = w[: n_features * n_labels].reshape(n_features, n_labels)
     score_rows(blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit)
-    for label in range(work.emit.shape[1]):
-        work.emit[0, label] += blocks.forbid_start[label]
+    _, _, ends = places(blocks)
+    emit = work.emit
+    for label in range(n_labels):
+        emit[0, label] += blocks.forbid_start[label]
         if blocks.boundary:
-            work.emit[0, label] += start[label]
+            emit[0, label] += w[ends + label]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def token_loss(blocks, i, t, label):
     """Loss of `label` at position t of block i."""
     token = blocks.offset[i] + t
@@ -251,19 +204,20 @@ def token_loss(blocks, i, t, label):
     return blocks.unit[i] * weight * blocks.cost[blocks.y[token], label]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_losses(blocks, work, i):
     """Loss-augmented scores of block i into `score`."""
     begin = blocks.offset[i]
+    cost, emit, score = blocks.cost, work.emit, work.score
     for t in range(blocks.offset[i + 1] - begin):
         weight = blocks.token_weight[(begin + t) * blocks.weight_step]
         factor = blocks.unit[i] * weight
-        cost = blocks.cost[blocks.y[begin + t]]
-        for label in range(cost.shape[0]):
-            work.score[t, label] = work.emit[t, label] + factor * cost[label]
+        y = blocks.y[begin + t]
+        for label in range(cost.shape[1]):
+            score[t, label] = emit[t, label] + factor * cost[y, label]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plane(blocks, loss):
     """Offset and scale of an output with this loss (see `Formulation`)."""
     if loss <= 0.0:
@@ -274,43 +228,42 @@ def plane(blocks, loss):
     return b, (b if blocks.slack_scaled else 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(blocks, work, w, i, code):
     """Most violated output of block i, given prepared edges: (b, scale, violation)."""
     score_block(blocks, work, w, i)
     n = blocks.offset[i + 1] - blocks.offset[i]
     n_labels = work.emit.shape[1]
-    sr = MAX_PLUS
     if blocks.oracle == ADDITIVE:
         add_losses(blocks, work, i)
-        forward(sr, blocks.order, n, work.score, work.edges, work.alpha)
+        forward(MAX_PLUS, blocks.order, n, work.score, work.edges, work.alpha)
         trace(blocks.order, n, n_labels, work.edges, work.alpha, code)
     elif blocks.oracle == TWO_BEST:
-        forward(sr, blocks.order, n, work.emit, work.edges, work.alpha)
-        codes = np.empty((2, n), np.int32)
-        found = k_best(
-            blocks.order,
-            n,
-            2,
-            n_labels,
-            work.edges,
-            work.alpha,
-            codes,
-            np.empty(2),
-        )
-        is_truth = True
-        for t in range(n):
-            is_truth = is_truth and codes[0, t] == blocks.y[blocks.offset[i] + t]
-        chosen = 1 if is_truth and found == 2 else 0
-        for t in range(n):
-            code[t] = codes[chosen, t]
+        search_two_best(blocks, work, i, code)
     else:
         search_frontier(blocks, work, i, code)
     b, scale = plane(blocks, output_loss(blocks, i, code))
-    return b, scale, b - scale * recall_margin(blocks, work, i, code)
+    return b, scale, b - scale * recalled(blocks, work, i, code, 0)
 
 
-@njit(cache=True, nogil=True)
+@allocating
+def search_two_best(blocks, work, i, code):
+    """The best output that is not the truth."""
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    n_labels = work.emit.shape[1]
+    forward(MAX_PLUS, blocks.order, n, work.emit, work.edges, work.alpha)
+    codes = np.empty((2, n), np.int32)
+    values = np.empty(2)
+    found = k_best(blocks.order, n, 2, n_labels, work.edges, work.alpha, codes, values)
+    is_truth = True
+    for t in range(n):
+        is_truth = is_truth and codes[0, t] == blocks.y[blocks.offset[i] + t]
+    chosen = 1 if is_truth and found == 2 else 0
+    for t in range(n):
+        code[t] = codes[chosen, t]
+
+
+@allocating
 def search_frontier(blocks, work, i, code):
     """Maximise b(d) − s(d)·margin over the best output of every integer loss d."""
     n = blocks.offset[i + 1] - blocks.offset[i]
@@ -351,7 +304,7 @@ def search_frontier(blocks, work, i, code):
         trace_frontier(n, n_labels, best, back, cost, chosen, code)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_code(blocks, work, i, code):
     """<w, φ(code)> from the scores in `work`."""
     total = 0.0

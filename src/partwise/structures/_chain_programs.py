@@ -13,8 +13,8 @@ both in the semiring's own units. Scores of the first position include any start
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import allocating, kernel
 from partwise.structures._semirings import absorb, plus, rescale, times
 
 
@@ -26,13 +26,13 @@ class Edges(NamedTuple):
     last: np.ndarray  # (L,) the label at the final position
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def n_states(order, n_labels, t):
     """Number of states at position t."""
     return n_labels * n_labels if order == 2 and t > 0 else n_labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forward(sr, order, n, score, edges, alpha):
     """alpha[t, s] = score[t, label] ⊗ ⊕ over edges into s of alpha[t−1] ⊗ edge.
 
@@ -65,7 +65,7 @@ def forward(sr, order, n, score, edges, alpha):
     return log_scale
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def backward(sr, order, n, score, edges, turned, beta, after, log_scale):
     """beta[t, s] = ⊕ over labels of edge ⊗ score[t+1] ⊗ beta[t+1]: all that follows.
 
@@ -103,7 +103,7 @@ def backward(sr, order, n, score, edges, turned, beta, after, log_scale):
                 after[t, at + label] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_state(alpha_row):
     """Index of the largest entry."""
     best = 0
@@ -113,7 +113,7 @@ def best_state(alpha_row):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sources(order, n_labels, t, state):
     """Sources of a state: the numbers first + z·stride for z below n, as a triple."""
     if order < 2:
@@ -123,7 +123,7 @@ def sources(order, n_labels, t, state):
     return state // n_labels, n_labels, n_labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_source(order, t, state, alpha_row, table, n_labels):
     """The source that gave a state its MaxPlus score."""
     first, stride, n = sources(order, n_labels, t, state)
@@ -138,7 +138,7 @@ def best_source(order, t, state, alpha_row, table, n_labels):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trace(order, n, n_labels, edges, alpha, code):
     """The best output after a MaxPlus forward pass; returns its score."""
     state = best_state(alpha[n - 1, : n_states(order, n_labels, n - 1)])
@@ -151,7 +151,7 @@ def trace(order, n, n_labels, edges, alpha, code):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sift_up(key, item, at):
     while at > 0 and key[(at - 1) // 2] < key[at]:
         up = (at - 1) // 2
@@ -160,7 +160,7 @@ def _sift_up(key, item, at):
         at = up
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sift_down(key, item, size):
     at = 0
     while True:
@@ -176,7 +176,7 @@ def _sift_down(key, item, size):
         at = child
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def k_best(order, n, k, n_labels, edges, alpha, codes, values):
     """The k outputs of highest score, best first; returns how many there are.
 
@@ -241,7 +241,7 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
     return found
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def frontier(order, n, score, edges, cost, best, back):
     """The best score for every value of an integer loss.
 
@@ -281,7 +281,7 @@ def frontier(order, n, score, edges, cost, best, back):
             best[d, s] += edges.last[s % n_labels]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trace_frontier(n, n_labels, best, back, cost, d, code):
     """The output behind the best score of loss d."""
     state = best_state(best[d])

@@ -11,7 +11,7 @@ from scipy import sparse
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Ints
 from partwise.scorers._rows import DenseRows, SparseRows
-from partwise.scorers.linear import local_rows
+from partwise.scorers.linear import LinearScorer
 from partwise.structures._part_kernels import PartBlocks, PartWork, compile_decoder
 from partwise.structures.loop import refuse_missing
 from partwise.structures.packed import PackedProblem
@@ -56,7 +56,7 @@ def pack_parts(
         np.concatenate([np.zeros(0, np.int64), *shapes]),
         compile_decoder(structure.decoder),
     )
-    local = blocks._replace(rows=local_rows(blocks.rows, first))
+    local = blocks._replace(rows=LinearScorer().local(blocks.rows, first))
     most = int(np.diff(first).max(initial=1))
     problem = PartProblem(
         blocks,
@@ -85,7 +85,7 @@ def _stack(features: Sequence[Any]) -> SparseRows | DenseRows:
     """All parts as rows; copies, because read-only input would compile again."""
     if all(isinstance(matrix, np.ndarray) for matrix in features):
         stacked = np.concatenate(features)
-        return DenseRows(stacked, stacked.shape[1])
+        return DenseRows(stacked, np.empty(0, np.int64), stacked.shape[1])
     rows = sparse.vstack([sparse.csr_array(m) for m in features], format="csr")
     return SparseRows(
         rows.indptr.astype(np.int64),

@@ -18,7 +18,7 @@ import numpy as np
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Structure
-from partwise.scorers.linear import LinearScorer, ordered_rows
+from partwise.scorers.linear import LinearScorer
 from partwise.structures._chain_kernels import (
     ADDITIVE,
     FRONTIER,
@@ -135,7 +135,7 @@ class Chain(ChainReference, Structure):
         n_jobs : int
         token_weight : array (n_tokens,), optional
             Factor of each token's loss.
-        scorer : object with ``bind(features)``, optional
+        scorer : LinearScorer or KernelScorer, optional
             How rows are scored; linear by default.
         """
         formulation = (formulation or Formulation()).validate()
@@ -162,10 +162,11 @@ class Chain(ChainReference, Structure):
         edges, starts, ends = self.masks()
         extra = padded(self.n_labels) - self.n_labels
         zero_one = isinstance(self.cost, str) and self.cost == "zero_one"
-        rows = (scorer or LinearScorer()).bind(X)
+        scorer = scorer or LinearScorer()
+        rows = scorer.bind(X)
         number = None
         if Y is not None:  # learning visits the rows many times: worth a renumbering
-            rows, number = ordered_rows(rows)
+            rows, number = scorer.ordered(rows)
         blocks = ChainBlocks(
             rows=rows,
             offset=offset,
@@ -185,7 +186,7 @@ class Chain(ChainReference, Structure):
             constant=int(zero_one or formulation.rescaling == "hard"),
             zero_one=int(zero_one),
         )
-        return ChainProblem(self, blocks, formulation, n_jobs, number)
+        return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
 
     def decode(self, X: Any, w: Floats) -> list[Any]:
         """The best labels of each sequence."""

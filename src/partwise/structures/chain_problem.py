@@ -9,7 +9,6 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
-from partwise.scorers.linear import columns_of, local_rows
 from partwise.structures import _chain_batch as batch
 from partwise.structures._chain_kernels import ADDITIVE, ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
@@ -50,6 +49,7 @@ class ChainProblem(PackedProblem):
         blocks: ChainBlocks,
         formulation: Formulation,
         n_jobs: int,
+        scorer: Any,
         number: Ints | None = None,
     ) -> None:
         width = padded(chain.n_labels)
@@ -65,11 +65,13 @@ class ChainProblem(PackedProblem):
                 edges=Edges(opening, inner, last=np.zeros(width)),
                 alpha=np.zeros((longest, n_states)),
                 beta=np.zeros((longest, n_states)),
+                parts=np.zeros((longest, width)),
+                known=np.zeros(longest, np.uint8),
             )
 
         plain = blocks._replace(cost=np.zeros_like(blocks.cost), oracle=ADDITIVE)
         rows: Any = blocks.rows
-        local: Any = blocks._replace(rows=local_rows(rows, blocks.offset))
+        local: Any = blocks._replace(rows=scorer.local(rows, blocks.offset))
         super().__init__(
             blocks,
             plain,
@@ -82,8 +84,20 @@ class ChainProblem(PackedProblem):
             n_jobs=n_jobs,
         )
         self.chain = chain
+        self.scorer = scorer
+        self.is_euclidean = scorer.is_euclidean
         self.number = slice(None) if number is None else number
         self._columns: Any = None
+
+    def dot(self, one: Floats, other: Floats) -> float:
+        """<one, other>: Euclidean, or through the kernel for the tokens' own parts."""
+        if self.is_euclidean:
+            return super().dot(one, other)
+        rows = self.blocks.rows
+        width = padded(self.chain.n_labels)
+        at = rows.n_features * width
+        tokens = self.scorer.dot(rows, one[:at], other[:at], width)
+        return tokens + super().dot(one[at:], other[at:])
 
     def weights(self, model: Floats) -> Weights:
         """The parts of a model by name, padding included; views."""
@@ -212,7 +226,7 @@ class ChainProblem(PackedProblem):
         gradient = self.zero()
         into = self.weights(gradient)
         if self._columns is None:
-            self._columns = columns_of(self.blocks.rows)
+            self._columns = self.scorer.columns(self.blocks.rows)
         indptr, index, data, step = self._columns
 
         def work_on(first: int, last: int) -> None:
@@ -238,7 +252,7 @@ class ChainProblem(PackedProblem):
         into = self.weights(model)
         node = np.zeros((blocks.offset[-1], into.emission.shape[1]))
         node[np.arange(len(node)), blocks.y] = 1.0
-        columns = columns_of(blocks.rows)
+        columns = self.scorer.columns(blocks.rows)
         batch.gather_columns(*columns, 0, len(into.emission), node, into.emission)
         first = np.zeros(len(node), bool)
         first[blocks.offset[:-1]] = True

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from partwise.compiled import code_length, find_output, margin, output_loss, push
+from partwise.compiled import (
+    code_length,
+    find_output,
+    margin,
+    output_loss,
+    push,
+    sweep_of,
+)
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
 
 
@@ -41,7 +48,7 @@ def run_sharded(
             pass
 
 
-@njit(cache=True, nogil=True)
+@sweep_of
 def _find_rows(blocks, work, w, rows, first, last, b, scale, violation, indptr, code):
     for r in range(first, last):
         i = rows[r]
@@ -49,27 +56,27 @@ def _find_rows(blocks, work, w, rows, first, last, b, scale, violation, indptr, 
         b[r], scale[r], violation[r] = find_output(blocks, work, w, i, out)
 
 
-@njit(cache=True, nogil=True)
+@sweep_of
 def _losses(blocks, block, indptr, code, out):
     for r in range(block.shape[0]):
         out[r] = output_loss(blocks, block[r], code[indptr[r] : indptr[r + 1]])
 
 
-@njit(cache=True, nogil=True)
+@sweep_of
 def _margins(blocks, w, block, scale, indptr, code, first, last, out):
     for r in range(first, last):
         here = code[indptr[r] : indptr[r + 1]]
         out[r] = scale[r] * margin(blocks, w, block[r], here)
 
 
-@njit(cache=True, nogil=True)
+@sweep_of
 def _combine(blocks, w, block, coef, indptr, code):
     for r in range(block.shape[0]):
         if coef[r] != 0.0:
             push(blocks, w, block[r], code[indptr[r] : indptr[r + 1]], coef[r])
 
 
-@njit(cache=True, nogil=True)
+@sweep_of
 def _code_lengths(blocks, rows, out):
     for r in range(rows.shape[0]):
         out[r] = code_length(blocks, rows[r])

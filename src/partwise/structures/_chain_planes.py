@@ -1,0 +1,198 @@
+"""δ(ŷ) = φ(y) − φ(ŷ) of label sequences, in a flat model: products and sums.
+
+Only tokens in which two outputs differ count. All functions index the flat model by
+place: views of its parts would cost as much as those few tokens.
+"""
+
+import numpy as np
+
+from partwise.compiled import add_row, dot_row, kernel, wipe_row
+
+
+@kernel
+def places(blocks):
+    """Where pairs, triples and both ends begin in the flat model."""
+    size = blocks.cost.shape[0]
+    pairs = blocks.rows.n_features * size
+    triples = pairs + (size * size if blocks.order > 0 else 0)
+    ends = triples + (size * size * size if blocks.order == 2 else 0)
+    return pairs, triples, ends
+
+
+@kernel
+def edge_margin(blocks, w, i, codes, at):
+    """<w, δ> without the tokens' own scores, of the output at place `at`."""
+    size = blocks.cost.shape[0]
+    pairs, triples, ends = places(blocks)
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin
+    y = blocks.y
+    total = 0.0
+    if blocks.order > 0:
+        before, before_hat = y[begin], codes[at]
+        for t in range(1, n):
+            here, hat = y[begin + t], codes[at + t]
+            if here != hat or before != before_hat:
+                total += w[pairs + before * size + here]
+                total -= w[pairs + before_hat * size + hat]
+            before, before_hat = here, hat
+    if blocks.order == 2:
+        for t in range(2, n):
+            truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
+            triple = (codes[at + t - 2] * size + codes[at + t - 1]) * size
+            triple += codes[at + t]
+            if truth != triple:
+                total += w[triples + truth] - w[triples + triple]
+    if blocks.boundary:
+        total += w[ends + y[begin]] - w[ends + codes[at]]
+        ends += size
+        total += w[ends + y[begin + n - 1]] - w[ends + codes[at + n - 1]]
+    return total
+
+
+@kernel
+def push_edges(blocks, w, i, codes, at, coef):
+    """Add coef·δ to w without the tokens' own scores."""
+    size = blocks.cost.shape[0]
+    pairs, triples, ends = places(blocks)
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin
+    y = blocks.y
+    if blocks.order > 0:
+        before, before_hat = y[begin], codes[at]
+        for t in range(1, n):
+            here, hat = y[begin + t], codes[at + t]
+            if here != hat or before != before_hat:
+                w[pairs + before * size + here] += coef
+                w[pairs + before_hat * size + hat] -= coef
+            before, before_hat = here, hat
+    if blocks.order == 2:
+        for t in range(2, n):
+            truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
+            triple = (codes[at + t - 2] * size + codes[at + t - 1]) * size
+            triple += codes[at + t]
+            if truth != triple:
+                w[triples + truth] += coef
+                w[triples + triple] -= coef
+    if blocks.boundary:
+        w[ends + y[begin]] += coef
+        w[ends + codes[at]] -= coef
+        ends += size
+        w[ends + y[begin + n - 1]] += coef
+        w[ends + codes[at + n - 1]] -= coef
+
+
+@kernel
+def one_margin(blocks, w, i, code):
+    """<w, δ(code)>."""
+    size = blocks.cost.shape[0]
+    begin = blocks.offset[i]
+    total = edge_margin(blocks, w, i, code, 0)
+    for t in range(blocks.offset[i + 1] - begin):
+        here, hat = blocks.y[begin + t], code[t]
+        if here != hat:
+            total += dot_row(blocks.rows, w, size, begin + t, here)
+            total -= dot_row(blocks.rows, w, size, begin + t, hat)
+    return total
+
+
+@kernel
+def many_margins(blocks, work, w, i, codes, at, n, out):
+    """<w, δ> of n outputs; a label that several of them give a token is scored once."""
+    size = blocks.cost.shape[0]
+    begin = blocks.offset[i]
+    length = blocks.offset[i + 1] - begin
+    parts, known = work.parts, work.known
+    for t in range(length):
+        known[t] = 0
+    for p in range(n):
+        first = at + p * length
+        total = edge_margin(blocks, w, i, codes, first)
+        for t in range(length):
+            here, hat = blocks.y[begin + t], codes[first + t]
+            if here != hat:
+                if known[t] == 0:
+                    known[t] = 1
+                    for label in range(size):
+                        parts[t, label] = np.nan
+                    parts[t, here] = dot_row(blocks.rows, w, size, begin + t, here)
+                if np.isnan(parts[t, hat]):
+                    parts[t, hat] = dot_row(blocks.rows, w, size, begin + t, hat)
+                total += parts[t, here] - parts[t, hat]
+        out[p] = total
+
+
+@kernel
+def push_one(blocks, w, i, code, coef):
+    """Add coef·δ(code) to w."""
+    size = blocks.cost.shape[0]
+    begin = blocks.offset[i]
+    push_edges(blocks, w, i, code, 0, coef)
+    for t in range(blocks.offset[i + 1] - begin):
+        here, hat = blocks.y[begin + t], code[t]
+        if here != hat:
+            add_row(blocks.rows, w, size, begin + t, here, coef)
+            add_row(blocks.rows, w, size, begin + t, hat, -coef)
+
+
+@kernel
+def push_many(blocks, work, w, i, codes, at, n, coef):
+    """Add Σ_p coef[p]·δ_p to w: first summed per (token, label), then per feature.
+
+    Mass that moves between outputs with the same label at a token cancels there; what
+    rounding leaves of it is not worth a pass over the token's features.
+    """
+    size = blocks.cost.shape[0]
+    begin = blocks.offset[i]
+    length = blocks.offset[i + 1] - begin
+    parts, known = work.parts, work.known
+    for t in range(length):
+        known[t] = 0
+    largest = 0.0
+    for p in range(n):
+        if coef[p] == 0.0:
+            continue
+        largest = max(largest, abs(coef[p]))
+        first = at + p * length
+        push_edges(blocks, w, i, codes, first, coef[p])
+        for t in range(length):
+            here, hat = blocks.y[begin + t], codes[first + t]
+            if here != hat:
+                if known[t] == 0:
+                    known[t] = 1
+                    for label in range(size):
+                        parts[t, label] = 0.0
+                parts[t, here] += coef[p]
+                parts[t, hat] -= coef[p]
+    for t in range(length):
+        if known[t] == 1:
+            for label in range(size):
+                change = parts[t, label]
+                if abs(change) > 1e-15 * largest:
+                    add_row(blocks.rows, w, size, begin + t, label, change)
+
+
+@kernel
+def wipe_one(blocks, w, i, code):
+    """Set to zero the coordinates of w that δ(code) touches."""
+    size = blocks.cost.shape[0]
+    pairs, triples, ends = places(blocks)
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin
+    y = blocks.y
+    for t in range(n):
+        here, hat = y[begin + t], code[t]
+        if here != hat:
+            wipe_row(blocks.rows, w, size, begin + t, here)
+            wipe_row(blocks.rows, w, size, begin + t, hat)
+        if t > 0 and blocks.order > 0:
+            pair = y[begin + t - 1] * size + here
+            pair_hat = code[t - 1] * size + hat
+            w[pairs + pair] = 0.0
+            w[pairs + pair_hat] = 0.0
+            if t > 1 and blocks.order == 2:
+                w[triples + y[begin + t - 2] * size * size + pair] = 0.0
+                w[triples + code[t - 2] * size * size + pair_hat] = 0.0
+    if blocks.boundary:
+        for k in range(2 * size):
+            w[ends + k] = 0.0
