@@ -1,0 +1,473 @@
+"""Charts over spans: inside scores, the best tree, outside scores.
+
+A cell is a span [i, j) of n words, numbered i·(n + 1) + j. It holds the score of each
+symbol over it (`symbol`, dense) and a list of *items*: states of unfinished branchings
+(see `_grammar_tables.py`) with their scores, those that can grow first. Rows i are
+filled from the last to the first, so all that starts later is known:
+
+    item[q, i, j] = ⊕_k ⊕_{edges p –X→ q}  item[p, i, k] ⊗ symbol[X, k, j] ⊗ w[edge]
+    base[A, i, j] = ⊕_{q ends in A}  item[q, i, j] ⊗ w[rule] ⊗ span[label of A, i, j]
+    symbol[A, i, j] = base[A] ⊕ ⊕_{chains A → … → B}  base[B] ⊗ Π w[step] ⊗ span[label]
+
+Losses and features of spans are in `span`. Only symbols and states that are possible
+over a span are visited: given the tags, some tens of thousands. No back-pointers are
+kept; the best way is found again on the way down.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from partwise.structures._semirings import MAX_PLUS, adds, plus, times
+
+
+class Scores(NamedTuple):
+    """Scores of one sentence in the semiring's own units."""
+
+    weight: np.ndarray  # (n_weights + 1,) of rules, roots and words; the last is one
+    chain: np.ndarray  # (C,) product of the weights of a chain's rules
+    span: np.ndarray  # (cells, n_labels)
+    leaf_ptr: np.ndarray  # (n_tokens + 1,) int64, tags that a token may have
+    leaf_tag: np.ndarray  # int32
+    leaf_weight: np.ndarray  # int32 weight of the word with this tag, or none
+
+
+class Chart(NamedTuple):
+    """Buffers of one thread."""
+
+    symbol: np.ndarray  # (cells, n_symbols)
+    base: np.ndarray  # (S,) scores before chains, of one cell; zero between cells
+    live: np.ndarray  # (S,) int32 symbols with a base in that cell
+    sum: np.ndarray  # (Q,) scores of states in one cell; zero between cells
+    touched: np.ndarray  # (Q,) int32
+    begin: np.ndarray  # (cells,) int64, first item of a cell
+    grows: np.ndarray  # (cells,) int64, first item that can grow
+    end: np.ndarray  # (cells,) int64, one after the last item
+    links: np.ndarray  # (longest + 2,) int64, first link of each end j of a row
+
+
+class Items(NamedTuple):
+    """States over spans with their scores, cell by cell."""
+
+    state: np.ndarray  # int32
+    score: np.ndarray
+
+
+class Links(NamedTuple):
+    """Edges that leave the items of one row, with the score so far.
+
+    They are laid out once and read for every later end of the row: the inner loop of
+    the chart runs over them alone.
+    """
+
+    child: np.ndarray  # int32
+    to: np.ndarray  # int32
+    score: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def grow_items(items, size):
+    """Items with room for at least `size`."""
+    if size <= items.state.shape[0]:
+        return items
+    room = max(size, 2 * items.state.shape[0])
+    more = Items(np.empty(room, np.int32), np.empty(room))
+    for k in range(items.state.shape[0]):
+        more.state[k] = items.state[k]
+        more.score[k] = items.score[k]
+    return more
+
+
+@njit(cache=True, nogil=True)
+def grow_links(links, size):
+    """Links with room for at least `size`."""
+    if size <= links.child.shape[0]:
+        return links
+    room = max(size, 2 * links.child.shape[0])
+    more = Links(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room))
+    for k in range(links.child.shape[0]):
+        more.child[k] = links.child[k]
+        more.to[k] = links.to[k]
+        more.score[k] = links.score[k]
+    return more
+
+
+# Arrays are taken out of their tuples before a loop: within one, each access would
+# count a reference up and down, at several times the cost of the loop itself.
+
+
+@njit(cache=True, nogil=True)
+def gather_base(sr, tables, scores, chart, items, first, i, j, n):
+    """Base scores of a cell from its items and tags; returns how many there are."""
+    done_ptr, done_symbol = tables.done_ptr, tables.done_symbol
+    done_weight, label = tables.done_weight, tables.label
+    weight, span = scores.weight, scores.span
+    base, live = chart.base, chart.live
+    state, score = items.state, items.score
+    cell = i * (n + 1) + j
+    n_live = 0
+    for at in range(chart.begin[cell], chart.end[cell]):
+        q = state[at]
+        for d in range(done_ptr[q], done_ptr[q + 1]):
+            a = done_symbol[d]
+            value = times(sr, score[at], weight[done_weight[d]])
+            value = times(sr, value, span[cell, label[a]])
+            if base[a] == sr.zero:
+                live[n_live] = a
+                n_live += 1
+            base[a] = plus(sr, base[a], value)
+    if j == i + 1:
+        leaf_tag, leaf_weight = scores.leaf_tag, scores.leaf_weight
+        for leaf in range(scores.leaf_ptr[first + i], scores.leaf_ptr[first + j]):
+            a = tables.n_symbols + leaf_tag[leaf]
+            base[a] = weight[leaf_weight[leaf]]
+            live[n_live] = a
+            n_live += 1
+    return n_live
+
+
+@njit(cache=True, nogil=True)
+def close_chains(sr, tables, scores, chart, n_live, cell):
+    """Symbols of a cell from its base scores."""
+    n_symbols = tables.n_symbols
+    chain_ptr, chain_top = tables.chain_ptr, tables.chain_top
+    chain_step, chain_label = tables.chain_step, tables.chain_label
+    chain, span = scores.chain, scores.span
+    symbol, base, live = chart.symbol, chart.base, chart.live
+    for a in range(n_symbols):
+        symbol[cell, a] = sr.zero
+    for z in range(n_live):
+        b = live[z]
+        if b < n_symbols:
+            symbol[cell, b] = plus(sr, symbol[cell, b], base[b])
+        for c in range(chain_ptr[b], chain_ptr[b + 1]):
+            value = times(sr, base[b], chain[c])
+            for s in range(chain_step[c], chain_step[c + 1]):
+                value = times(sr, value, span[cell, chain_label[s]])
+            a = chain_top[c]
+            symbol[cell, a] = plus(sr, symbol[cell, a], value)
+
+
+@njit(cache=True, nogil=True)
+def inside(sr, tables, scores, chart, first, n):
+    """Fill the chart of the n words from token `first`; returns its items."""
+    room = 64 * n * n + 1024
+    items = Items(np.empty(room, np.int32), np.empty(room))
+    room = 64 * n + 1024
+    links = Links(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room))
+    size = 0
+    for i in range(n - 1, -1, -1):
+        chart.links[i + 1] = 0
+        for j in range(i + 1, n + 1):
+            cell = i * (n + 1) + j
+            n_touched = 0
+            if j > i + 1:
+                n_touched = add_tags(sr, tables, scores, chart, items, first + j, cell)
+                n_touched = add_symbols(sr, chart, links, n_touched, i, j, n)
+            items = grow_items(items, size + n_touched + tables.first_state.shape[0])
+            size = store(sr, tables, chart, items, size, n_touched, cell)
+            n_live = gather_base(sr, tables, scores, chart, items, first, i, j, n)
+            close_chains(sr, tables, scores, chart, n_live, cell)
+            size = open_states(sr, tables, scores, chart, items, size, n_live, cell)
+            for z in range(n_live):
+                chart.base[chart.live[z]] = sr.zero
+            if j < n:
+                links = link(sr, tables, scores, chart, items, links, cell, j)
+    return items
+
+
+@njit(cache=True, nogil=True)
+def add_tags(sr, tables, scores, chart, items, after, cell):
+    """Items of the cell one word shorter with the tags of the token before `after`."""
+    tag_edge, edge_to, edge_weight = tables.tag_edge, tables.edge_to, tables.edge_weight
+    leaf_tag, leaf_weight = scores.leaf_tag, scores.leaf_weight
+    weight, total, touched = scores.weight, chart.sum, chart.touched
+    state, score = items.state, items.score
+    n_touched = 0
+    for leaf in range(scores.leaf_ptr[after - 1], scores.leaf_ptr[after]):
+        tag = leaf_tag[leaf]
+        here = weight[leaf_weight[leaf]]
+        for at in range(chart.grows[cell - 1], chart.end[cell - 1]):
+            e = tag_edge[state[at], tag]
+            if e >= 0:
+                q = edge_to[e]
+                value = times(sr, times(sr, score[at], here), weight[edge_weight[e]])
+                if total[q] == sr.zero:
+                    touched[n_touched] = q
+                    n_touched += 1
+                total[q] = plus(sr, total[q], value)
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def add_symbols(sr, chart, links, n_touched, i, j, n):
+    """Items of shorter cells with symbols that end at j: the inner loop."""
+    symbol, total, touched = chart.symbol, chart.sum, chart.touched
+    link_child, link_to, link_score = links.child, links.to, links.score
+    bounds = chart.links
+    for k in range(i + 1, j):
+        right = k * (n + 1) + j
+        for at in range(bounds[k], bounds[k + 1]):
+            value = times(sr, link_score[at], symbol[right, link_child[at]])
+            q = link_to[at]
+            old = total[q]
+            if adds(sr, value, old):
+                if old == sr.zero:
+                    touched[n_touched] = q
+                    n_touched += 1
+                total[q] = plus(sr, old, value)
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def store(sr, tables, chart, items, size, n_touched, cell):
+    """Items of a cell, those that cannot grow first; returns the new size."""
+    is_open, total, touched = tables.is_open, chart.sum, chart.touched
+    state, score = items.state, items.score
+    chart.begin[cell] = size
+    n_open = 0
+    for z in range(n_touched):
+        q = touched[z]
+        if is_open[q]:
+            touched[n_open] = q
+            n_open += 1
+        else:
+            state[size] = q
+            score[size] = total[q]
+            total[q] = sr.zero
+            size += 1
+    chart.grows[cell] = size
+    for z in range(n_open):
+        q = touched[z]
+        state[size] = q
+        score[size] = total[q]
+        total[q] = sr.zero
+        size += 1
+    chart.end[cell] = size
+    return size
+
+
+@njit(cache=True, nogil=True)
+def open_states(sr, tables, scores, chart, items, size, n_live, cell):
+    """Items of the states that symbols and tags of a cell open as first children."""
+    n_symbols = tables.n_symbols
+    first_ptr, first_state = tables.first_ptr, tables.first_state
+    first_weight, weight = tables.first_weight, scores.weight
+    symbol, base, live = chart.symbol, chart.base, chart.live
+    state, score = items.state, items.score
+    for z in range(n_symbols + n_live):
+        a = z
+        if z >= n_symbols:
+            a = live[z - n_symbols]
+            if a < n_symbols:
+                continue
+            value = base[a]
+        else:
+            value = symbol[cell, a]
+        if value != sr.zero:
+            for f in range(first_ptr[a], first_ptr[a + 1]):
+                state[size] = first_state[f]
+                score[size] = times(sr, value, weight[first_weight[f]])
+                size += 1
+    chart.end[cell] = size
+    return size
+
+
+@njit(cache=True, nogil=True)
+def link(sr, tables, scores, chart, items, links, cell, j):
+    """Lay out the edges that leave the items of a cell which ends at j."""
+    edge_ptr, edge_child = tables.edge_ptr, tables.edge_child
+    edge_to, edge_weight, weight = tables.edge_to, tables.edge_weight, scores.weight
+    state, score = items.state, items.score
+    size = chart.links[j]
+    begin, end = chart.grows[cell], chart.end[cell]
+    n_more = 0
+    for at in range(begin, end):
+        n_more += edge_ptr[state[at] + 1] - edge_ptr[state[at]]
+    links = grow_links(links, size + n_more)
+    child, to, link_score = links.child, links.to, links.score
+    for at in range(begin, end):
+        p = state[at]
+        for e in range(edge_ptr[p], edge_ptr[p + 1]):
+            child[size] = edge_child[e]
+            to[size] = edge_to[e]
+            link_score[size] = times(sr, score[at], weight[edge_weight[e]])
+            size += 1
+    chart.links[j + 1] = size
+    return links
+
+
+@njit(cache=True, nogil=True)
+def best_root(tables, scores, chart, n):
+    """The best symbol over the whole sentence, −1 when there is none."""
+    best, found = -np.inf, -1
+    for a in range(tables.n_symbols):
+        if tables.root_weight[a] >= 0:
+            value = chart.symbol[n, a] + scores.weight[tables.root_weight[a]]
+            if value > best:
+                best, found = value, a
+    return found, best
+
+
+@njit(cache=True, nogil=True)
+def best_chain(tables, scores, chart, n_live, cell, a):
+    """The chain that gave symbol a its score, −1 for none; bases are gathered."""
+    best = chart.base[a]
+    found = -1
+    for z in range(n_live):
+        b = chart.live[z]
+        for c in range(tables.chain_ptr[b], tables.chain_ptr[b + 1]):
+            if tables.chain_top[c] == a:
+                value = chart.base[b] + scores.chain[c]
+                for s in range(tables.chain_step[c], tables.chain_step[c + 1]):
+                    value += scores.span[cell, tables.chain_label[s]]
+                if value > best:
+                    best, found = value, c
+    return found
+
+
+@njit(cache=True, nogil=True)
+def best_end(tables, scores, chart, items, cell, a):
+    """The item of a cell that ends best in symbol a, and the number of that end."""
+    best, item, end = -np.inf, -1, -1
+    for at in range(chart.begin[cell], chart.end[cell]):
+        q = items.state[at]
+        for d in range(tables.done_ptr[q], tables.done_ptr[q + 1]):
+            if tables.done_symbol[d] == a:
+                value = items.score[at] + scores.weight[tables.done_weight[d]]
+                if value > best:
+                    best, item, end = value, at, d
+    return item, end
+
+
+@njit(cache=True, nogil=True)
+def item_of(chart, items, cell, p):
+    """Number of the item of state p in a cell, −1 without."""
+    state = items.state
+    for at in range(chart.grows[cell], chart.end[cell]):
+        if state[at] == p:
+            return at
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def leaf_of(scores, token, tag):
+    """Number of the leaf with this tag at a token, −1 without."""
+    for leaf in range(scores.leaf_ptr[token], scores.leaf_ptr[token + 1]):
+        if scores.leaf_tag[leaf] == tag:
+            return leaf
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def best_step(tables, scores, chart, items, first, i, j, n, q):
+    """The best way into state q over [i, j): edge and split, or −1 and a first child.
+
+    Returns (edge, split, first child's number in `opened_by`).
+    """
+    best, edge, split, opened = -np.inf, -1, -1, -1
+    for e0 in range(tables.into_ptr[q], tables.into_ptr[q + 1]):
+        e = tables.into[e0]
+        p, child = tables.edge_from[e], tables.edge_child[e]
+        own = scores.weight[tables.edge_weight[e]]
+        is_tag = child >= tables.n_symbols
+        for k in range(j - 1 if is_tag else i + 1, j):
+            at = -1
+            if is_tag:
+                leaf = leaf_of(scores, first + k, child - tables.n_symbols)
+                if leaf < 0:
+                    continue
+                value = scores.weight[scores.leaf_weight[leaf]]
+            else:
+                value = chart.symbol[k * (n + 1) + j, child]
+            if value == -np.inf or k == i:
+                continue
+            at = item_of(chart, items, i * (n + 1) + k, p)
+            if at >= 0 and items.score[at] + value + own > best:
+                best, edge, split = items.score[at] + value + own, e, k
+    for o in range(tables.opened_ptr[q], tables.opened_ptr[q + 1]):
+        child = tables.opened_by[o]
+        value = -np.inf
+        if child < tables.n_symbols:
+            value = chart.symbol[i * (n + 1) + j, child]
+        elif j == i + 1:
+            leaf = leaf_of(scores, first + i, child - tables.n_symbols)
+            if leaf >= 0:
+                value = scores.weight[scores.leaf_weight[leaf]]
+        value += scores.weight[tables.opened_weight[o]]
+        if value > best:
+            best, edge, opened = value, -1, o
+    return edge, split, opened
+
+
+@njit(cache=True, nogil=True)
+def write(code, size, part, cell):
+    """Append a part to a code."""
+    code[size] = part
+    code[size + 1] = cell
+    return size + 2
+
+
+@njit(cache=True, nogil=True)
+def trace(tables, scores, chart, items, first, n, code):
+    """Write the best tree after a MaxPlus inside pass; returns its score.
+
+    A code lists pairs (part, cell), −1 after the last. Parts below the number of
+    chains are chains, the others weights plus that number: first the root, then each
+    node from the top and the left: its chain, and either the word's weight or the end
+    of the branching, its steps from right to left and its first child. Without a tree
+    the score is −inf and the code empty.
+    """
+    n_chains = tables.chain_top.shape[0]
+    none = tables.n_weights
+    for t in range(code.shape[0]):
+        code[t] = -1
+    a, total = best_root(tables, scores, chart, n)
+    if a < 0:
+        return -np.inf
+    size = write(code, 0, n_chains + tables.root_weight[a], n)
+    stack = np.empty((2 * n + 2, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = a, 0, n
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        a, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        cell = i * (n + 1) + j
+        if a < tables.n_symbols:
+            n_live = gather_base(MAX_PLUS, tables, scores, chart, items, first, i, j, n)
+            c = best_chain(tables, scores, chart, n_live, cell, a)
+            for z in range(n_live):
+                chart.base[chart.live[z]] = -np.inf
+            if c >= 0:
+                size = write(code, size, c, cell)
+                a = tables.chain_bottom[c]
+        if a >= tables.n_symbols:
+            leaf = leaf_of(scores, first + i, a - tables.n_symbols)
+            if scores.leaf_weight[leaf] != none:
+                size = write(code, size, n_chains + scores.leaf_weight[leaf], cell)
+            continue
+        item, end = best_end(tables, scores, chart, items, cell, a)
+        size = write(code, size, n_chains + tables.done_weight[end], cell)
+        q = items.state[item]
+        while True:
+            e, k, o = best_step(tables, scores, chart, items, first, i, j, n, q)
+            if e < 0:
+                if tables.opened_weight[o] != none:
+                    part = n_chains + tables.opened_weight[o]
+                    size = write(code, size, part, i * (n + 1) + j)
+                stack[depth, 0], stack[depth, 1], stack[depth, 2] = (
+                    tables.opened_by[o], i, j,
+                )  # fmt: skip
+                depth += 1
+                break
+            if tables.edge_weight[e] != none:
+                part = n_chains + tables.edge_weight[e]
+                size = write(code, size, part, k * (n + 1) + j)
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = (
+                tables.edge_child[e], k, j,
+            )  # fmt: skip
+            depth += 1
+            q = tables.edge_from[e]
+            j = k
+    return total

@@ -1,0 +1,437 @@
+"""Phrase-structure trees of a weighted grammar read off a treebank.
+
+An output is a tree; its parts are the rules over spans that derive it. Rules are read
+off the training trees (`_grammar_rules.py`), so the output space is what the treebank
+shows: every tree whose branchings, chains of unary rules and root were seen, in any
+combination. A tree has one derivation.
+
+    <w, φ(x, y)> = Σ_rules w[rule] + Σ_{brackets (A, i, j)} Σ_f w[A, f(x, i, j)]
+
+The second sum is there with ``features="spans"`` (`_span_features.py`); the paper's
+model has the first alone (Tsochantaridis et al., ICML 2004, section 5.5). `Grammar`
+holds the settings and the plain-Python reference of its methods; `GrammarProblem` runs
+whole batches in numba behind the same contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.protocol import Floats, Ints, Structure
+from partwise.structures._cky_reference import GrammarReference
+from partwise.structures._grammar_kernels import (
+    ADDITIVE,
+    BRACKETS,
+    COUNTS,
+    F1,
+    TWO_BEST,
+    ZERO_ONE,
+    GrammarBlocks,
+)
+from partwise.structures._grammar_rules import (
+    Node,
+    RuleCounts,
+    derivation,
+    leaves,
+    nest,
+    nodes,
+    path_of,
+    plain_tree,
+    unwrap,
+)
+from partwise.structures._grammar_tables import build_tables
+from partwise.structures._lexicon import Lexicon
+from partwise.structures._span_features import LENGTHS, SpanFeatures
+from partwise.structures.grammar_problem import GrammarProblem
+
+COSTS = {"zero_one": ZERO_ONE, "brackets": BRACKETS, "f1": F1}
+Sentence = Sequence[tuple[str, str]]
+
+
+class Grammar(GrammarReference, Structure):
+    """Trees of a weighted context-free grammar.
+
+    Parameters
+    ----------
+    horizontal : int or None
+        None: a weight for each whole rule ``A → X₁ … X_m``, rules as seen. An integer
+        h: children follow each other as a Markov chain of that order, so that unseen
+        rules are possible; binarised from the left.
+    vertical : int
+        1: labels as they are; v: labels together with those of v − 1 ancestors.
+    unary_steps : int
+        The longest chain of unary rules over one span. No chain names a label twice.
+    lexical : bool
+        Start from words, whose tags are then part of the tree, instead of given tags.
+    features : {"rules", "spans"}
+        The paper's model, or features of spans as well.
+    min_count : int
+        Rarer words are one word (features), or stand for their class (lexical).
+    cost : {"f1", "brackets", "zero_one"}
+        The loss: 1 − F1 of the brackets; brackets missed plus brackets made up; or 1
+        for any wrong tree.
+
+    Examples
+    --------
+    >>> tree = ("S", (("NP", (("PRP", ("it",)),)), ("VP", (("VBZ", ("works",)),))))
+    >>> grammar = Grammar().setup([[("it", "PRP"), ("works", "VBZ")]], [tree])
+    >>> [" ".join(map(str, rule)) for rule in grammar.rules()]
+    ['NP → PRP', 'VP → VBZ', 'S → NP VP', '→ S']
+    >>> grammar.decode([[("she", "PRP"), ("sleeps", "VBZ")]], np.ones(4))[0][0]
+    'S'
+    """
+
+    def __init__(
+        self,
+        horizontal: int | None = None,
+        vertical: int = 1,
+        unary_steps: int = 3,
+        lexical: bool = False,
+        features: str = "rules",
+        min_count: int = 2,
+        cost: str = "f1",
+    ) -> None:
+        self.horizontal = horizontal
+        self.vertical = vertical
+        self.unary_steps = unary_steps
+        self.lexical = lexical
+        self.features = features
+        self.min_count = min_count
+        self.cost = cost
+
+    # ------------------------------------------------------------------- reading
+
+    def setup(self, X: Sequence[Sentence] | None, Y: Sequence[Any]) -> Self:
+        """Read the rules of the trees Y, and the features of their words.
+
+        Trees that do not fit (a chain of unary rules above `unary_steps`, a bare tag)
+        add nothing; `fits` tells which.
+        """
+        self._validate()
+        trees = [unwrap(plain_tree(tree)) for tree in Y]
+        counts, found = RuleCounts.read(
+            trees, vertical=self.vertical, unary_steps=self.unary_steps
+        )
+        fitting = [t for t, root in zip(trees, found, strict=True) if root is not None]
+        if not counts.branching and not counts.unary:
+            raise ValueError("the trees have no rule; give trees with brackets")
+        sentences = [leaves(tree) for tree in fitting]
+        lexicon = Lexicon.read(sentences, self.min_count) if self.lexical else Lexicon()
+        self.restore(counts, lexicon)
+        for sentence in sentences if self.lexical else ():
+            for word, tag in sentence:
+                name = lexicon.name(word)
+                self.seen_[self.number_["word", tag, name]] += 1
+        if self.features == "spans":
+            self.spans_ = SpanFeatures(self.min_count).fit(self._columns(sentences))
+        self._size()
+        return self
+
+    def restore(self, counts: RuleCounts, lexicon: Lexicon) -> None:
+        """Take over rules that were read before, for instance from a model file."""
+        self.counts_ = counts
+        self.lexicon_ = lexicon
+        self.tables_, names, self.seen_ = build_tables(
+            counts,
+            horizontal=self.horizontal,
+            unary_steps=self.unary_steps,
+            lexicon=lexicon.pairs,
+        )
+        self.number_ = {name: k for k, name in enumerate(names)}
+        self.labels_ = list(dict.fromkeys(label for label, _ in counts.symbols))
+        self.tags_ = list(counts.tags)
+        self.spans_: SpanFeatures | None = None
+        tables = self.tables_
+        self._chain_number = {}
+        symbols = [*counts.symbols, *counts.tags]
+        names_ = list(self.number_)
+        for c in range(len(tables.chain_top)):
+            begin, end = tables.chain_step[c], tables.chain_step[c + 1]
+            chain = tuple(names_[r][1] for r in tables.chain_rule[begin:end])
+            self._chain_number[(*chain, symbols[tables.chain_bottom[c]])] = c
+
+    def _size(self) -> None:
+        tables = self.tables_
+        rows = self.spans_.n_rows_ if self.spans_ is not None else 0
+        self.n_psi_ = tables.n_weights + rows * tables.n_labels
+
+    def _validate(self) -> None:
+        if self.cost not in COSTS:
+            raise ValueError(f"cost={self.cost!r}: choose {', '.join(COSTS)}")
+        if self.features not in ("rules", "spans"):
+            raise ValueError(f"features={self.features!r}: choose 'rules' or 'spans'")
+        for name, least in (("vertical", 1), ("unary_steps", 1), ("min_count", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name}={value!r}: give a whole number ≥ {least}")
+        h = self.horizontal
+        if h is not None and (not isinstance(h, int | np.integer) or h < 0):
+            raise ValueError(f"horizontal={h!r}: give None or a whole number ≥ 0")
+
+    def _columns(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """(word, tag) as features see them; over words, a class stands for the tag."""
+        if not self.lexical:
+            return sentences
+        name = self.lexicon_.name
+        return [[(word, name(word)) for word, _ in s] for s in sentences]
+
+    def rules(self) -> list[tuple[str, ...]]:
+        """The weights by name: rules, events of the Markov process, roots, words."""
+        return [_show(name) for name in self.number_]
+
+    def feature_names(self) -> list[str]:
+        """Name of each coordinate of a model."""
+        names = [" ".join(rule) for rule in self.rules()]
+        if self.spans_ is not None:
+            names += [f"{a}: {f}" for f in self.spans_.names() for a in self.labels_]
+        return names
+
+    # --------------------------------------------------------------- derivations
+
+    def encode(self, tree: Any) -> Ints | None:
+        """The code of a tree (see `trace`), or None where the grammar lacks a rule."""
+        root, _ = derivation(unwrap(plain_tree(tree)), self.vertical)
+        try:
+            return np.array(self._parts(root), np.int32).reshape(-1)
+        except KeyError:
+            return None
+
+    def fits(self, tree: Any) -> bool:
+        """Whether the grammar derives a tree."""
+        return self.encode(tree) is not None
+
+    def _parts(self, root: Node) -> list[tuple[int, int]]:
+        n = root.end
+        n_chains = len(self._chain_number)
+        parts = [(n_chains + self.number_["root", root.top], n)]
+        words = self.lexicon_
+        for node in nodes(root):
+            cell = node.begin * (n + 1) + node.end
+            if node.chain:
+                chain = (*node.chain, node.bottom)
+                parts.append((self._chain_number[chain], cell))
+            if isinstance(node.bottom, str):
+                if node.bottom not in self.counts_.tags:
+                    raise KeyError(node.bottom)
+                if self.lexical:
+                    name = words.name(node.word)
+                    parts.append(
+                        (n_chains + self.number_["word", node.bottom, name], cell)
+                    )
+                continue
+            events = list(
+                path_of(node.bottom, [c.top for c in node.children], self.horizontal)
+            )
+            for k, (_, event) in zip(
+                range(len(events) - 1, -1, -1), reversed(events), strict=True
+            ):
+                if event[-1] is None:
+                    continue
+                child = node.children[min(k, len(node.children) - 1)]
+                place = (
+                    cell if k == len(events) - 1 else child.begin * (n + 1) + child.end
+                )
+                parts.append((n_chains + self.number_[event[-1]], place))
+        return parts
+
+    def brackets(self, code: Ints, n: int) -> list[tuple[str, int, int]]:
+        """Brackets (label, begin, end) of a code for n words, parents first."""
+        tables = self.tables_
+        n_chains = len(tables.chain_top)
+        found = []
+        for part, cell in code.reshape(-1, 2).tolist():
+            if part < 0:
+                break
+            if part < n_chains:
+                steps = slice(tables.chain_step[part], tables.chain_step[part + 1])
+                labels = tables.chain_label[steps].tolist()
+            else:
+                labels = [int(tables.weight_label[part - n_chains])]
+            i, j = divmod(cell, n + 1)
+            found += [(self.labels_[a], i, j) for a in labels if a >= 0]
+        return found
+
+    def tree(self, code: Ints, x: Sentence) -> tuple[str, tuple[Any, ...]]:
+        """The tree of a code; an empty code gives the flat tree of a failed parse.
+
+        Flat means all words under the most frequent root label.
+        """
+        words = list(x)
+        if self.lexical:
+            words = [(w, self._tags_of(w)[0]) for w, _ in words]
+            names = self._names()
+            for part, cell in code.reshape(-1, 2).tolist():
+                name = names[part - len(self._chain_number)]
+                if part >= len(self._chain_number) and name[0] == "word":
+                    i = cell // (len(x) + 1)
+                    words[i] = (words[i][0], name[1])
+        brackets = self.brackets(code, len(x))
+        if not brackets:
+            label = self.counts_.roots.most_common(1)[0][0][0]
+            return label, tuple((tag, (word,)) for word, tag in words)
+        return nest(brackets, words)
+
+    def _names(self) -> list[tuple[Any, ...]]:
+        return list(self.number_)
+
+    def _tags_of(self, word: str) -> list[str]:
+        return self.lexicon_.tags[self.lexicon_.name(word)]
+
+    # ------------------------------------------------------------------- packing
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Sequence[Sentence],
+        Y: Sequence[Any] | None,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> GrammarProblem:
+        """Lay sentences out for a solver.
+
+        Parameters
+        ----------
+        X : list of lists of (word, tag)
+        Y : list of trees, or None to predict only
+            Each must be a tree of the grammar; see `fits`.
+        formulation : Formulation
+        n_jobs : int
+        """
+        formulation = (formulation or Formulation()).validate()
+        self._validate()
+        sentences = [[(str(w), str(t)) for w, t in x] for x in X]
+        sizes = np.array([len(x) for x in sentences], np.int64)
+        if not len(sizes) or not sizes.min():
+            where = f"sentence {int(np.argmin(sizes))}" if len(sizes) else "X"
+            raise ValueError(f"{where} has no words")
+        codes = []
+        for i, (x, y) in enumerate(
+            zip(sentences, Y if Y is not None else [], strict=Y is not None)
+        ):
+            tree = unwrap(plain_tree(y))
+            if [w for w, _ in leaves(tree)] != [w for w, _ in x]:
+                raise ValueError(f"tree {i} has other words than sentence {i}")
+            code = self.encode(tree)
+            if code is None:
+                raise ValueError(
+                    f"tree {i} is not one of the grammar; leave it out (see `fits`)"
+                )
+            codes.append(code)
+        blocks = self._blocks(sentences, sizes, codes, formulation)
+        return GrammarProblem(self, sentences, blocks, formulation, n_jobs)
+
+    def _blocks(
+        self,
+        sentences: list[Any],
+        sizes: Ints,
+        codes: list[Ints],
+        formulation: Formulation,
+    ) -> GrammarBlocks:
+        tables = self.tables_
+        n_tokens = int(sizes.sum())
+        leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
+        rows = None
+        if self.spans_ is not None:
+            rows = self.spans_.transform(self._columns(sentences))
+        longest = int(sizes.max())
+        bucket = np.searchsorted(LENGTHS, np.arange(longest + 1), side="right") - 1
+        empty = np.zeros((n_tokens, 0), np.int32)
+        no_truth = [np.zeros(0, np.int32)] * (0 if codes else len(sizes))
+        codes = codes or no_truth
+        n = sizes.tolist()
+        return GrammarBlocks(
+            tables=tables,
+            offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            leaf_ptr=leaf_ptr,
+            leaf_tag=leaf_tag,
+            leaf_weight=leaf_weight,
+            begin=rows.begin if rows else empty,
+            end=rows.end if rows else empty,
+            tag=rows.tag if rows else np.zeros(n_tokens, np.int32),
+            bucket=(bucket + (rows.length_row if rows else 0)).astype(np.int32),
+            n_paired=rows.n_tags if rows and rows.pair_row >= 0 else 0,
+            pair_row=rows.pair_row if rows else -1,
+            has_spans=int(rows is not None),
+            truth_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(
+                np.int64
+            ),
+            truth=np.ascontiguousarray(np.concatenate(codes), np.int32),
+            n_gold=np.array(
+                [len(self.brackets(c, m)) for c, m in zip(codes, n, strict=True)],
+                np.int64,
+            ),
+            room=3 + 2 * (self.horizontal is not None) + bool(self.lexical),
+            cost=COSTS[self.cost],
+            oracle=self._oracle(formulation),
+            slack_scaled=int(formulation.rescaling == "slack"),
+            square_root=int(formulation.penalty == "l2"),
+            constant=int(self.cost == "zero_one" or formulation.rescaling == "hard"),
+        )
+
+    def _leaves(self, sentences: list[Any]) -> tuple[Ints, Ints, Ints]:
+        """Tags that each token may have, with the weight of the word, if any."""
+        none = self.tables_.n_weights
+        number = self.counts_.tags
+        ptr, tags, weights = [0], [], []
+        everything = list(number.values())
+        for sentence in sentences:
+            for word, tag in sentence:
+                if self.lexical:
+                    name = self.lexicon_.name(word)
+                    for one in self.lexicon_.tags[name]:
+                        tags.append(number[one])
+                        weights.append(self.number_["word", one, name])
+                else:
+                    # a tag that training did not show may stand for any other
+                    known = [number[tag]] if tag in number else everything
+                    tags += known
+                    weights += [none] * len(known)
+                ptr.append(len(tags))
+        return (
+            np.array(ptr, np.int64), np.array(tags, np.int32),
+            np.array(weights, np.int32),
+        )  # fmt: skip
+
+    def _oracle(self, formulation: Formulation) -> int:
+        if self.cost == "zero_one" or formulation.rescaling == "hard":
+            return TWO_BEST
+        if self.cost == "brackets" and formulation.is_additive:
+            return ADDITIVE
+        return COUNTS
+
+    def decode(self, X: Sequence[Sentence], w: Floats) -> list[Any]:
+        """The best tree of each sentence."""
+        problem = self.pack(X, None)
+        return problem.outputs(problem.predict_codes(problem.expand(w)))
+
+
+def _show(name: tuple[Any, ...]) -> tuple[str, ...]:
+    """A weight's name for people."""
+    kind, *rest = name
+    if kind == "root":
+        return ("→", _symbol(rest[0]))
+    if kind == "word":
+        return (rest[0], "→", repr(rest[1]))
+    if kind == "unary":
+        return (_symbol(rest[0]), "→", _symbol(rest[1]))
+    if kind == "rule":
+        return (_symbol(rest[0]), "→", *map(_symbol, rest[1]))
+    if kind == "first":
+        return (_symbol(rest[0]), "→", _symbol(rest[1]), "…")
+    parent, _, recent = rest[0]
+    context = [*map(_symbol, recent)]
+    if kind == "step":
+        return (_symbol(parent), "→ …", *context, _symbol(rest[1]), "…")
+    return (_symbol(parent), "→ …", *context, "end")
+
+
+def _symbol(symbol: Any) -> str:
+    """A symbol with its ancestors, or a tag."""
+    if isinstance(symbol, str):
+        return symbol
+    label, above = symbol
+    return "^".join((label, *above))

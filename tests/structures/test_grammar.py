@@ -1,0 +1,151 @@
+"""Grammars: kernels against enumeration of all trees."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partwise.objective import Formulation
+from partwise.structures.grammar import Grammar
+
+TAGS = ("a", "b", "c")
+LABELS = ("S", "N", "V")
+
+
+def random_tree(rng, n, begin=0, depth=0):
+    """A tree over n words, with chains, repeated labels and flat nodes."""
+    if n == 1 and (depth > 3 or (depth and rng.random() < 0.5)):
+        tag = TAGS[rng.integers(len(TAGS))]
+        return (tag, (f"{tag}{rng.integers(2)}",))
+    label = LABELS[rng.integers(len(LABELS))]
+    if n == 1 or (depth < 3 and rng.random() < 0.25):
+        return (label, (random_tree(rng, n, begin, depth + 1),))
+    n_cuts = int(rng.integers(1, min(n, 4)))
+    cuts = np.sort(rng.choice(np.arange(1, n), size=n_cuts, replace=False))
+    sizes = np.diff([0, *cuts, n])
+    return (label, tuple(random_tree(rng, int(m), 0, depth + 1) for m in sizes))
+
+
+def words(tree):
+    if isinstance(tree[1][0], str):
+        return [(tree[1][0], tree[0])]
+    return [leaf for child in tree[1] for leaf in words(child)]
+
+
+def make(seed, *, longest=4, n_trees=4, **params):
+    """A grammar read off a few random trees, sentences with their trees, a model."""
+    rng = np.random.default_rng(seed)
+    trees = [
+        random_tree(rng, int(rng.integers(1, longest + 1))) for _ in range(n_trees)
+    ]
+    grammar = Grammar(**{"min_count": 1, "unary_steps": 2} | params).setup(None, trees)
+    trees = [tree for tree in trees if grammar.fits(tree)]
+    sentences = [words(tree) for tree in trees]
+    w = rng.normal(size=grammar.n_psi_)
+    return grammar, sentences, trees, w
+
+
+grammars = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 10_000),
+        "horizontal": st.sampled_from([None, 0, 1, 2]),
+        "vertical": st.sampled_from([1, 2]),
+        "lexical": st.booleans(),
+        "features": st.sampled_from(["rules", "spans"]),
+    }
+)
+
+
+def outputs_of(grammar, sentence, limit=400):
+    """All trees, or nothing when there are too many to look at."""
+    found = []
+    for tree in grammar.enumerate(sentence):
+        found.append(tree)
+        if len(found) > limit:
+            return []
+    return found
+
+
+def cases(case, **params):
+    """(example number, outputs, their scores) of the examples with few outputs."""
+    grammar, sentences, trees, w = make(**case, **params)
+    small = []
+    for i, sentence in enumerate(sentences):
+        outputs = outputs_of(grammar, sentence)
+        if outputs:
+            scores = [grammar.joint_feature(sentence, y) @ w for y in outputs]
+            small.append((i, outputs, np.array(scores)))
+    return grammar, sentences, trees, w, small
+
+
+@settings(max_examples=60, deadline=None)
+@given(grammars)
+def test_decoding_is_the_enumerated_maximum(case):
+    grammar, sentences, _, w, small = cases(case)
+    for i, outputs, scores in small:
+        assert len(set(outputs)) == len(outputs)
+        found = grammar.decode([sentences[i]], w)[0]
+        assert grammar.joint_feature(sentences[i], found) @ w == pytest.approx(
+            scores.max()
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(grammars)
+def test_codes_keep_trees(case):
+    grammar, sentences, trees, w = make(**case)
+    for sentence, tree in zip(sentences, trees, strict=True):
+        code = grammar.encode(tree)
+        again = grammar.tree(code, sentence)
+        assert grammar.loss(tree, again) == 0
+        assert (grammar.encode(again) == code).all()
+        assert tree in list(grammar.enumerate(sentence)) or again != tree
+
+
+@settings(max_examples=60, deadline=None)
+@given(grammars)
+def test_planes_agree_with_joint_features(case):
+    grammar, sentences, trees, w = make(**case, cost="brackets")
+    if not trees:
+        return
+    problem = grammar.pack(sentences, trees)
+    cuts = problem.oracle(w)
+    dense = np.array(
+        [
+            grammar.joint_feature(sentences[i], trees[i])
+            - grammar.joint_feature(sentences[i], y_hat)
+            for i, y_hat in enumerate(problem.outputs(cuts))
+        ]
+    )
+    alpha = np.linspace(0.5, 1, len(trees))
+    np.testing.assert_allclose(problem.combine(cuts, alpha), alpha @ dense, atol=1e-12)
+    np.testing.assert_allclose(problem.margins(w, cuts), dense @ w, atol=1e-9)
+    np.testing.assert_allclose(problem.gram(cuts, cuts), dense @ dense.T, atol=1e-9)
+
+
+FORMULATIONS = [Formulation("margin", "l1")]
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@settings(max_examples=60, deadline=None)
+@given(case=grammars, cost=st.sampled_from(["brackets"]))
+def test_oracle_finds_the_most_violated_tree(formulation, case, cost):
+    grammar, sentences, trees, w, small = cases(case, cost=cost)
+    for i, outputs, scores in small:
+        problem = grammar.pack([sentences[i]], [trees[i]], formulation)
+        cuts = problem.oracle(w)
+        truth = grammar.joint_feature(sentences[i], trees[i]) @ w
+        worst = 0.0 if formulation.is_additive and cost != "zero_one" else -np.inf
+        for y_hat, score in zip(outputs, scores, strict=True):
+            loss = grammar.loss(trees[i], y_hat)
+            if loss > 0:
+                b, scale = formulation.plane(loss)
+                worst = max(worst, b - scale * (truth - score))
+        if worst == -np.inf:
+            continue
+        assert cuts.violation[0] == pytest.approx(worst, abs=1e-9)
+        assert cuts.bound[0] == pytest.approx(worst, abs=1e-9)
+        y_hat = problem.outputs(cuts)[0]
+        loss = grammar.loss(trees[i], y_hat)
+        if loss > 0:
+            assert (cuts.b[0], cuts.scale[0]) == pytest.approx(formulation.plane(loss))
