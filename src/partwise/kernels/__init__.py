@@ -1,10 +1,12 @@
 """Kernels on vectors, sequences and trees, and their Gram matrices."""
 
+from partwise.kernels.approximations import Nystroem, RandomFourier
 from partwise.kernels.bag_of_words import BagOfWords
 from partwise.kernels.base import Bound, Kernel
+from partwise.kernels.clusters import WordClusters
 from partwise.kernels.combinations import Normalized, Product, Scaled, Sum
 from partwise.kernels.external import FromFunction, Pairwise, Precomputed
-from partwise.kernels.gram import Estimate, Progress, estimate, gram, strips
+from partwise.kernels.gram_matrix import Estimate, Progress, estimate, gram, strips
 from partwise.kernels.memory import GramTooLarge
 from partwise.kernels.naming import as_kernel, from_dict, parse_kernel
 from partwise.kernels.strings import AnnotatedNGram, NGram
@@ -24,13 +26,16 @@ __all__ = [
     "Linear",
     "NGram",
     "Normalized",
+    "Nystroem",
     "Pairwise",
     "Polynomial",
     "Precomputed",
     "Product",
     "Progress",
+    "RandomFourier",
     "Scaled",
     "Sum",
+    "WordClusters",
     "as_kernel",
     "estimate",
     "from_dict",

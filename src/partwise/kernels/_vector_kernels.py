@@ -86,3 +86,21 @@ def sparse_products(
     for c in range(n_cols):
         for p in range(y_ptr[cols[c]], y_ptr[cols[c] + 1]):
             number[y_index[p]] = -1
+
+
+@njit(cache=True, nogil=True)
+def sparse_projection(ptr, index, data, matrix, out):
+    """out[r] = Σ_f x[r, f]·matrix[f], for sparse rows x."""
+    for r in range(out.shape[0]):
+        target = out[r]
+        for k in range(target.shape[0]):
+            target[k] = 0.0
+        for p in range(ptr[r], ptr[r + 1]):
+            add_row(matrix[index[p]], data[p], target)
+
+
+@njit(cache=True, nogil=True)
+def add_row(row, value, target):
+    """One row of the matrix; apart from the loop above so that it is vectorised."""
+    for k in range(target.shape[0]):
+        target[k] += value * row[k]

@@ -211,12 +211,12 @@ def to_dict(kernel: Kernel) -> dict[str, Any]:
     Returns
     -------
     dict
-        JSON-able: ``kernel`` is its name with a version, the rest its parameters.
+        JSON-able: ``kernel`` is its name with a version, ``params`` its parameters.
 
     Examples
     --------
     >>> to_dict(Polynomial(degree=3))
-    {'kernel': 'poly.v1', 'degree': 3, 'coef0': 1.0, 'gamma': 1.0}
+    {'kernel': 'poly.v1', 'params': {'degree': 3, 'coef0': 1.0, 'gamma': 1.0}}
     """
     kernel.check()
     names = [name for name, kind in DOCUMENTS.items() if type(kernel) is kind]
@@ -228,7 +228,8 @@ def to_dict(kernel: Kernel) -> dict[str, Any]:
     # of several versions the last is the newest
     is_matrix = isinstance(kernel, Precomputed)
     params = {} if is_matrix else kernel.get_params(deep=False)
-    return {"kernel": names[-1]} | {key: _plain(v) for key, v in params.items()}
+    plain = {key: _plain(value) for key, value in params.items()}
+    return {"kernel": names[-1], "params": plain}
 
 
 def _plain(value: Any) -> Any:
@@ -262,7 +263,7 @@ def from_dict(document: Mapping[str, Any]) -> Kernel:
 
     Examples
     --------
-    >>> from_dict({"kernel": "rbf.v1", "gamma": 0.5})
+    >>> from_dict({"kernel": "rbf.v1", "params": {"gamma": 0.5}})
     RBF(gamma=0.5)
     """
     kernel = _from_dict(document, 0)
@@ -281,13 +282,13 @@ def _from_dict(document: Any, depth: int) -> Kernel:
         )
     kind = DOCUMENTS[name]
     expected = set() if kind is Precomputed else set(kind._names())
-    if document.keys() - {"kernel"} != expected:
+    params = document.get("params")
+    if not isinstance(params, Mapping) or params.keys() != expected:
         raise ValueError(
             f"damaged kernel: {name} needs the parameters "
             f"{', '.join(sorted(expected)) or 'none'} and no other"
         )
-    params = {key: _read(document[key], depth) for key in expected}
-    return kind(**params)
+    return kind(**{key: _read(params[key], depth) for key in expected})
 
 
 def _read(value: Any, depth: int) -> Any:

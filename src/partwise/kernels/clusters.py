@@ -1,0 +1,251 @@
+"""Clusters of words that stand in the same places, as one more column.
+
+Counts of neighbours within a window become positive pointwise mutual information, a
+truncated singular value decomposition makes short vectors of it, and k-means groups
+the vectors by direction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.kernels.checks import check_whole
+from partwise.kernels.inputs import table_of
+from partwise.protocol import Floats, Parameters
+from partwise.readers.table import Column, Table
+
+N_STARTS = 4
+MAX_ITER = 50
+UNKNOWN = "c?"  # of words that were too rare, or not seen in training
+
+
+class WordClusters(Parameters):
+    """
+    Give each word a cluster, learned from text alone.
+
+    Parameters
+    ----------
+    n_clusters : int
+        At most; never more than there are words.
+    n_dimensions : int
+        Length of the vectors that are grouped.
+    window : int
+        Neighbours to either side.
+    min_count : int
+        Words that occur less often get no cluster of their own: ``c?``.
+    column : str, optional
+        Where the words stand; by default the first column.
+    name : str
+        Of the new column.
+    random_state : int
+
+    Attributes
+    ----------
+    clusters_ : dict of str to str
+        Word to cluster: ``c0``, ``c1`` and so on, by falling number of tokens.
+
+    Examples
+    --------
+    >>> X = [["the", animal, "sees", "a", other] for animal in ("cat", "dog", "owl")
+    ...      for other in ("cat", "dog", "owl")]
+    >>> found = WordClusters(n_clusters=3, n_dimensions=3, min_count=1).fit(X)
+    >>> found.clusters_["cat"] == found.clusters_["dog"] != found.clusters_["sees"]
+    True
+    >>> list(found.transform(X).columns)
+    ['word', 'cluster']
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 100,
+        n_dimensions: int = 50,
+        window: int = 2,
+        min_count: int = 3,
+        column: str | None = None,
+        name: str = "cluster",
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_dimensions = n_dimensions
+        self.window = window
+        self.min_count = min_count
+        self.column = column
+        self.name = name
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """
+        Learn clusters.
+
+        Parameters
+        ----------
+        X : Table, or list of lists of str or of tuples of str
+        y : ignored
+
+        Returns
+        -------
+        WordClusters
+            Itself.
+        """
+        check_whole("n_clusters", self.n_clusters, 1, 1_000_000)
+        check_whole("n_dimensions", self.n_dimensions, 1, 10_000)
+        check_whole("window", self.window, 1, 100)
+        check_whole("min_count", self.min_count, 1, 10**9)
+        table = table_of(X)
+        codes, words = self._words(table)
+        counts = np.bincount(codes, minlength=len(words))
+        # by frequency, ties by the word: the result depends on the text alone
+        order = sorted(range(len(words)), key=lambda w: (-counts[w], words[w]))
+        frequent = [w for w in order if counts[w] >= self.min_count]
+        if not frequent:
+            raise ValueError(f"no word occurs {self.min_count} times; lower min_count=")
+        number = np.full(len(words), -1, np.int64)
+        number[frequent] = np.arange(len(frequent))
+        random = np.random.default_rng(self.random_state)
+        table_of_pairs = _neighbours(number[codes], table.offset, self.window)
+        vectors = _vectors(table_of_pairs, len(frequent), self.n_dimensions, random)
+        group = k_means(vectors, min(self.n_clusters, len(frequent)), random)
+        group = _by_size(group, counts[frequent])
+        self.clusters_ = {
+            words[w]: f"c{g}" for w, g in zip(frequent, group.tolist(), strict=True)
+        }
+        return self
+
+    def transform(self, X: Any) -> Table:
+        """
+        Add the column of clusters.
+
+        Parameters
+        ----------
+        X : Table, or list of lists of str or of tuples of str
+
+        Returns
+        -------
+        Table
+        """
+        if not hasattr(self, "clusters_"):
+            raise ValueError("no clusters yet; call fit first")
+        table = table_of(X)
+        codes, words = self._words(table)
+        strings = [self.clusters_.get(word, UNKNOWN) for word in words]
+        values = sorted(set(strings))
+        place = {string: code for code, string in enumerate(values)}
+        new = np.array([place[string] for string in strings], np.int32)[codes]
+        return Table({**table.columns, self.name: Column(new, values)}, table.offset)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Table:
+        """Learn clusters and add their column."""
+        return self.fit(X).transform(X)
+
+    def _words(self, table: Table) -> Column:
+        return table.column(self.column or next(iter(table.columns)))
+
+
+def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
+    """
+    Group vectors: the best of several k-means++ starts and Lloyd's iterations.
+
+    Parameters
+    ----------
+    vectors : array of shape (n, n_dimensions)
+    n_clusters : int
+        At most n.
+    random : numpy random generator
+
+    Returns
+    -------
+    int array of shape (n,)
+        Numbers below n_clusters.
+    """
+    runs = [_lloyd(vectors, n_clusters, random) for _ in range(N_STARTS)]
+    return min(runs, key=lambda run: run[1])[0]
+
+
+def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, float]:
+    """Groups of one start, and the sum of squared distances to their centres."""
+    centres = _spread_out(vectors, n_clusters, random)
+    group = np.full(len(vectors), -1)
+    for _ in range(MAX_ITER):
+        distance = _distances(vectors, centres)
+        nearest = distance.argmin(axis=1)
+        far = distance[np.arange(len(nearest)), nearest]
+        if np.array_equal(nearest, group):
+            break
+        group, spread = nearest, float(far.sum())
+        size = np.bincount(group, minlength=n_clusters)
+        for d in range(vectors.shape[1]):
+            sums = np.bincount(group, vectors[:, d], minlength=n_clusters)
+            centres[:, d] = sums / np.maximum(size, 1)
+        # an empty cluster starts again at the vector that is worst off
+        for empty in np.flatnonzero(size == 0):
+            worst = int(far.argmax())
+            centres[empty] = vectors[worst]
+            far[worst] = 0.0
+    return group, spread
+
+
+def _spread_out(vectors: Floats, n: int, random: Any) -> Floats:
+    """k-means++: each centre is drawn by its squared distance to those before."""
+    centres = np.empty((n, vectors.shape[1]))
+    centres[0] = vectors[random.integers(len(vectors))]
+    nearest = _distances(vectors, centres[:1])[:, 0]
+    for k in range(1, n):
+        total = np.cumsum(nearest)
+        at = np.searchsorted(total, random.random() * total[-1], side="right")
+        centres[k] = vectors[min(int(at), len(vectors) - 1)]
+        np.minimum(nearest, _distances(vectors, centres[k : k + 1])[:, 0], out=nearest)
+    return centres
+
+
+def _distances(vectors: Floats, centres: Floats) -> Floats:
+    """Squared distances, shape (n, n_centres), without BLAS: same bits everywhere."""
+    from partwise.kernels._vector_kernels import dense_products
+
+    dots = np.empty((len(vectors), len(centres)))
+    every, all_centres = np.arange(len(vectors)), np.arange(len(centres))
+    dense_products(vectors, every, centres, all_centres, dots)
+    squares = (vectors * vectors).sum(axis=1)[:, None]
+    return np.maximum(squares - 2 * dots + (centres * centres).sum(axis=1), 0.0)
+
+
+def _neighbours(codes: np.ndarray, offset: np.ndarray, window: int) -> Any:
+    """Pairs of words up to `window` apart in a sequence, both ways; -1 is no word."""
+    sequence = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+    pairs = []
+    for gap in range(1, window + 1):
+        left, right = codes[:-gap], codes[gap:]
+        kept = (sequence[:-gap] == sequence[gap:]) & (left >= 0) & (right >= 0)
+        pairs += [(left[kept], right[kept]), (right[kept], left[kept])]
+    return tuple(np.concatenate(side) for side in zip(*pairs, strict=True))
+
+
+def _vectors(pairs: Any, n: int, n_dimensions: int, random: Any) -> Floats:
+    """Unit vectors of words from a truncated SVD of positive mutual information."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import svds
+
+    rows, cols = pairs
+    counts = csr_array((np.ones(len(rows)), (rows, cols)), shape=(n, n))
+    counts.sum_duplicates()
+    row = np.repeat(np.arange(n), np.diff(counts.indptr))
+    often = np.bincount(rows, minlength=n).astype(float)
+    total = max(len(rows), 1)
+    expected = often[row] * often[counts.indices] / total
+    counts.data = np.maximum(np.log(counts.data / expected), 0.0)
+    k = min(n_dimensions, n - 1)
+    if k < 1 or not counts.data.any():
+        return np.zeros((n, 1))
+    left, values, _ = svds(counts, k=k, v0=random.uniform(0.5, 1.5, n))
+    vectors = np.ascontiguousarray(left * np.sqrt(np.maximum(values, 0.0)))
+    length = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+
+
+def _by_size(group: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Number clusters by falling number of tokens."""
+    size = np.bincount(group, counts)
+    rank = np.empty(len(size), np.int64)
+    rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
+    return rank[group]
