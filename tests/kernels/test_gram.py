@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -18,11 +19,13 @@ from partwise.kernels import (
     Precomputed,
     estimate,
     gram,
-    gram_matrix,
     memory,
     strips,
 )
 from partwise.readers.table import Table
+
+# the package has a function of the same name
+gram_module = import_module("partwise.kernels.gram")
 
 
 def random_words(n=300, seed=0):
@@ -32,7 +35,7 @@ def random_words(n=300, seed=0):
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr("partwise.kernels.gram_matrix.TILE", 64)
+    monkeypatch.setattr(gram_module, "TILE", 64)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -165,7 +168,7 @@ def no_work(monkeypatch):
         def fill(*args):
             raise AssertionError("computed again")
 
-        monkeypatch.setattr(gram_matrix, "_fill", fill)
+        monkeypatch.setattr(gram_module, "_fill", fill)
 
     return refuse
 

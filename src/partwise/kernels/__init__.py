@@ -6,7 +6,7 @@ from partwise.kernels.base import Bound, Kernel
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.combinations import Normalized, Product, Scaled, Sum
 from partwise.kernels.external import FromFunction, Pairwise, Precomputed
-from partwise.kernels.gram_matrix import Estimate, Progress, estimate, gram, strips
+from partwise.kernels.gram import Estimate, Progress, estimate, gram, strips
 from partwise.kernels.memory import GramTooLarge
 from partwise.kernels.naming import as_kernel, from_dict, parse_kernel
 from partwise.kernels.strings import AnnotatedNGram, NGram

@@ -36,10 +36,12 @@ def key_of(kernel: Kernel, bound: Bound, dtype: Any) -> str:
     about = [VERSION, to_dict(kernel), np.dtype(dtype).name, shape]
     digest.update(json.dumps(about, sort_keys=True).encode())
     for part in bound.content():
-        data = part.encode() if isinstance(part, str) else np.ascontiguousarray(part)
-        # lengths keep neighbours apart
-        digest.update(f"{len(data)}:".encode())
-        digest.update(data if isinstance(data, bytes) else data.reshape(-1).view("u1"))
+        if isinstance(part, str):
+            data = memoryview(part.encode())
+        else:
+            data = np.ascontiguousarray(part).reshape(-1).view(np.uint8).data
+        digest.update(f"{data.nbytes}:".encode())  # lengths keep neighbours apart
+        digest.update(data)
     return digest.hexdigest()
 
 
@@ -100,5 +102,5 @@ def _check_sum(matrix: np.ndarray) -> bytes:
     values = matrix.reshape(-1).view(np.uint8)
     total = 0
     for first in range(0, len(values), CHUNK):
-        total = zlib.crc32(values[first : first + CHUNK], total)
+        total = zlib.crc32(values[first : first + CHUNK].data, total)
     return total.to_bytes(CHECK_BYTES, "little")

@@ -13,7 +13,7 @@ import numpy as np
 from partwise.features.vocabulary import state_array
 from partwise.kernels.base import Kernel
 from partwise.kernels.checks import check_real, check_whole
-from partwise.kernels.gram_matrix import gram, resolve_jobs, strips
+from partwise.kernels.gram import gram, resolve_jobs, strips
 from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix
 from partwise.kernels.memory import free_memory
 from partwise.kernels.naming import as_kernel, from_dict

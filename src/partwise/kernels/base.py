@@ -142,7 +142,7 @@ class Kernel(Parameters, ABC):
 
     def __call__(self, X: Any, Y: Any = None) -> Floats:
         """Gram matrix of shape (n_rows, n_cols), as scikit-learn's kernels give it."""
-        from partwise.kernels.gram_matrix import gram
+        from partwise.kernels.gram import gram
 
         return gram(self, X, Y)
 

@@ -123,7 +123,9 @@ def encode_trees(trees: Sequence[Any]) -> Forest:
 
 
 def _label_and_children(t: int, node: Any) -> tuple[str, Sequence[Any]]:
-    if hasattr(node, "label") and isinstance(node, list):  # nltk.Tree
+    label: Any
+    children: Any
+    if isinstance(node, list) and hasattr(node, "label"):  # nltk.Tree
         label, children = node.label(), node
     elif isinstance(node, tuple | list) and len(node) == 2:
         label, children = node

@@ -324,7 +324,7 @@ def _run(threads: int, work: Callable[[Any], Any], items: list[Any]) -> Iterator
 
 def _bisections(n: int) -> Iterator[int]:
     """All numbers below n, those in the middle of the largest gaps first."""
-    seen = set()
+    seen: set[int] = set()
     parts = 2
     while len(seen) < n:
         for k in range(1, parts, 2):
