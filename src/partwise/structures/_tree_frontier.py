@@ -21,8 +21,11 @@ from partwise.structures._tree_decoders import decode_tree
 from partwise.structures._tree_programs import (
     ARC_LEFT,
     ARC_RIGHT,
+    EMPTY,
+    FIRST_WORD,
     LEFT,
     RIGHT,
+    ROOT,
     tree_score,
 )
 
@@ -44,7 +47,7 @@ def new_frontier_work(longest, n_levels=2):
     size = longest + 1
     width = (n_levels - 1) * longest + 1
     tables = [np.empty((size, size, width)) for _ in range(5)]
-    stack = np.empty((3 * size, 4), dtype=np.int32)
+    stack = np.empty((3 * size, 4), dtype=np.int64)
     return FrontierWork(*tables, np.empty(width), stack)
 
 
@@ -162,18 +165,17 @@ def trace_tree_frontier(options, n, single_root, work, loss, heads, losses):
     """The tree behind ``work.best[loss]``, which must be finite."""
     right, left, arc_right, arc_left, meet, _, stack = work
     steps = options.shape[0] - 1
-    size = 0
+    size, root_word = EMPTY, ROOT
     if single_root:
         root_word, level, part = best_root(options, n, work, loss)
         heads[root_word - 1], losses[root_word - 1] = 0, level
-        size = push_loss(stack, size, LEFT, 1, root_word, part)
+        size = push_loss(stack, size, LEFT, FIRST_WORD, root_word, part)
         loss -= level + part
-        size = push_loss(stack, size, RIGHT, root_word, n, loss)
-    else:
-        size = push_loss(stack, size, RIGHT, 0, n, loss)
+    size = push_loss(stack, size, RIGHT, root_word, n, loss)
     while size > 0:
         size -= 1
-        kind, i, j, e = stack[size]
+        kind, i = stack[size, 0], stack[size, 1]
+        j, e = stack[size, 2], stack[size, 3]
         if kind == RIGHT:
             k, a = best_split(arc_right, right, kind, i, j, e, steps)
             size = push_loss(stack, size, ARC_RIGHT, i, k, a)
@@ -253,16 +255,17 @@ def tree_hull(decoder, options, n, work, heads, losses, values, bound):
                     low, high = min(low, options[c, h, d]), max(high, options[c, h, d])
         spread += max(0.0, high - low)
     out = (heads, losses, values, bound)
-    if values.shape[0] < 2 or probe(decoder, options, n, spread, 0, work, out) == 0:
-        return 0
-    probe(decoder, options, n, -spread, 1, work, out)
-    if total_loss(n, losses, 0) == total_loss(n, losses, 1):
-        return 1
-    found = 2
     pairs = work.pairs
     pairs[0, 0], pairs[0, 1] = 0, 1
     size = 1
+    found = EMPTY
     while size > 0 and found < values.shape[0]:
+        if found < 2:  # the largest loss, then the smallest
+            sign = 1.0 if found == 0 else -1.0
+            if not probe(decoder, options, n, sign * spread, found, work, out):
+                return found
+            found += 1
+            continue
         size -= 1
         a, b = pairs[size, 0], pairs[size, 1]
         gap = total_loss(n, losses, a) - total_loss(n, losses, b)

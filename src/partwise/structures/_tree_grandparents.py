@@ -10,14 +10,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from partwise.structures._tree_second_order import (
+from partwise.structures._tree_programs import (
     ARC_LEFT,
     ARC_RIGHT,
+    EMPTY,
+    FIRST_WORD,
     LEFT,
     PAIR,
     RIGHT,
-    inner_sibling,
+    ROOT,
 )
+from partwise.structures._tree_second_order import inner_sibling
 
 
 class GrandparentWork(NamedTuple):
@@ -39,7 +42,7 @@ def new_grandparent_work(longest):
     """Buffers of `eisner_grandparents` for sentences of at most `longest` words."""
     size = longest + 1
     tables = [np.empty((size, size, size)) for _ in range(5)]
-    return GrandparentWork(*tables, np.empty((3 * size, 4), dtype=np.int32))
+    return GrandparentWork(*tables, np.empty((3 * size, 4), dtype=np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -172,7 +175,7 @@ def eisner_grandparents(score, row, sibling, grandparent, n, single_root, work, 
         for i in range(j - 1, 0, -1):
             fill_word_spans(score, row, sibling, grandparent, n, j, i, work)
         fill_root_spans(score, row, sibling, j, work)
-    total, root_word = right[n, 0, 0], 0
+    total, root_word = right[n, 0, 0], ROOT
     if single_root:
         total = -np.inf
         for d in range(1, n + 1):
@@ -200,12 +203,10 @@ def push_below(stack, size, kind, i, j, g):
 def trace_grandparents(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc_right, arc_left, stack = work
-    if root_word == 0:
-        size = push_below(stack, 0, RIGHT, 0, n, 0)
-    else:
+    size = push_below(stack, EMPTY, RIGHT, root_word, n, ROOT)
+    if root_word > 0:
         heads[root_word - 1] = 0
-        size = push_below(stack, 0, LEFT, 1, root_word, 0)
-        size = push_below(stack, size, RIGHT, root_word, n, 0)
+        size = push_below(stack, size, LEFT, FIRST_WORD, root_word, ROOT)
     while size > 0:
         size -= 1
         kind, i = stack[size, 0], stack[size, 1]

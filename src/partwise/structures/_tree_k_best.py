@@ -13,6 +13,9 @@ import numpy as np
 from numba import njit
 
 from partwise.structures._tree_decoders import decode_tree
+from partwise.structures._tree_programs import EMPTY, FIRST_WORD
+
+NO_SOURCE, ONE = np.int64(-1), np.int64(1)  # see the note in `_tree_programs.py`
 
 
 class KBestWork(NamedTuple):
@@ -66,7 +69,7 @@ def k_best_trees(decoder, options, n, k, work, heads, ranks, values):
     for h in range(n + 1):
         for d in range(1, n + 1):
             work.score[h, d] = options[0, h, d]
-    n_candidates = keep(decoder, n, 1, -1, 1, 0, work)
+    n_candidates = keep(decoder, n, FIRST_WORD, NO_SOURCE, ONE, EMPTY, work)
     for found in range(k):
         if n_candidates == 0:
             return found
@@ -138,7 +141,7 @@ def keep(decoder, n, d, source, room, n_candidates, work):
             return n_candidates
     for t in range(d - 1, n):
         work.ranks[scratch, t] = 0
-    if source >= 0:
+    if source != NO_SOURCE:
         work.ranks[scratch, d - 1] = work.level[work.heads[scratch, d - 1]]
     work.value[scratch] = value
     work.first[scratch], work.source[scratch] = d, source

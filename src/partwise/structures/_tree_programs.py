@@ -60,6 +60,10 @@ class TreeWork(NamedTuple):
 
 
 NEW, DONE = -1, -2
+# Numbers that are passed to functions have a type of their own, because numba compiles
+# a function anew for each literal argument.
+ROOT, FIRST_WORD, EMPTY = np.int64(0), np.int64(1), np.int64(0)
+RIGHT, LEFT, ARC_RIGHT, ARC_LEFT, PAIR = (np.int64(kind) for kind in range(5))
 
 
 def new_tree_work(longest):
@@ -67,7 +71,7 @@ def new_tree_work(longest):
     size = longest + 1
     tables = [np.empty((size, size)) for _ in range(5)]
     charts = Charts(
-        *tables[:4], np.empty(size), np.empty((3 * size, 3), dtype=np.int32)
+        *tables[:4], np.empty(size), np.empty((3 * size, 3), dtype=np.int64)
     )
     nodes = [np.empty(2 * size, dtype=np.int32) for _ in range(5)]
     head, place, path, member, first = nodes
@@ -138,7 +142,7 @@ def best_heads(score, n, work, heads):
     The approximate construction: exact for the relaxed output space in which cycles
     are allowed, so its score is an upper bound for that of the best tree.
     """
-    pick_heads(score, n, 0, work)
+    pick_heads(score, n, ROOT, work)
     for d in range(n):
         heads[d] = work.contraction.head[d + 1]
     return tree_score(score, n, heads), is_tree(n, work, heads)
@@ -155,14 +159,16 @@ def chu_liu_edmonds(score, n, single_root, work, heads):
     total, is_done = best_heads(score, n, work, heads)
     if total == -np.inf:
         return total
-    if not is_done:
-        total = contract(score, n, 0, work, heads)
-    if single_root and total > -np.inf and count_roots(n, heads) > 1:
-        pick_heads(score, n, 1, work)
-        total = contract(score, n, 1, work, heads)
-        if total > -np.inf and count_roots(n, heads) > 1:
-            return -np.inf
-    return total
+    for lowest in range(2):  # first with all heads, then with the root as last resort
+        if lowest == 1:
+            if not single_root or count_roots(n, heads) == 1:
+                return total
+            pick_heads(score, n, lowest, work)
+        if lowest == 1 or not is_done:
+            total = contract(score, n, lowest, work, heads)
+            if total == -np.inf:
+                return total
+    return total if count_roots(n, heads) == 1 else -np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -316,17 +322,14 @@ def inside(sr, score, n, single_root, charts):
                 for k in range(i):
                     meet[k] = plus(sr, meet[k], times(sr, c, right[i - 1, k]))
     if not single_root:
-        return right[n, 0], 0
-    total, highest, root_word = sr.zero, sr.zero, 1
+        return right[n, 0], ROOT
+    total, highest, root_word = sr.zero, sr.zero, FIRST_WORD
     for d in range(1, n + 1):
         value = times(sr, times(sr, left[d, 1], right[n, d]), score[0, d])
         if value > highest:
             highest, root_word = value, d
         total = plus(sr, total, value)
     return total, root_word
-
-
-RIGHT, LEFT, ARC_RIGHT, ARC_LEFT = 0, 1, 2, 3
 
 
 @njit(cache=True, nogil=True)
@@ -337,12 +340,10 @@ def trace(score, n, root_word, charts, heads):
     """
     right, left = charts.right, charts.left
     arc_right, arc_left, stack = charts.arc_right, charts.arc_left, charts.stack
-    if root_word == 0:
-        size = push_span(stack, 0, RIGHT, 0, n)
-    else:
+    size = push_span(stack, EMPTY, RIGHT, root_word, n)
+    if root_word > 0:
         heads[root_word - 1] = 0
-        size = push_span(stack, 0, LEFT, 1, root_word)
-        size = push_span(stack, size, RIGHT, root_word, n)
+        size = push_span(stack, size, LEFT, FIRST_WORD, root_word)
     while size > 0:
         size -= 1
         kind, i, j = stack[size, 0], stack[size, 1], stack[size, 2]

@@ -20,7 +20,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from partwise.structures._tree_programs import push_span
+from partwise.structures._tree_programs import (
+    ARC_LEFT,
+    ARC_RIGHT,
+    EMPTY,
+    FIRST_WORD,
+    LEFT,
+    PAIR,
+    RIGHT,
+    ROOT,
+    push_span,
+)
 
 
 class SiblingWork(NamedTuple):
@@ -38,7 +48,7 @@ def new_sibling_work(longest):
     """Buffers of `eisner_siblings` for sentences of at most `longest` words."""
     size = longest + 1
     tables = [np.empty((size, size)) for _ in range(5)]
-    return SiblingWork(*tables, np.empty((3 * size, 3), dtype=np.int32))
+    return SiblingWork(*tables, np.empty((3 * size, 3), dtype=np.int64))
 
 
 def dense_rows(longest):
@@ -132,7 +142,7 @@ def eisner_siblings(score, row, sibling, n, single_root, work, heads):
                 for k in range(i):
                     value = c + right[i - 1, k]
                     pair[j, k] = value if value > pair[j, k] else pair[j, k]
-    total, root_word = right[n, 0], 0
+    total, root_word = right[n, 0], ROOT
     if single_root:
         total = -np.inf
         for d in range(1, n + 1):
@@ -145,19 +155,14 @@ def eisner_siblings(score, row, sibling, n, single_root, work, heads):
     return total
 
 
-RIGHT, LEFT, PAIR, ARC_RIGHT, ARC_LEFT = 0, 1, 2, 3, 4
-
-
 @njit(cache=True, nogil=True)
 def trace_siblings(score, row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc, _, stack = work
-    if root_word == 0:
-        size = push_span(stack, 0, RIGHT, 0, n)
-    else:
+    size = push_span(stack, EMPTY, RIGHT, root_word, n)
+    if root_word > 0:
         heads[root_word - 1] = 0
-        size = push_span(stack, 0, LEFT, 1, root_word)
-        size = push_span(stack, size, RIGHT, root_word, n)
+        size = push_span(stack, size, LEFT, FIRST_WORD, root_word)
     while size > 0:
         size -= 1
         kind, i, j = stack[size, 0], stack[size, 1], stack[size, 2]
