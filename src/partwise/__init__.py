@@ -20,7 +20,15 @@ _ORIGINS = {
     "StructuredSVM": "partwise.estimators.structured_svm",
     "load_model": "partwise.model_file",
 }
-_MODULES = ("datasets", "features", "metrics", "readers", "report", "testing")
+_MODULES = (
+    "datasets",
+    "features",
+    "kernels",
+    "metrics",
+    "readers",
+    "report",
+    "testing",
+)
 
 __all__ = [
     "Certificate",
@@ -34,6 +42,7 @@ __all__ = [
     "__version__",
     "datasets",
     "features",
+    "kernels",
     "load",
     "load_model",
     "metrics",
@@ -43,7 +52,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from partwise import datasets, features, metrics, readers, report, testing
+    from partwise import (
+        datasets,
+        features,
+        kernels,
+        metrics,
+        readers,
+        report,
+        testing,
+    )
     from partwise.certificate import Certificate
     from partwise.estimators.sequence_tagger import SequenceTagger
     from partwise.estimators.structured_svm import StructuredSVM

@@ -105,12 +105,34 @@ def columns() -> None:
             featurizer.fit_transform(data)
 
 
+def kernels() -> None:
+    """Gram matrices of strings, trees and rows, in both precisions."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    from partwise.kernels import Nystroem, RandomFourier, gram
+
+    tree = ("S", (("N", ("a",)), ("V", ("b",))))
+    inputs: list[tuple[str, Any]] = [
+        ("ngram:n=3", ["ab", "a"]),
+        ("tree", [tree, tree]),
+        ("linear", np.eye(2)),
+        ("linear", csr_matrix(np.eye(2))),
+    ]
+    for kernel, X in inputs:
+        for dtype in (np.float64, np.float32):
+            gram(kernel, X, dtype=dtype)
+        Nystroem(kernel).fit_transform(X)
+    RandomFourier(n_components=2).fit_transform(csr_matrix(np.eye(2)))
+
+
 # the longest first, so that the others fill the rest of its time
 JOBS: dict[str, Callable[[], None]] = {
     "dense_chain": dense_chain,
     "sparse_chain": sparse_chain,
     "selection": selection,
     "columns": columns,
+    "kernels": kernels,
 }
 
 
