@@ -17,7 +17,7 @@ import partwise
 
 ROOT = Path(partwise.__file__).parent
 
-CONTRACT = {"protocol", "objective", "certificate", "compiled"}
+CONTRACT = {"protocol", "objective", "certificate", "compiled", "threads"}
 DATA = {"readers", "features"}
 BELOW_ESTIMATORS = CONTRACT | DATA | {"scorers", "kernels", "structures", "solvers"}
 
@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "protocol": {"objective"},
     "certificate": {"objective", "protocol"},
     "compiled": {"objective", "protocol"},
+    "threads": set(),
     "readers": set(),
     "features": {"readers"},
     "kernels": CONTRACT | DATA,

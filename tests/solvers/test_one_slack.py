@@ -92,8 +92,22 @@ def test_refuses_a_hard_margin():
         OneSlack().solve(problem, objective)
 
 
-def store_of(models):
-    store = PlaneStore(np.zeros(models.shape[1]))
+class Space:
+    """What a store asks of a problem: models, and their inner product."""
+
+    def __init__(self, size, metric=None, n_jobs=1):
+        self.size, self.metric, self.n_jobs = size, metric, n_jobs
+        self.is_euclidean = metric is None
+
+    def zero(self):
+        return np.zeros(self.size)
+
+    def dot(self, one, other):
+        return float(one @ self.metric @ other)
+
+
+def store_of(models, metric=None, n_jobs=1):
+    store = PlaneStore(Space(models.shape[1], metric, n_jobs))
     for p, model in enumerate(models):
         store.add(model, float(p), np.array([p]), np.array([2.0]))
     return store
@@ -110,6 +124,27 @@ def test_the_store_computes_what_dense_algebra_does(density):
     np.testing.assert_allclose(store.gram, everything @ everything.T, atol=1e-12)
     np.testing.assert_allclose(store.combine(alpha), alpha @ everything, atol=1e-12)
     assert store.square(alpha) == pytest.approx(np.sum((alpha @ everything) ** 2))
+
+
+def test_planes_of_a_kernel_model_use_its_inner_product():
+    rng = np.random.default_rng(0)
+    root, models = rng.normal(size=(6, 6)), rng.normal(size=(4, 6))
+    store = store_of(models, root @ root.T)
+    expected = models @ root @ root.T @ models.T
+    np.testing.assert_allclose(store.gram[1:, 1:], expected)
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_long_planes_have_the_same_bits_on_two_threads(density):
+    rng = np.random.default_rng(0)
+    models = rng.normal(size=(3, 150_000)) * (rng.random((3, 150_000)) < density)
+    one, two = store_of(models), store_of(models, n_jobs=2)
+    assert np.array_equal(one.gram, two.gram)
+    alpha, base = rng.random(4), rng.normal(size=150_000)
+    both = [store.combine(alpha, base, 0.5) for store in (one, two)]
+    assert np.array_equal(*both)
+    np.testing.assert_allclose(both[0], alpha[1:] @ models + 0.5 * base)
+    np.testing.assert_allclose(one.gram[1:, 1:], models @ models.T, atol=1e-9)
 
 
 def test_dropped_planes_take_their_rows_along():

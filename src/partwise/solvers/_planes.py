@@ -23,79 +23,95 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from partwise.protocol import Cuts, Floats, Ints, Objective
+from partwise.protocol import Cuts, Floats, Ints, Model, Objective
 from partwise.solvers._simplex_qp import maximise
+from partwise.threads import SHARD, add_scaled, run_sharded, sum_products
 
-LANES = 8  # partial sums side by side, so that the loop vectorises
 QP_TOL = 1e-12
 
 
 @njit(cache=True, nogil=True)
-def dot_dense(value: Floats, model: Floats) -> float:
-    """Σ_k value[k]·model[k]."""
-    lanes = np.zeros(LANES)
-    n = value.shape[0] // LANES * LANES
-    for k in range(0, n, LANES):
-        for lane in range(LANES):
-            lanes[lane] += value[k + lane] * model[k + lane]
+def dot_sparse(
+    index: Ints, value: Floats, model: Floats, begin: int, end: int
+) -> float:
+    """Σ_k value[k]·model[index[k]] for k in [begin, end)."""
     total = 0.0
-    for lane in range(LANES):
-        total += lanes[lane]
-    for k in range(n, value.shape[0]):
-        total += value[k] * model[k]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def dot_sparse(index: Ints, value: Floats, model: Floats) -> float:
-    """Σ_k value[k]·model[index[k]]."""
-    total = 0.0
-    for k in range(value.shape[0]):
+    for k in range(begin, end):
         total += value[k] * model[index[k]]
     return total
 
 
 @njit(cache=True, nogil=True)
-def add_dense(model: Floats, coef: float, value: Floats) -> None:
-    """Add coef·value to the model."""
-    for k in range(value.shape[0]):
-        model[k] += coef * value[k]
+def add_sparse(
+    model: Floats, coef: float, index: Ints, value: Floats, begin: int, end: int
+) -> None:
+    """Add coef·value to the model at `index`, for k in [begin, end)."""
+    for k in range(begin, end):
+        model[index[k]] += coef * value[k]
 
 
 @njit(cache=True, nogil=True)
-def add_sparse(model: Floats, coef: float, index: Ints, value: Floats) -> None:
-    """Add coef·value to the model, at `index`."""
-    for k in range(value.shape[0]):
-        model[index[k]] += coef * value[k]
+def count_nonzero(model: Floats, first: int, last: int) -> int:
+    """How many numbers of model[first:last] are not zero."""
+    count = 0
+    for k in range(first, last):
+        count += model[k] != 0.0
+    return count
+
+
+@njit(cache=True, nogil=True)
+def list_nonzero(
+    model: Floats, first: int, last: int, at: int, index: Ints, value: Floats
+) -> None:
+    """List the numbers of model[first:last] that are not zero, from place `at` on."""
+    for k in range(first, last):
+        if model[k] != 0.0:
+            index[at] = k
+            value[at] = model[k]
+            at += 1
 
 
 class Plane:
     """A plane's gradient, sparse when more than half of it is zero, and its masses."""
 
-    __slots__ = ("block", "index", "mass", "value")
+    __slots__ = ("block", "index", "mass", "starts", "value")
 
-    def __init__(self, model: Floats, block: Ints, mass: Floats) -> None:
-        index = np.flatnonzero(model)
+    def __init__(self, model: Floats, block: Ints, mass: Floats, n_jobs: int) -> None:
+        counts = np.zeros(-(-len(model) // SHARD) + 1, np.int64)
+
+        def count(first: int, last: int) -> None:
+            counts[first // SHARD + 1] = count_nonzero(model, first, last)
+
+        run_sharded(n_jobs, len(model), count, shard=SHARD)
+        self.starts = np.cumsum(counts)  # places in `index` where shards begin
         self.index: Ints | None = None
         self.value = model
-        if 2 * len(index) < len(model):
-            self.index = index
-            self.value = model[index]
         self.block = block  # (r,) examples with mass
         self.mass = mass  # (r,) Σ m_i·scale_i: how often the truth of i is in g
+        if 2 * self.starts[-1] >= len(model):
+            return
+        index, value = np.empty(self.starts[-1], np.int32), np.empty(self.starts[-1])
 
-    def dot(self, model: Floats) -> float:
-        """<g, model>."""
-        if self.index is None:
-            return float(dot_dense(self.value, model))
-        return float(dot_sparse(self.index, self.value, model))
+        def compress(first: int, last: int) -> None:
+            list_nonzero(model, first, last, self.starts[first // SHARD], index, value)
 
-    def add_to(self, model: Floats, coef: float) -> None:
-        """Add coef·g to a model, in place."""
+        run_sharded(n_jobs, len(model), compress, shard=SHARD)
+        self.index, self.value = index, value
+
+    def dot(self, model: Floats, first: int, last: int) -> float:
+        """<g, model> over the shard [first, last)."""
         if self.index is None:
-            add_dense(model, coef, self.value)
+            return float(sum_products(self.value[first:last], model[first:last]))
+        begin, end = self.starts[first // SHARD : first // SHARD + 2]
+        return float(dot_sparse(self.index, self.value, model, begin, end))
+
+    def add_to(self, model: Floats, coef: float, first: int, last: int) -> None:
+        """Add coef·g to a model, in place, over the shard [first, last)."""
+        if self.index is None:
+            add_scaled(1, model[first:last], coef, self.value[first:last])
         else:
-            add_sparse(model, coef, self.index, self.value)
+            begin, end = self.starts[first // SHARD : first // SHARD + 2]
+            add_sparse(model, coef, self.index, self.value, begin, end)
 
 
 class PlaneStore:
@@ -103,8 +119,9 @@ class PlaneStore:
 
     Parameters
     ----------
-    zero : array
-        The zero model; models are float arrays with the plain inner product.
+    problem : Problem
+        Its models are float arrays; their inner product is the plain one, or where
+        it is not Euclidean (kernels), the problem's `dot`.
 
     Attributes
     ----------
@@ -117,11 +134,12 @@ class PlaneStore:
         Planes ever added.
     """
 
-    def __init__(self, zero: Floats) -> None:
-        self.zero = zero.ravel()
-        self.shape = zero.shape
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.n_jobs = getattr(problem, "n_jobs", 1)
+        zero = problem.zero()
         nobody = np.zeros(0, np.int64)
-        self.planes = [Plane(np.zeros_like(self.zero), nobody, np.zeros(0))]
+        self.planes = [Plane(zero, nobody, np.zeros(0), self.n_jobs)]
         self.offset = np.zeros(1)
         self.alpha = np.ones(1)
         self.idle = np.zeros(1, np.int64)
@@ -141,26 +159,49 @@ class PlaneStore:
         m = len(self)
         if m == len(self.table):
             self.table = np.pad(self.table, (0, m))
-        model = np.ascontiguousarray(model).ravel()
-        self.planes.append(Plane(model, block, mass))
+        self.planes.append(Plane(model, block, mass, self.n_jobs))
         self.table[m, : m + 1] = self.table[: m + 1, m] = self.dots(model)
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
         self.n_added += 1
 
-    def dots(self, model: Floats) -> Floats:
-        """<g_p, model> of all planes, shape (m,)."""
-        model = model.ravel()
-        return np.array([plane.dot(model) for plane in self.planes])
+    def dots(self, model: Model, begin: int = 0) -> Floats:
+        """<g_p, model> of all planes from `begin` on, shape (m − begin,)."""
+        planes = self.planes[begin:]
+        if not self.problem.is_euclidean:
+            return np.array([self.problem.dot(self._dense(p), model) for p in planes])
+        part = np.zeros((-(-len(model) // SHARD), len(planes)))
 
-    def combine(self, alpha: Floats) -> Floats:
-        """Σ α_p g_p, a new model."""
-        model = self.zero.copy()
-        for plane, coef in zip(self.planes, alpha, strict=True):
-            if coef != 0.0:
-                plane.add_to(model, float(coef))
-        return model.reshape(self.shape)
+        def work_on(first: int, last: int) -> None:
+            for p, plane in enumerate(planes):
+                part[first // SHARD, p] = plane.dot(model, first, last)
+
+        run_sharded(self.n_jobs, len(model), work_on, shard=SHARD)
+        return np.sum(part, axis=0)
+
+    def combine(
+        self, alpha: Floats, base: Model | None = None, share: float = 0.0
+    ) -> Model:
+        """Σ α_p g_p + share·base, a new model."""
+        model = self.problem.zero()
+        used = [(self.planes[p], float(alpha[p])) for p in np.flatnonzero(alpha)]
+
+        def work_on(first: int, last: int) -> None:
+            if base is not None:
+                add_scaled(1, model[first:last], share, base[first:last])
+            for plane, coef in used:
+                plane.add_to(model, coef, first, last)
+
+        run_sharded(self.n_jobs, len(model), work_on, shard=SHARD)
+        return model
+
+    def _dense(self, plane: Plane) -> Model:
+        """The plane's gradient as a model."""
+        model = self.problem.zero()
+        for first in range(0, len(model), SHARD):
+            plane.add_to(model, 1.0, first, min(first + SHARD, len(model)))
+        return model
 
     def ascend(self, offset: Floats, alpha: Floats) -> None:
         """Maximise Σ α o − ½ αᵀGα over the simplex, in place, from where α is."""
@@ -200,14 +241,11 @@ class PlaneStore:
         Offsets stay: a loss looks at ŷ, never at the completion of the truth.
         """
         for p, plane in enumerate(self.planes[1:], 1):
-            model = shift(plane.block, plane.mass).ravel()
-            plane.add_to(model, 1.0)
-            self.planes[p] = Plane(model, plane.block, plane.mass)
+            model = self._dense(plane)
+            add_scaled(self.n_jobs, model, 1.0, shift(plane.block, plane.mass))
+            self.planes[p] = Plane(model, plane.block, plane.mass, self.n_jobs)
         for p, plane in enumerate(self.planes):
-            dense = self.zero.copy()
-            plane.add_to(dense, 1.0)
-            for q in range(p + 1):
-                self.table[p, q] = self.table[q, p] = self.planes[q].dot(dense)
+            self.table[p, : len(self)] = self.dots(self._dense(plane))
 
 
 def add_cuts(

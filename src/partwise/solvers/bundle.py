@@ -108,8 +108,8 @@ class ProximalBundle(Solver):
     ) -> State:
         """The first centre; a `State` of this solver also brings its planes."""
         rho = self.rho
-        planes = PlaneStore(problem.zero())
-        centre = planes.zero.reshape(planes.shape)
+        planes = PlaneStore(problem)
+        centre = problem.zero()
         if isinstance(start, State):
             planes, rho, centre = start.memo.planes, start.memo.rho, start.model
         elif start is not None:
@@ -125,7 +125,8 @@ class ProximalBundle(Solver):
         memo: BundleMemo = state.memo
         planes, rho = memo.planes, memo.rho
         planes.ascend((1 + rho) * planes.offset - rho * memo.margin, memo.alpha)
-        model = (planes.combine(memo.alpha) + rho * state.model) / (1 + rho)
+        share = 1 / (1 + rho)
+        model = planes.combine(share * memo.alpha, state.model, share * rho)
         margin = planes.dots(model)
         square = problem.dot(model, model)
         promise = state.primal - 0.5 * square - float(np.max(planes.offset - margin))
@@ -133,11 +134,11 @@ class ProximalBundle(Solver):
         descent = state.primal - primal
         if descent >= SERIOUS * promise:
             state.primal, state.model = primal, model
-            memo.margin = np.append(margin, planes.planes[-1].dot(model.ravel()))
+            memo.margin = np.append(margin, planes.dots(model, len(planes) - 1))
             self._after_serious(memo, descent, promise)
         else:
-            centre = state.model.ravel()
-            memo.margin = np.append(memo.margin, planes.planes[-1].dot(centre))
+            centre = state.model
+            memo.margin = np.append(memo.margin, planes.dots(centre, len(planes) - 1))
             slack = state.primal - 0.5 * problem.dot(centre, centre)
             error = slack - (planes.offset[-1] - memo.margin[-1])
             self._after_null(memo, descent, promise, error)

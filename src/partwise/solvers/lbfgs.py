@@ -28,6 +28,7 @@ import numpy as np
 
 from partwise.certificate import log_loss
 from partwise.protocol import Floats, Model, Objective, Solver, State
+from partwise.threads import add_scaled
 
 ARMIJO, WOLFE = 1e-4, 0.9
 TRIALS = 40  # of a line search; by then the step is below rounding
@@ -39,6 +40,15 @@ class LBFGSMemo:
 
     gradient: Floats
     pairs: deque[tuple[Floats, Floats, float]] = field(default_factory=deque)
+
+
+def combined(problem: Any, one: Floats, coef: float, other: Floats) -> Floats:
+    """One + coef·other, a new model."""
+    model = problem.zero()
+    n_jobs = getattr(problem, "n_jobs", 1)
+    add_scaled(n_jobs, model, 1.0, one)
+    add_scaled(n_jobs, model, coef, other)
+    return model
 
 
 class LBFGS(Solver):
@@ -96,7 +106,7 @@ class LBFGS(Solver):
         if not memo.pairs:  # no curvature known yet: a step of length one at most
             t = min(1.0, 1.0 / np.sqrt(max(-slope, 1e-300)))
         for _ in range(TRIALS):
-            model = state.model + t * direction
+            model = combined(problem, state.model, t, direction)
             value, gradient = self._evaluate(problem, objective, state, model)
             if value > state.primal + ARMIJO * t * slope:
                 high = t
@@ -108,24 +118,27 @@ class LBFGS(Solver):
         else:
             state.stopped = "rounding forbids a better step"
             return
-        change, turn = model - state.model, gradient - memo.gradient
+        change = combined(problem, model, -1.0, state.model)
+        turn = combined(problem, gradient, -1.0, memo.gradient)
         memo.pairs.append((change, turn, problem.dot(change, turn)))
         self._accept(problem, state, model, value, gradient)
 
     def _direction(self, problem: Any, memo: LBFGSMemo) -> Floats:
         """−H·∇P by the two-loop recursion."""
-        direction = -memo.gradient
+        n_jobs = getattr(problem, "n_jobs", 1)
+        direction = combined(problem, problem.zero(), -1.0, memo.gradient)
         shares = []
         for change, turn, product in reversed(memo.pairs):
             share = problem.dot(change, direction) / product
-            direction -= share * turn
+            add_scaled(n_jobs, direction, -share, turn)
             shares.append(share)
         if memo.pairs:
             _, turn, product = memo.pairs[-1]
-            direction *= product / problem.dot(turn, turn)
+            scale = product / problem.dot(turn, turn)
+            add_scaled(n_jobs, direction, 0.0, turn, share=scale)
         for change, turn, product in memo.pairs:
             share = shares.pop() - problem.dot(turn, direction) / product
-            direction += share * change
+            add_scaled(n_jobs, direction, share, change)
         return direction
 
     def _evaluate(

@@ -134,7 +134,7 @@ class OneSlack(Solver):
     def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
         """No planes; a given start supplies the first one."""
         zero = problem.zero()
-        memo = OneSlackMemo(PlaneStore(zero), CutCache(self.cache), zero)
+        memo = OneSlackMemo(PlaneStore(problem), CutCache(self.cache), zero)
         state = State(model=zero, dual=0.0, memo=memo)
         if start is not None:
             self._pass(problem, objective, state, start)

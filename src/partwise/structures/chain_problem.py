@@ -12,7 +12,8 @@ from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures import _chain_batch as batch
 from partwise.structures._chain_kernels import ADDITIVE, ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
-from partwise.structures.packed import PackedProblem, run_sharded, shard_size
+from partwise.structures.packed import PackedProblem
+from partwise.threads import run_sharded, shard_size
 
 
 class Weights(NamedTuple):
@@ -116,7 +117,7 @@ class ChainProblem(PackedProblem):
         size = self.chain.n_labels
         model = self.zero()
         emission, *rest = self.weights(model)
-        at = len(emission) * size
+        at = emission[self.number, :size].size  # a kernel model may have fewer rows
         emission[self.number, :size] = weights[:at].reshape(-1, size)
         for part in rest:
             real = part[(slice(size),) * part.ndim]

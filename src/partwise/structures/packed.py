@@ -8,11 +8,9 @@ are the same for every `n_jobs`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from partwise.compiled import (
     code_length,
@@ -23,29 +21,7 @@ from partwise.compiled import (
     sweep_of,
 )
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
-
-
-def shard_size(n_rows: int) -> int:
-    """Rows of a shard: of the data alone, never of n_jobs, so that bits are equal."""
-    return min(512, max(16, n_rows // 16))
-
-
-def run_sharded(
-    n_jobs: int,
-    n_rows: int,
-    work_on: Callable[[int, int], None],
-    shard: int | None = None,
-) -> None:
-    """Call ``work_on(first, last)`` for consecutive shards of rows, on threads."""
-    shard = shard or shard_size(n_rows)
-    bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
-    if n_jobs == 1 or len(bounds) < 2:
-        for first, last in bounds:
-            work_on(first, last)
-        return
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for _ in threads.map(lambda bound: work_on(*bound), bounds):
-            pass
+from partwise.threads import add_scaled, dot, run_sharded
 
 
 @sweep_of
@@ -80,22 +56,6 @@ def _combine(blocks, w, block, coef, indptr, code):
 def _code_lengths(blocks, rows, out):
     for r in range(rows.shape[0]):
         out[r] = code_length(blocks, rows[r])
-
-
-@njit(cache=True, nogil=True)
-def sum_products(one, other):
-    """Inner product in one fixed order, whatever the number of BLAS threads."""
-    lanes = np.zeros(8)
-    n = one.shape[0] // 8 * 8
-    for k in range(0, n, 8):
-        for lane in range(8):
-            lanes[lane] += one[k + lane] * other[k + lane]
-    total = 0.0
-    for lane in range(8):
-        total += lanes[lane]
-    for k in range(n, one.shape[0]):
-        total += one[k] * other[k]
-    return total
 
 
 class PackedProblem(Problem):
@@ -162,7 +122,7 @@ class PackedProblem(Problem):
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<one, other>."""
-        return float(sum_products(one, other))
+        return dot(self.n_jobs, one, other)
 
     def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
         """Most violated output of each row (see `Problem`)."""
@@ -230,5 +190,5 @@ class PackedProblem(Problem):
 
         run_sharded(self.n_jobs, len(coef), work_on, shard=half)
         if len(models) == 2:
-            models[0] += models[1]
+            add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return models[0]

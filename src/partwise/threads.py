@@ -1,0 +1,99 @@
+"""Loops over fixed shards on threads, with the same bits for every number of threads.
+
+Shards are functions of the data alone. Each writes its own results, and sums over
+shards are taken in their order by one thread. Kernels release the interpreter's lock.
+Sums of long arrays are written out here because a BLAS adds in an order that depends
+on its threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LANES = 8  # partial sums side by side, so that the loop vectorises
+SHARD = 1 << 16  # numbers of a long array: a shard of two arrays fits the cache
+
+
+@functools.cache
+def _threads(process: int, n_jobs: int) -> ThreadPoolExecutor:
+    """One pool for all loops; a forked process has none of its parent's threads."""
+    return ThreadPoolExecutor(n_jobs)
+
+
+def shard_size(n_rows: int) -> int:
+    """Rows of a shard: of the data alone, never of n_jobs, so that bits are equal."""
+    return min(512, max(16, n_rows // 16))
+
+
+def run_sharded(
+    n_jobs: int,
+    n_rows: int,
+    work_on: Callable[[int, int], None],
+    shard: int | None = None,
+) -> None:
+    """Call ``work_on(first, last)`` for consecutive shards of rows, on threads.
+
+    Not to be called from within `work_on`: it might wait for a thread for ever.
+    """
+    shard = shard or shard_size(n_rows)
+    bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
+    if n_jobs == 1 or len(bounds) < 2:
+        for first, last in bounds:
+            work_on(first, last)
+        return
+    threads = _threads(os.getpid(), n_jobs)
+    for _ in threads.map(lambda bound: work_on(*bound), bounds):
+        pass
+
+
+@njit(cache=True, nogil=True)
+def sum_products(one: Floats, other: Floats) -> float:
+    """Σ_k one[k]·other[k] in one fixed order."""
+    lanes = np.zeros(LANES)
+    n = one.shape[0] // LANES * LANES
+    for k in range(0, n, LANES):
+        for lane in range(LANES):
+            lanes[lane] += one[k + lane] * other[k + lane]
+    total = 0.0
+    for lane in range(LANES):
+        total += lanes[lane]
+    for k in range(n, one.shape[0]):
+        total += one[k] * other[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _add_scaled(into: Floats, share: float, coef: float, other: Floats) -> None:
+    for k in range(into.shape[0]):
+        into[k] = share * into[k] + coef * other[k]
+
+
+def dot(n_jobs: int, one: Floats, other: Floats) -> float:
+    """<one, other> of two flat arrays."""
+    part = np.zeros(-(-len(one) // SHARD))
+
+    def work_on(first: int, last: int) -> None:
+        part[first // SHARD] = sum_products(one[first:last], other[first:last])
+
+    run_sharded(n_jobs, len(one), work_on, shard=SHARD)
+    return float(np.sum(part))
+
+
+def add_scaled(
+    n_jobs: int, into: Floats, coef: float, other: Floats, share: float = 1.0
+) -> None:
+    """Replace `into` by share·into + coef·other, two flat arrays."""
+
+    def work_on(first: int, last: int) -> None:
+        _add_scaled(into[first:last], share, coef, other[first:last])
+
+    run_sharded(n_jobs, len(into), work_on, shard=SHARD)

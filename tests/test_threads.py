@@ -1,0 +1,42 @@
+"""Loops on threads: every row once, the same bits for every number of threads."""
+
+import numpy as np
+import pytest
+
+from partwise.threads import add_scaled, dot, run_sharded
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize("n", [0, 1, 17, 40_000])
+def test_every_row_is_visited_once(n_jobs, n):
+    visits = np.zeros(n, int)
+
+    def work_on(first, last):
+        visits[first:last] += 1
+
+    run_sharded(n_jobs, n, work_on)
+    assert (visits == 1).all()
+
+
+def test_an_error_in_a_shard_reaches_the_caller():
+    def work_on(first, last):
+        raise ValueError("shard")
+
+    for _ in range(2):  # the pool of threads survives
+        with pytest.raises(ValueError, match="shard"):
+            run_sharded(2, 100, work_on)
+
+
+@pytest.mark.parametrize("n", [0, 3, 65_536, 300_001])
+def test_sums_have_the_same_bits_on_two_threads(n):
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=(2, n))
+    assert dot(1, one, other) == dot(2, one, other)
+    assert dot(1, one, other) == pytest.approx(float(one @ other), abs=1e-9)
+    results = []
+    for n_jobs in (1, 2):
+        into = one.copy()
+        add_scaled(n_jobs, into, 0.25, other, share=3.0)
+        results.append(into)
+    assert np.array_equal(*results)
+    np.testing.assert_allclose(results[0], 3.0 * one + 0.25 * other)
