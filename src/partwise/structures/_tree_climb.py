@@ -1,10 +1,11 @@
 """Second-order trees with crossing arcs: hill climbing, approximate.
 
 With sibling or grandparent parts the best tree with crossing arcs is NP-hard to find.
-As in McDonald and Pereira (2006) we begin with a tree, usually the best projective one,
-and give one word after another a new head, each time the change that raises the score
-most, until no change does. The result is a tree at least as good as the first; it is
-exact for no class of scores, and `_tree_milp.py` tells how far it is from the optimum.
+As in McDonald and Pereira (2006) we begin with the best projective tree and give one
+word after another a new head, each time the change that raises the score most, until no
+change does; here a second climb begins with the best tree of first order. The result is
+at least as good as the best projective tree; `_tree_milp.py` tells how far it is from
+the optimum (``benchmarks/trees.py --climbing``).
 Tables as in `_tree_grandparents.py`.
 """
 
@@ -31,6 +32,7 @@ from partwise.structures._tree_second_order import (
 )
 
 UNATTACHED = -1
+LEAST_GAIN = 1e-12  # below that a gain may be rounding
 
 
 class ClimbWork(NamedTuple):
@@ -39,6 +41,7 @@ class ClimbWork(NamedTuple):
     trees: TreeWork
     siblings: SiblingWork
     grandparents: GrandparentWork
+    heads: np.ndarray  # (longest,)
 
 
 def new_climb_work(longest, grandparents=True):
@@ -47,6 +50,7 @@ def new_climb_work(longest, grandparents=True):
         new_tree_work(longest),
         new_sibling_work(longest),
         new_grandparent_work(longest if grandparents else 0),
+        np.empty(longest, dtype=np.int32),
     )
 
 
@@ -54,22 +58,28 @@ def new_climb_work(longest, grandparents=True):
 def climb_trees(score, row, sibling, grandparent, n, single_root, work, heads):
     """A tree of high second-order score, crossing arcs allowed; returns its score.
 
-    Begins with the best projective tree, or the best first-order tree when forbidden
-    arcs leave no projective one.
+    Climbs from the best projective tree of second order and from the best tree of
+    first order, and keeps the better end.
     """
+    other = work.heads
+    second = chu_liu_edmonds(score, n, single_root, work.trees, other)
+    if second == -np.inf:
+        return second
+    second = climb(score, row, sibling, grandparent, n, single_root, other)
     if grandparent.shape[0] == 0:
-        total = eisner_siblings(
+        first = eisner_siblings(
             score, row, sibling, n, single_root, work.siblings, heads
         )
     else:
-        total = eisner_grandparents(
+        first = eisner_grandparents(
             score, row, sibling, grandparent, n, single_root, work.grandparents, heads
         )
-    if total == -np.inf:
-        total = chu_liu_edmonds(score, n, single_root, work.trees, heads)
-    if total == -np.inf:
-        return total
-    return climb(score, row, sibling, grandparent, n, single_root, heads)
+    if first > -np.inf:
+        first = climb(score, row, sibling, grandparent, n, single_root, heads)
+    if first < second:
+        for d in range(n):
+            heads[d] = other[d]
+    return max(first, second)
 
 
 @njit(cache=True, nogil=True)
@@ -112,42 +122,50 @@ def is_below(heads, v, d):
 
 
 @njit(cache=True, nogil=True)
+def best_new_head(score, row, sibling, grandparent, n, single_root, heads, d):
+    """The head that gains most over the present one of word d: (gain, head)."""
+    old = heads[d - 1]
+    heads[d - 1] = UNATTACHED
+    kept = attachment_gain(score, row, sibling, grandparent, n, heads, old, d)
+    highest, winner = kept, old
+    for h in range(1 if single_root else 0, n + 1):
+        if score[h, d] == -np.inf or h == old or is_below(heads, h, d):
+            continue
+        gain = attachment_gain(score, row, sibling, grandparent, n, heads, h, d)
+        if gain > highest:
+            highest, winner = gain, h
+    heads[d - 1] = old
+    return highest - kept, winner
+
+
+@njit(cache=True, nogil=True)
 def climb(score, row, sibling, grandparent, n, single_root, heads):
     """Improve a tree in place until no single new head helps; returns its score.
 
     Each round costs O(n³), less the forbidden arcs. With a single root the word below
-    the root keeps its place, unless another word takes it over in the same move: then
-    the old one becomes its child.
+    the root keeps its place, unless another takes it over: then the former becomes
+    its child.
     """
-    for _ in range(n * n):  # a guard: rounding might let a change look good forever
-        best_gain, best_word, best_head = 0.0, 0, 0
+    for _ in range(n * n):  # a guard: rounding might let changes look good for ever
+        best_gain, word, head = 0.0, 0, 0
         for d in range(1, n + 1):
-            old = heads[d - 1]
-            if single_root and old == 0:
+            if single_root and heads[d - 1] == 0:
                 continue
-            heads[d - 1] = UNATTACHED
-            kept = attachment_gain(score, row, sibling, grandparent, n, heads, old, d)
-            for h in range(1 if single_root else 0, n + 1):
-                if h == d or h == old or score[h, d] == -np.inf:
-                    continue
-                heads[d - 1] = old
-                if is_below(heads, h, d):
-                    continue
-                heads[d - 1] = UNATTACHED
-                gain = attachment_gain(score, row, sibling, grandparent, n, heads, h, d)
-                if gain - kept > best_gain:
-                    best_gain, best_word, best_head = gain - kept, d, h
-            heads[d - 1] = old
-        if single_root:
-            gain, word = best_exchange(score, row, sibling, grandparent, n, heads)
+            gain, h = best_new_head(
+                score, row, sibling, grandparent, n, single_root, heads, d
+            )
             if gain > best_gain:
-                best_gain, best_word, best_head = gain, word, 0
-        if best_gain <= 1e-12:
+                best_gain, word, head = gain, d, h
+        if single_root:
+            gain, d = best_exchange(score, row, sibling, grandparent, n, heads)
+            if gain > best_gain:
+                best_gain, word, head = gain, d, 0
+        if best_gain <= LEAST_GAIN:
             break
-        if single_root and best_head == 0:
-            exchange_root(n, heads, best_word)
+        if single_root and head == 0:
+            exchange_root(n, heads, word)
         else:
-            heads[best_word - 1] = best_head
+            heads[word - 1] = head
     return second_order_score(score, row, sibling, grandparent, n, heads)
 
 
