@@ -149,6 +149,8 @@ def test_wrong_settings_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             gram("linear", np.eye(2), **settings)
+    with pytest.raises(ValueError, match="size=0"):
+        next(strips("linear", np.eye(2), size=0))
 
 
 # ---------------------------------------------------------------------------- files

@@ -1,8 +1,9 @@
 """Clusters of words that stand in the same places, as one more column.
 
-Counts of neighbours within a window become positive pointwise mutual information, a
-truncated singular value decomposition makes short vectors of it, and k-means groups
-the vectors by direction.
+Counts of neighbours, each place in the window apart, become positive pointwise mutual
+information; a truncated singular value decomposition makes short vectors of it, and
+k-means groups the vectors by direction. Places apart and smoothed counts of contexts
+(Levy, Goldberg and Dagan, 2015) bring the groups closer to parts of speech.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from partwise.readers.table import Column, Table
 
 N_STARTS = 4
 MAX_ITER = 50
+SMOOTHING = 0.75  # exponent of the counts of contexts
 UNKNOWN = "c?"  # of words that were too rare, or not seen in training
 
 
@@ -61,7 +63,7 @@ class WordClusters(Parameters):
         self,
         n_clusters: int = 100,
         n_dimensions: int = 50,
-        window: int = 2,
+        window: int = 1,
         min_count: int = 3,
         column: str | None = None,
         name: str = "cluster",
@@ -104,8 +106,9 @@ class WordClusters(Parameters):
         number = np.full(len(words), -1, np.int64)
         number[frequent] = np.arange(len(frequent))
         random = np.random.default_rng(self.random_state)
-        table_of_pairs = _neighbours(number[codes], table.offset, self.window)
-        vectors = _vectors(table_of_pairs, len(frequent), self.n_dimensions, random)
+        pairs = _neighbours(number[codes], table.offset, self.window, len(frequent))
+        shape = len(frequent), 2 * self.window * len(frequent)
+        vectors = _vectors(*pairs, shape, self.n_dimensions, random)
         group = k_means(vectors, min(self.n_clusters, len(frequent)), random)
         group = _by_size(group, counts[frequent])
         self.clusters_ = {
@@ -210,29 +213,42 @@ def _distances(vectors: Floats, centres: Floats) -> Floats:
     return np.maximum(squares - 2 * dots + (centres * centres).sum(axis=1), 0.0)
 
 
-def _neighbours(codes: np.ndarray, offset: np.ndarray, window: int) -> Any:
-    """Pairs of words up to `window` apart in a sequence, both ways; -1 is no word."""
+def _neighbours(
+    codes: np.ndarray, offset: np.ndarray, window: int, n_words: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each word with each of its contexts: a place times n_words plus a word.
+
+    Code -1 is no word. Places are 1 before, 1 after, 2 before and so on.
+    """
     sequence = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    pairs = []
+    words, contexts = [], []
     for gap in range(1, window + 1):
         left, right = codes[:-gap], codes[gap:]
         kept = (sequence[:-gap] == sequence[gap:]) & (left >= 0) & (right >= 0)
-        pairs += [(left[kept], right[kept]), (right[kept], left[kept])]
-    return tuple(np.concatenate(side) for side in zip(*pairs, strict=True))
+        place = 2 * (gap - 1) * n_words
+        words += [right[kept], left[kept]]
+        contexts += [left[kept] + place, right[kept] + place + n_words]
+    return np.concatenate(words), np.concatenate(contexts)
 
 
-def _vectors(pairs: Any, n: int, n_dimensions: int, random: Any) -> Floats:
+def _vectors(
+    words: np.ndarray,
+    contexts: np.ndarray,
+    shape: tuple[int, int],
+    n_dimensions: int,
+    random: Any,
+) -> Floats:
     """Unit vectors of words from a truncated SVD of positive mutual information."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
-    rows, cols = pairs
-    counts = csr_array((np.ones(len(rows)), (rows, cols)), shape=(n, n))
+    n, n_contexts = shape
+    counts = csr_array((np.ones(len(words)), (words, contexts)), shape=shape)
     counts.sum_duplicates()
     row = np.repeat(np.arange(n), np.diff(counts.indptr))
-    often = np.bincount(rows, minlength=n).astype(float)
-    total = max(len(rows), 1)
-    expected = often[row] * often[counts.indices] / total
+    of_word = np.bincount(words, minlength=n)
+    of_context = np.bincount(contexts, minlength=n_contexts) ** SMOOTHING
+    expected = of_word[row] * of_context[counts.indices] / max(of_context.sum(), 1.0)
     counts.data = np.maximum(np.log(counts.data / expected), 0.0)
     k = min(n_dimensions, n - 1)
     if k < 1 or not counts.data.any():

@@ -19,6 +19,7 @@ import numpy as np
 
 from partwise.kernels import _gram_cache as cache
 from partwise.kernels.base import Bound, Kernel
+from partwise.kernels.checks import check_whole
 from partwise.kernels.memory import check_memory
 from partwise.kernels.naming import as_kernel
 
@@ -158,6 +159,7 @@ def strips(
     threads = resolve_jobs(n_jobs)
     bound = as_kernel(kernel).bind(X, Y)
     columns = _by_work(bound.column_work())
+    check_whole("size", size, 1, max(bound.n_rows, size))
     for first in range(0, bound.n_rows, size):
         rows = np.arange(first, min(first + size, bound.n_rows))
         out = np.empty((len(rows), bound.n_cols), precision)
