@@ -110,7 +110,7 @@ def test_an_error_in_a_thread_reaches_the_caller(small_tiles):
         gram(lambda x, y: float("nan"), [1, 2])
 
 
-def test_an_estimate_is_near_the_truth():
+def test_an_estimate_tells_seconds_and_bytes():
     X = random_words(600)
     guess = estimate(NGram(), X, dtype="float32", seconds=0.2)
     assert guess.bytes == 600 * 600 * 4
