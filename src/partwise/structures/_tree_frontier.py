@@ -48,7 +48,7 @@ def new_frontier_work(longest, n_levels=2):
     width = (n_levels - 1) * longest + 1
     tables = [np.empty((size, size, width)) for _ in range(5)]
     stack = np.empty((3 * size, 4), dtype=np.int64)
-    return FrontierWork(*tables, np.empty(width), stack)
+    return FrontierWork(*tables, best=np.empty(width), stack=stack)
 
 
 @njit(cache=True, nogil=True)

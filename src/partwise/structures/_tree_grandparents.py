@@ -42,7 +42,7 @@ def new_grandparent_work(longest):
     """Buffers of `eisner_grandparents` for sentences of at most `longest` words."""
     size = longest + 1
     tables = [np.empty((size, size, size)) for _ in range(5)]
-    return GrandparentWork(*tables, np.empty((3 * size, 4), dtype=np.int64))
+    return GrandparentWork(*tables, stack=np.empty((3 * size, 4), dtype=np.int64))
 
 
 @njit(cache=True, nogil=True)

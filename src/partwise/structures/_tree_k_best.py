@@ -38,14 +38,18 @@ class KBestWork(NamedTuple):
 def new_k_best_work(longest, k):
     """Buffers for the k best trees of sentences of at most `longest` words."""
     size = longest + 1
-    trees = [np.zeros((k + 1, longest), dtype=np.int32) for _ in range(2)]
-    numbers = [np.empty(k + 1, dtype=np.int32) for _ in range(4)]
+    heads, ranks = np.zeros((2, k + 1, longest), dtype=np.int32)
+    first, source, found_first, found_source = np.empty((4, k + 1), dtype=np.int32)
     return KBestWork(
-        np.empty((size, size)),
-        *trees,
-        np.empty(k + 1),
-        *numbers,
-        np.empty(size, dtype=np.int32),
+        score=np.empty((size, size)),
+        heads=heads,
+        ranks=ranks,
+        value=np.empty(k + 1),
+        first=first,
+        source=source,
+        found_first=found_first,
+        found_source=found_source,
+        level=np.empty(size, dtype=np.int32),
     )
 
 

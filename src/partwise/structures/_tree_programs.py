@@ -12,7 +12,7 @@ arcs and the best label of each arc are in the scores. A tree is `heads` (n,) in
 same way every time. With `single_root` exactly one word hangs from the root.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -62,7 +62,9 @@ class TreeWork(NamedTuple):
 NEW, DONE = -1, -2
 # Numbers that are passed to functions have a type of their own, because numba compiles
 # a function anew for each literal argument.
-ROOT, FIRST_WORD, EMPTY = np.int64(0), np.int64(1), np.int64(0)
+ROOT: Any = np.int64(0)
+FIRST_WORD: Any = np.int64(1)
+EMPTY: Any = np.int64(0)
 RIGHT, LEFT, ARC_RIGHT, ARC_LEFT, PAIR = (np.int64(kind) for kind in range(5))
 
 
@@ -70,17 +72,21 @@ def new_tree_work(longest):
     """Buffers for sentences of at most `longest` words."""
     size = longest + 1
     tables = [np.empty((size, size)) for _ in range(5)]
-    charts = Charts(
-        *tables[:4], np.empty(size), np.empty((3 * size, 3), dtype=np.int64)
+    stack = np.empty((3 * size, 3), dtype=np.int64)
+    head, place, path, member, first = np.empty((5, 2 * size), dtype=np.int32)
+    return TreeWork(
+        Charts(*tables[:4], meet=np.empty(size), stack=stack),
+        Contraction(
+            column=tables[4],
+            best=np.empty(2 * size),
+            head=head,
+            place=place,
+            path=path,
+            component=np.empty(size, dtype=np.int32),
+            member=member,
+            first=first,
+        ),
     )
-    nodes = [np.empty(2 * size, dtype=np.int32) for _ in range(5)]
-    head, place, path, member, first = nodes
-    component = np.empty(size, dtype=np.int32)
-    best = np.empty(2 * size)
-    contraction = Contraction(
-        tables[4], best, head, place, path, component, member, first
-    )
-    return TreeWork(charts, contraction)
 
 
 @njit(cache=True, nogil=True)

@@ -48,7 +48,7 @@ def new_sibling_work(longest):
     """Buffers of `eisner_siblings` for sentences of at most `longest` words."""
     size = longest + 1
     tables = [np.empty((size, size)) for _ in range(5)]
-    return SiblingWork(*tables, np.empty((3 * size, 3), dtype=np.int64))
+    return SiblingWork(*tables, stack=np.empty((3 * size, 3), dtype=np.int64))
 
 
 def dense_rows(longest):
