@@ -46,9 +46,10 @@ def new_frontier_work(longest, n_levels=2):
     """Buffers for sentences of at most `longest` words and losses below `n_levels`."""
     size = longest + 1
     width = (n_levels - 1) * longest + 1
-    tables = [np.empty((size, size, width)) for _ in range(5)]
+    right, left, arc_right, arc_left, meet = np.empty((5, size, size, width))
     stack = np.empty((3 * size, 4), dtype=np.int64)
-    return FrontierWork(*tables, best=np.empty(width), stack=stack)
+    best = np.empty(width)
+    return FrontierWork(right, left, arc_right, arc_left, meet, best, stack)
 
 
 @njit(cache=True, nogil=True)

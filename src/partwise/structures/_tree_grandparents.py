@@ -41,8 +41,9 @@ class GrandparentWork(NamedTuple):
 def new_grandparent_work(longest):
     """Buffers of `eisner_grandparents` for sentences of at most `longest` words."""
     size = longest + 1
-    tables = [np.empty((size, size, size)) for _ in range(5)]
-    return GrandparentWork(*tables, stack=np.empty((3 * size, 4), dtype=np.int64))
+    right, left, pair, arc_right, arc_left = np.empty((5, size, size, size))
+    stack = np.empty((3 * size, 4), dtype=np.int64)
+    return GrandparentWork(right, left, pair, arc_right, arc_left, stack)
 
 
 @njit(cache=True, nogil=True)

@@ -71,13 +71,13 @@ RIGHT, LEFT, ARC_RIGHT, ARC_LEFT, PAIR = (np.int64(kind) for kind in range(5))
 def new_tree_work(longest):
     """Buffers for sentences of at most `longest` words."""
     size = longest + 1
-    tables = [np.empty((size, size)) for _ in range(5)]
+    right, left, arc_right, arc_left, column = np.empty((5, size, size))
     stack = np.empty((3 * size, 3), dtype=np.int64)
     head, place, path, member, first = np.empty((5, 2 * size), dtype=np.int32)
     return TreeWork(
-        Charts(*tables[:4], meet=np.empty(size), stack=stack),
+        Charts(right, left, arc_right, arc_left, np.empty(size), stack),
         Contraction(
-            column=tables[4],
+            column=column,
             best=np.empty(2 * size),
             head=head,
             place=place,

@@ -47,8 +47,9 @@ class SiblingWork(NamedTuple):
 def new_sibling_work(longest):
     """Buffers of `eisner_siblings` for sentences of at most `longest` words."""
     size = longest + 1
-    tables = [np.empty((size, size)) for _ in range(5)]
-    return SiblingWork(*tables, stack=np.empty((3 * size, 3), dtype=np.int64))
+    right, left, pair, arc, arc_right = np.empty((5, size, size))
+    stack = np.empty((3 * size, 3), dtype=np.int64)
+    return SiblingWork(right, left, pair, arc, arc_right, stack)
 
 
 def dense_rows(longest):
