@@ -1,0 +1,130 @@
+"""Templates of arcs: the template language with a role before each column.
+
+A term names the token it looks at by its role, the rest is as for sequences::
+
+    head.form                     the head of the arc
+    dep.upos[-1]                  the token before the dependent
+    head.upos|between.upos|dep.upos   each different tag between the two
+    lower(head.form)|dep.upos     functions nest as usual
+    head.upos|dep.upos|sib.upos   the next sibling towards the head (second order)
+    grand.upos|head.upos|dep.upos the head of the head (second order)
+    bias                          1 on every arc
+
+The root has the value ``<root>`` in every column; a term outside the sentence has
+``<s>``. Each feature stands for fifteen: itself, and itself together with direction
+and distance (see `variant` in `partwise.features._arc_kernels`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from partwise.features.templates import (
+    Template,
+    TemplateError,
+    Term,
+    View,
+    parse_templates,
+)
+
+ROLES = ("head", "dep", "between", "sib", "grand")
+ROOT = "<root>"
+
+
+@dataclass(frozen=True)
+class ArcTemplate:
+    """A conjunction of terms, by the role of the token they look at."""
+
+    text: str
+    parts: tuple[tuple[str, tuple[Term, ...]], ...]  # (role, terms) in order of ROLES
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles that occur."""
+        return tuple(role for role, _ in self.parts)
+
+    @property
+    def family(self) -> str:
+        """Which tokens an arc feature needs: what a kernel loops over."""
+        for role in ("grand", "sib", "between"):
+            if role in self.roles:
+                return role
+        if self.roles == ("head",):
+            return "head"
+        return "pair" if len(self.roles) == 2 else "dep"  # bias is of the dependent
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_arc_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:
+    """Read templates of arcs, ranges expanded and repetitions left out.
+
+    Parameters
+    ----------
+    templates : str or iterable of str
+        One template per line, or per item.
+
+    Returns
+    -------
+    list of ArcTemplate
+
+    Examples
+    --------
+    >>> [t.family for t in parse_arc_templates("head.form|dep.upos[-1..0]\\nbias")]
+    ['pair', 'pair', 'dep']
+    """
+    return [_by_role(template) for template in parse_templates(templates)]
+
+
+def _by_role(template: Template) -> ArcTemplate:
+    parts: dict[str, list[Term]] = {}
+    for term in template.terms:
+        role, view = _split(term.view, template)
+        parts.setdefault(role, []).append(Term(view, term.offset))
+    if len([role for role in parts if role in ("between", "sib", "grand")]) > 1:
+        raise TemplateError(
+            f"template {template}: one of between, sib and grand is allowed; split it"
+        )
+    ordered = tuple((role, tuple(parts[role])) for role in ROLES if role in parts)
+    return ArcTemplate(str(template), ordered)
+
+
+def _split(view: View, template: Template) -> tuple[str, View]:
+    if view.inner is not None:
+        role, inner = _split(view.inner, template)
+        return role, View(view.name, inner, view.argument)
+    role, _, column = view.name.partition(".")
+    if role not in ROLES or not column:
+        raise TemplateError(
+            f"template {template}: {view.name!r} needs a role before the column, such "
+            f"as head.{view.name}; roles are {', '.join(ROLES)}"
+        )
+    return role, View(column)
+
+
+def _backoffs(word: str, tag: str) -> str:
+    """The seven pairs of McDonald, Crammer, Pereira (2005), and each end alone."""
+    h, H, d, D = f"head.{word}", f"head.{tag}", f"dep.{word}", f"dep.{tag}"
+    pairs = [
+        (h, H, d, D), (H, d, D), (h, d, D), (h, H, D), (h, H, d), (h, d), (H, D),
+        (h, D), (H, d), (h,), (H,), (h, H), (d,), (D,), (d, D),
+    ]  # fmt: skip
+    return "\n".join("|".join(pair) for pair in pairs) + "\n"
+
+
+def _neighbours(tag: str) -> str:
+    h, d = f"head.{tag}", f"dep.{tag}"
+    rows = [
+        (h, f"{h}[1]", f"{d}[-1]", d), (f"{h}[-1]", h, f"{d}[-1]", d),
+        (h, f"{h}[1]", d, f"{d}[1]"), (f"{h}[-1]", h, d, f"{d}[1]"),
+        (h, f"{h}[1]", d), (f"{h}[-1]", h, d), (h, f"{d}[-1]", d), (h, d, f"{d}[1]"),
+    ]  # fmt: skip
+    return "\n".join("|".join(row) for row in rows) + "\n"
+
+
+ARC_PRESETS: dict[str, str] = {
+    "mcdonald": _backoffs("form", "upos")
+    + _backoffs("lemma", "upos")
+    + _neighbours("upos")
+    + "head.upos|between.upos|dep.upos\nbias\n",
+}

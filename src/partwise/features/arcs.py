@@ -1,0 +1,367 @@
+"""Features of arcs between tokens, as shares per token.
+
+A treebank has millions of candidate arcs, so nothing is kept per arc. Each template
+becomes one number per token and role, its share; the key of a feature of an arc is the
+sum of the shares of its tokens, made on the fly by the scorer
+(`partwise.features._arc_kernels`). With a vocabulary the shares are the digits of an
+exact number in mixed radix; hashed, they are 60 random bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from partwise.features.arc_shares import FAMILIES, Places, code_shares, hash_shares
+from partwise.features.arc_templates import ROOT, ArcTemplate, parse_arc_templates
+from partwise.features.columnar import as_table
+from partwise.features.templates import BOUNDARY, View
+from partwise.features.vocabulary import (
+    check_offset,
+    check_settings,
+    pack_strings,
+    state_array,
+    unpack_strings,
+)
+from partwise.readers.table import Table
+
+if TYPE_CHECKING:
+    from partwise.features._arc_kernels import ArcFeatures
+
+# A row of labels is many times as long as a row of an arc, and there are fewer.
+LABEL_BITS_LESS = 3
+
+Tables = dict[tuple[bool, str], tuple[np.ndarray, ...]]
+
+
+class ArcFeaturizer:
+    """Features of arcs, and of their labels, from templates over columns.
+
+    Parameters
+    ----------
+    templates : str or iterable of str
+        See `partwise.features.arc_templates`; ready-made ones are in `ARC_PRESETS`.
+    label_templates : str or iterable of str
+        The features of which each label has its own weights, over head and dependent.
+        Empty for arcs without labels.
+    min_count : int
+        Features that occur on fewer true arcs are left out.
+    hash_bits : int, optional
+        Hash the features of arcs to ``2**hash_bits`` rows, and those of labels to an
+        eighth as many, instead of keeping a vocabulary. Features that meet in a row
+        are added. All arcs then have features, not only the true ones.
+
+    Attributes
+    ----------
+    n_rows_, n_label_rows_ : int
+        Rows of weights, with row 0 that belongs to no feature; the second is 0 for
+        arcs without labels.
+
+    Examples
+    --------
+    >>> words = [[("the", "DET"), ("cat", "NOUN")]]
+    >>> table = Table.from_sequences(words, ["form", "upos"])
+    >>> featurizer = ArcFeaturizer("head.upos|dep.upos").fit(table, [[2, 0]])
+    >>> featurizer.feature_names_[1:]
+    ['head.upos[0]|dep.upos[0]=NOUN|DET', 'head.upos[0]|dep.upos[0]=<root>|NOUN']
+    """
+
+    kind = "arcs.v1"
+
+    n_rows_: int
+    n_label_rows_: int
+
+    def __init__(
+        self,
+        templates: str | Iterable[str],
+        label_templates: str | Iterable[str] = (),
+        *,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+    ) -> None:
+        self.templates = parse_arc_templates(templates)
+        self.label_templates = parse_label_templates(label_templates)
+        self.min_count, self.hash_bits = check_settings(min_count, hash_bits)
+        every = [*self.templates, *self.label_templates]
+        terms = [term for template in every for _, p in template.parts for term in p]
+        self._views = list(dict.fromkeys(term.view for term in terms))
+        self._reach = sorted({term.offset for term in terms} | {0})
+        self._strings: dict[View, dict[str, int]] = {}
+        if self.hash_bits is not None:
+            bits = max(1, self.hash_bits - LABEL_BITS_LESS)
+            self.n_rows_ = (1 << self.hash_bits) + 1
+            self.n_label_rows_ = (1 << bits) + 1 if self.label_templates else 0
+            self._keys = np.full(1, -1, np.int64)
+
+    # ------------------------------------------------------------------ learning
+
+    def fit(self, X: Table | Sequence[Any], heads: Sequence[Sequence[int]]) -> Self:
+        """Learn the vocabulary from true arcs.
+
+        Parameters
+        ----------
+        X : Table
+        heads : list of lists of int
+            Head of each token, 0 for the root.
+
+        Returns
+        -------
+        ArcFeaturizer
+            Itself.
+        """
+        table = as_table(X)
+        self._check_columns(table)
+        if self.hash_bits is None:
+            for view in self._views:
+                _, strings = view.of_column(table.columns[view.column])
+                known = {string for string in strings if string is not None}
+                self._strings[view] = numbered(sorted(known))
+            self._check_space()
+            self._learn_keys(*self._tables(table), heads)
+        return self
+
+    def _learn_keys(
+        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
+    ) -> None:
+        """Keys of the features of true arcs: arcs, then labels; frequent ones first."""
+        from partwise.features._columnar_kernels import count_keys
+
+        arcs = Places.of_trees(offset, heads)
+        kept = [np.full(1, -1, np.int64)]
+        for is_label in (False, True):
+            seen = np.concatenate(
+                [arcs.keys(f, tables[is_label, f]).ravel() for f in FAMILIES]
+            )
+            slots = np.full(1 << int(2 * len(seen)).bit_length(), -1, np.int32)
+            distinct, count = np.empty((2, len(seen)), np.int64)
+            n = count_keys(seen, slots, distinct, count)
+            often = np.flatnonzero(count[:n] >= self.min_count)
+            order = often[np.lexsort((distinct[often], -count[often]))]
+            kept.append(distinct[order])
+        self.n_rows_ = len(kept[1]) + 1
+        self.n_label_rows_ = len(kept[2]) + 1 if self.label_templates else 0
+        self._keys = np.concatenate(kept)
+
+    # -------------------------------------------------------------- transforming
+
+    def transform(self, X: Table | Sequence[Any]) -> ArcFeatures:
+        """Shares of all tokens; features unseen in training lead to row 0.
+
+        Parameters
+        ----------
+        X : Table
+
+        Returns
+        -------
+        ArcFeatures
+        """
+        from partwise.features import _arc_kernels as kernels
+
+        self._check_fitted()
+        table = as_table(X)
+        self._check_columns(table)
+        offset, tables = self._tables(table)
+        slots = np.zeros(1, np.int32)
+        if self.hash_bits is None:
+            slots = np.zeros(1 << int(2 * len(self._keys)).bit_length(), np.int32)
+            kernels.fill_table(self._keys, slots)
+        singles = [(a, f) for a in (False, True) for f in ("head", "dep")]
+        others = [(False, f) for f in ("pair", "between", "sib", "grand")]
+        others.append((True, "pair"))
+        count = {key: own[0].shape[1] for key, own in tables.items()}
+        features = kernels.ArcFeatures(
+            offset,
+            np.zeros((offset[-1], sum(count[key] for key in singles)), np.int32),
+            np.hstack([share for key in others for share in tables[key]]),
+            slots,
+            self._keys,
+            self.n_rows_ - 2,
+            self.n_label_rows_ - 2,
+            int(self.hash_bits is not None),
+            self.n_rows_,
+            self.n_label_rows_,
+            *(count[False, family] for family in FAMILIES),
+            *(count[True, family] for family in ("head", "dep", "pair")),
+        )
+        first = 0
+        for key in singles:
+            kernels.find_rows(features, tables[key][0], key[0], first, features.found)
+            first += count[key]
+        return features
+
+    def _tables(self, table: Table) -> tuple[np.ndarray, Tables]:
+        """Shares by family, one table (n_positions, n_templates) per role."""
+        places = Places.of_table(table, self._reach)
+        every = [*self.templates, *self.label_templates]
+        if self.hash_bits is not None:
+            shares = hash_shares(every, table, places)
+        else:
+            shares = code_shares(every, table, places, self._strings)
+        tables: Tables = {}
+        for is_label in (False, True):
+            for family, roles in FAMILIES.items():
+                own = [
+                    shares[number]
+                    for number, template in enumerate(every)
+                    if template.family == family
+                    and (number >= len(self.templates)) == is_label
+                ]
+                size = (places.offset[-1], len(own))
+                by_role = tuple(np.zeros(size, np.int64) for _ in roles)
+                for column, share in enumerate(own):
+                    for role, numbers in share.items():
+                        by_role[roles.index(role)][:, column] = numbers
+                tables[is_label, family] = by_role
+        return places.offset, tables
+
+    # --------------------------------------------------------------------- names
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names such as ``head.upos[0]|dep.upos[0]=NOUN|DET``: arcs, then labels."""
+        self._check_fitted()
+        if self.hash_bits is not None:
+            labels = max(0, self.n_label_rows_ - 1)
+            names = [f"hash={i}" for i in range(self.n_rows_ - 1)]
+            return ["", *names, *(f"label hash={i}" for i in range(labels))]
+        return ["", *(self._spell(int(key)) for key in self._keys[1:])]
+
+    def _spell(self, key: int) -> str:
+        every = [*self.templates, *self.label_templates]
+        key, number = divmod(key, len(every))
+        words = []
+        for _, terms in every[number].parts:
+            for term in terms:
+                strings = [*self._strings[term.view], BOUNDARY, ROOT]
+                key, digit = divmod(key, len(strings))
+                words.append(strings[digit])
+        return f"{every[number]}={'|'.join(words)}" if words else str(every[number])
+
+    # --------------------------------------------------------------------- files
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Give what a model file must keep: settings (JSON) and arrays."""
+        self._check_fitted()
+        meta = {
+            "kind": self.kind,
+            "templates": [str(template) for template in self.templates],
+            "label_templates": [str(template) for template in self.label_templates],
+            "min_count": self.min_count,
+            "hash_bits": self.hash_bits,
+        }
+        if self.hash_bits is not None:
+            return meta, {}
+        text, text_offset = pack_strings(
+            [string for view in self._views for string in self._strings[view]]
+        )
+        sizes = [len(self._strings[view]) for view in self._views]
+        return meta, {
+            "text": text,
+            "text_offset": text_offset,
+            "view_offset": np.append(0, np.cumsum(np.array(sizes, np.int64))),
+            "key": self._keys[1 : self.n_rows_],
+            "label_key": self._keys[self.n_rows_ :],
+        }
+
+    @classmethod
+    def from_state(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> ArcFeaturizer:
+        """Rebuild from `state`; nonsense raises ValueError."""
+        lists = [meta.get(name) for name in ("templates", "label_templates")]
+        for templates in lists:
+            if not isinstance(templates, list) or not all(
+                isinstance(template, str) for template in templates
+            ):
+                raise ValueError("damaged featurizer state: no templates of arcs")
+        if meta.get("kind") != cls.kind:
+            raise ValueError("damaged featurizer state: not one of arcs")
+        featurizer = cls(
+            *lists,  # type: ignore[arg-type]
+            min_count=meta.get("min_count", 1),
+            hash_bits=meta.get("hash_bits"),
+        )
+        if featurizer.hash_bits is None:
+            featurizer._restore(arrays)
+        return featurizer
+
+    def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        strings = unpack_strings(
+            state_array(arrays, "text", np.uint8),
+            state_array(arrays, "text_offset", np.int64),
+        )
+        view_offset = state_array(arrays, "view_offset", np.int64)
+        check_offset(view_offset, len(strings), "views")
+        if len(view_offset) != len(self._views) + 1:
+            raise ValueError("damaged featurizer state: strings of other templates")
+        for i, view in enumerate(self._views):
+            own = strings[view_offset[i] : view_offset[i + 1]]
+            self._strings[view] = numbered(own)
+            if len(self._strings[view]) < len(own):
+                raise ValueError(f"damaged featurizer state: {view} repeats a string")
+        spaces = self._check_space()
+        keys = [state_array(arrays, name, np.int64) for name in ("key", "label_key")]
+        n_arcs = len(self.templates)
+        for is_label, own in enumerate(keys):
+            number = own % len(spaces)
+            if (own < 0).any() or (own >= spaces[number]).any():
+                raise ValueError("damaged featurizer state: a key without strings")
+            if ((number >= n_arcs) != is_label).any():
+                raise ValueError("damaged featurizer state: a key at a wrong place")
+            if len(np.unique(own)) < len(own):
+                raise ValueError("damaged featurizer state: a feature stands twice")
+        self.n_rows_ = len(keys[0]) + 1
+        self.n_label_rows_ = len(keys[1]) + 1 if self.label_templates else 0
+        self._keys = np.concatenate([np.full(1, -1, np.int64), *keys])
+
+    # -------------------------------------------------------------------- checks
+
+    def _check_space(self) -> np.ndarray:
+        """Number of keys of each template; refuses those that would not fit."""
+        every = [*self.templates, *self.label_templates]
+        spaces = []
+        for template in every:
+            space = len(every)
+            for _, terms in template.parts:
+                for term in terms:
+                    space *= len(self._strings[term.view]) + 2
+            if space >= 1 << 60:
+                raise ValueError(
+                    f"template {template}: its {space:.1e} combinations exceed 60 "
+                    "bits; use fewer terms, or hash_bits="
+                )
+            spaces.append(space)
+        return np.array(spaces, np.int64)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "n_rows_"):
+            raise ValueError("the featurizer has no vocabulary yet; call fit first")
+
+    def _check_columns(self, table: Table) -> None:
+        for view in self._views:
+            if view.column not in table.columns:
+                raise ValueError(
+                    f"the templates need a column {view.column!r}; "
+                    f"there are {', '.join(table.columns)}"
+                )
+
+
+def parse_label_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:
+    """Templates of labels: any over head and dependent, or none at all."""
+    lines = templates.splitlines() if isinstance(templates, str) else list(templates)
+    if not any(line.strip() for line in lines):
+        return []
+    parsed = parse_arc_templates(lines)
+    for template in parsed:
+        if template.family not in ("head", "dep", "pair"):
+            raise ValueError(
+                f"label template {template}: labels look at head and dep only"
+            )
+    return parsed
+
+
+def numbered(strings: Iterable[str]) -> dict[str, int]:
+    """Each string with its place."""
+    return {string: code for code, string in enumerate(strings)}
