@@ -40,6 +40,7 @@ from partwise.structures._tree_second_order import (
     eisner_siblings,
     new_sibling_work,
 )
+from partwise.structures._tree_sibling_sums import new_sibling_sum_work, sibling_sums
 from partwise.structures._tree_sums import (
     new_sum_work,
     projective_sums,
@@ -129,6 +130,7 @@ def programs_of(n, rng):
     siblings, grandparents = new_sibling_work(n), new_grandparent_work(n)
     climbs, losses = new_climb_work(n), new_frontier_work(n)
     k_best, hull = new_k_best_work(n, 5), new_hull_work(n, 100)
+    sibling_work, shares = new_sibling_sum_work(n), np.empty_like(sibling)
     marginal, heads = np.empty((size, size)), np.empty(n, dtype=np.int32)
     many, ranks = np.empty((2, 100, n), dtype=np.int32)
     values, bound = np.empty(100), np.empty(n + 1)
@@ -152,6 +154,9 @@ def programs_of(n, rng):
         ),
         "siblings, pruned": lambda: eisner_siblings(
             pruned, *parts[:2], n, False, siblings, heads
+        ),
+        "probabilities with siblings, pruned": lambda: sibling_sums(
+            pruned, *parts[:2], n, False, sibling_work, marginal, shares
         ),
         "siblings and grandparents": lambda: eisner_grandparents(
             score, *parts, n, False, grandparents, heads

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from partwise.structures._semirings import MAX_PLUS, plus, times
 from partwise.structures._tree_programs import (
     ARC_LEFT,
     ARC_RIGHT,
@@ -90,74 +91,83 @@ def sibling_score(score, row, sibling, n, heads):
 
 @njit(cache=True, nogil=True)
 def eisner_siblings(score, row, sibling, n, single_root, work, heads):
-    """The best projective tree under arcs and adjacent siblings.
+    """The best projective tree under arcs and adjacent siblings."""
+    total, root_word = inside_siblings(
+        MAX_PLUS, score, row, sibling, n, single_root, work
+    )
+    if total > -np.inf:
+        trace_siblings(row, sibling, n, root_word, work, heads)
+    return total
 
-    arc(i → j) = score + max( left(i + 1, j) + none,
-                              max_k arc(i → k) + pair(k, j) + sibling(k) )
-    arc(j → i) = score + max( right(i, j − 1) + none,
-                              max_k pair(i, k) + arc(j → k) + sibling(k) )
+
+@njit(cache=True, nogil=True)
+def inside_siblings(sr, score, row, sibling, n, single_root, work):
+    """Sum all spans in the semiring: (total, best word below a single root, or 0).
+
+    arc(i → j) = score ⊗ ( left(i + 1, j) ⊗ none
+                           ⊕_k arc(i → k) ⊗ pair(k, j) ⊗ sibling(k) )
+    arc(j → i) = score ⊗ ( right(i, j − 1) ⊗ none
+                           ⊕_k pair(i, k) ⊗ arc(j → k) ⊗ sibling(k) )
 
     with i < k < j; `right`, `left` and `pair` (there `meet`) as in `inside`.
     """
     right, left, pair, arc, arc_right = work[:5]
     for j in range(n + 1):
         for i in range(j):
-            right[j, i] = -np.inf
-            left[j, i] = -np.inf
+            right[j, i] = sr.zero
+            left[j, i] = sr.zero
             pair[j, i] = right[j - 1, i]
-        right[j, j] = 0.0
-        left[j, j] = 0.0
+        right[j, j] = sr.one
+        left[j, j] = sr.one
         for i in range(j - 1, -1, -1):
             pair[i, j] = pair[j, i]
-            a = b = -np.inf
-            if score[i, j] > -np.inf:
+            a = b = sr.zero
+            if score[i, j] != sr.zero:
                 r = row[i, j]
-                a = left[j, i + 1] + sibling[r, i]
+                a = times(sr, left[j, i + 1], sibling[r, i])
                 for k in range(i + 1, j):
-                    value = arc[i, k] + pair[j, k] + sibling[r, k]
-                    a = value if value > a else a
-                a += score[i, j]
-            if i > 0 and score[j, i] > -np.inf:
+                    step = times(sr, times(sr, arc[i, k], pair[j, k]), sibling[r, k])
+                    a = plus(sr, a, step)
+                a = times(sr, a, score[i, j])
+            if i > 0 and score[j, i] != sr.zero:
                 r = row[j, i]
-                b = right[j - 1, i] + sibling[r, j]
+                b = times(sr, right[j - 1, i], sibling[r, j])
                 for k in range(i + 1, j):
-                    value = pair[i, k] + arc[j, k] + sibling[r, k]
-                    b = value if value > b else b
-                b += score[j, i]
+                    step = times(sr, times(sr, pair[i, k], arc[j, k]), sibling[r, k])
+                    b = plus(sr, b, step)
+                b = times(sr, b, score[j, i])
             arc[i, j] = a
             arc_right[j, i] = a
             arc[j, i] = b
-            a = right[j, i] if right[j, i] > a else a
+            a = plus(sr, right[j, i], a)
             right[j, i] = a
-            if a > -np.inf:
+            if a != sr.zero:
                 for k in range(i):
-                    value = a + arc_right[i, k]
-                    right[j, k] = value if value > right[j, k] else right[j, k]
-            if b > -np.inf:
+                    step = times(sr, a, arc_right[i, k])
+                    right[j, k] = plus(sr, right[j, k], step)
+            if b != sr.zero:
                 for k in range(i):
-                    value = b + left[i, k]
-                    left[j, k] = value if value > left[j, k] else left[j, k]
-            c = left[j, i] if left[j, i] > b else b
+                    left[j, k] = plus(sr, left[j, k], times(sr, b, left[i, k]))
+            c = plus(sr, left[j, i], b)
             left[j, i] = c
-            if c > -np.inf:
+            if c != sr.zero:
                 for k in range(i):
-                    value = c + right[i - 1, k]
-                    pair[j, k] = value if value > pair[j, k] else pair[j, k]
-    total, root_word = right[n, 0], ROOT
-    if single_root:
-        total = -np.inf
-        for d in range(1, n + 1):
-            if score[0, d] > -np.inf:
-                value = score[0, d] + sibling[row[0, d], 0] + left[d, 1] + right[n, d]
-                if value > total:
-                    total, root_word = value, d
-    if total > -np.inf:
-        trace_siblings(score, row, sibling, n, root_word, work, heads)
-    return total
+                    pair[j, k] = plus(sr, pair[j, k], times(sr, c, right[i - 1, k]))
+    if not single_root:
+        return right[n, 0], ROOT
+    total, highest, root_word = sr.zero, sr.zero, FIRST_WORD
+    for d in range(1, n + 1):
+        if score[0, d] != sr.zero:
+            above = times(sr, score[0, d], sibling[row[0, d], 0])
+            value = times(sr, times(sr, left[d, 1], right[n, d]), above)
+            if value > highest:
+                highest, root_word = value, d
+            total = plus(sr, total, value)
+    return total, root_word
 
 
 @njit(cache=True, nogil=True)
-def trace_siblings(score, row, sibling, n, root_word, work, heads):
+def trace_siblings(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc, _, stack = work
     size = push_span(stack, EMPTY, RIGHT, root_word, n)
