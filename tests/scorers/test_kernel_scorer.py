@@ -58,9 +58,9 @@ def test_online_solvers_take_the_same_steps(data, solver):
     kernel = solve(problem, solver, "l1", max_iter=4)
     assert kernel.primal == pytest.approx(linear.primal, rel=1e-9)
     # w = Σ β x: the coefficients of the anchors give the linear weights
-    beta = problem.weights(kernel.model).emission
-    emission = linear_problem.weights(linear.model).emission
-    np.testing.assert_allclose(rows.T @ beta, emission, atol=1e-9)
+    beta = problem.compact(kernel.model)[: len(rows) * LABELS].reshape(-1, LABELS)
+    weights = linear_problem.compact(linear.model)[: WIDTH * LABELS]
+    np.testing.assert_allclose((rows.T @ beta).ravel(), weights, atol=1e-9)
 
 
 def test_the_inner_product_is_that_of_the_feature_space(data):

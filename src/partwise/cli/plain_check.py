@@ -39,8 +39,17 @@ def plain_primal(
         scores = x @ model.parts().emission
         lead = _score(model, scores, y) - _score(model, scores, y_hat)
         violation.append(reference.loss(y, y_hat) - lead)
-    square = float(np.sum(model.weights**2))
-    return objective.primal(square, np.array(violation))
+    return objective.primal(_square(model), np.array(violation))
+
+
+def _square(model: Any) -> float:
+    """‖w‖²; through the kernel where weights are coefficients of anchors."""
+    plain = float(np.sum(model.weights**2))
+    if not hasattr(model.featurizer, "anchors"):
+        return plain
+    beta = model.parts().emission
+    gram = model.featurizer.kernel(model.featurizer.anchors)
+    return plain - float(np.sum(beta**2)) + float(np.sum(beta * (gram @ beta)))
 
 
 def _is_zero_one(chain: Any) -> bool:

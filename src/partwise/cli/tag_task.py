@@ -32,7 +32,8 @@ class TagTask(Task):
         """With the layout of the training files where the user says nothing else."""
         from partwise.model_file import ModelFileError
 
-        kind = getattr(model.featurizer, "kind", "other data").partition(".")[0]
+        featurizer = getattr(model.featurizer, "base", model.featurizer)
+        kind = getattr(featurizer, "kind", "other data").partition(".")[0]
         if kind != "columns":
             raise ModelFileError(
                 f"{path}: the model ({type(model).__name__}) takes {kind}, not column "
@@ -169,7 +170,11 @@ class TagTask(Task):
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """Number of labels."""
-        return [("Labels", str(len(model.labels)))]
+        facts = [("Labels", str(len(model.labels)))]
+        if hasattr(model.featurizer, "kernel"):
+            facts.append(("Kernel", str(model.featurizer.kernel)))
+            facts.append(("Anchors", f"{model.featurizer.n_features_:,}"))
+        return facts
 
     # ------------------------------------------------------------ inside a model
 
@@ -177,11 +182,19 @@ class TagTask(Task):
     def facts(cls, model: Any) -> dict[str, Any]:
         """Labels, features, chain."""
         chain = model.chain
-        settings, _ = model.featurizer.state()
+        base = getattr(model.featurizer, "base", model.featurizer)
+        by_kernel = {}
+        if base is not model.featurizer:
+            by_kernel = {
+                "kernel": model.featurizer.kernel.to_dict(),
+                "n_anchors": model.featurizer.n_features_,
+            }
+        settings, _ = base.state()
         return {
             "labels": model.labels,
-            "n_features": model.featurizer.n_features_,
+            "n_features": base.n_features_,
             "featurizer": settings,
+            **by_kernel,
             "chain": {
                 "order": chain.order,
                 "boundary": chain.boundary,
@@ -241,15 +254,32 @@ class TagTask(Task):
         """A label that the model does not know."""
         known = {str(name) for name in model.labels}
         unknown = sorted({name for row in data.y for name in row} - known)
-        return f"unknown label {unknown[0]}" if unknown else None
+        if unknown:
+            return f"unknown label {unknown[0]}"
+        if hasattr(model.featurizer, "anchors"):
+            try:
+                model.featurizer.positions(model.featurizer.base.transform(data.X))
+            except ValueError as error:
+                return str(error)
+        return None
 
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
-        """The chain's problem."""
-        features = model.featurizer.transform(data.X)
+        """The chain's problem; that of a kernel model has all its Gram matrix again."""
         codes = self._codes(model, data)
-        return model.chain.pack(features, codes, formulation, n_jobs=n_jobs)
+        featurizer, scorer = model.featurizer, None
+        if not hasattr(featurizer, "anchors"):
+            features = featurizer.transform(data.X)
+        else:
+            from partwise.scorers.kernel import KernelScorer
+
+            features = featurizer.base.transform(data.X)
+            values = featurizer.between(features, None, n_jobs)
+            scorer = KernelScorer(values, featurizer.positions(features))
+        return model.chain.pack(
+            features, codes, formulation, n_jobs=n_jobs, scorer=scorer
+        )
 
     def _codes(self, model: Any, data: Data) -> Ints:
         import numpy as np

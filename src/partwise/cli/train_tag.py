@@ -50,6 +50,27 @@ def train_tag(
             **FeaturePanel,
         ),
     ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare tokens by a kernel: poly:degree=2, rbf:gamma=0.1, …",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Training tokens that a kernel model may keep.",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
+    over_budget: Annotated[
+        str,
+        typer.Option(help="How the others go: project, merge or drop.", **FeaturePanel),
+    ] = "project",
     solver: common.SolverName = "auto",
     tol: common.Tolerance = 1e-3,
     eps: common.Epsilon = None,
@@ -93,6 +114,10 @@ def train_tag(
         refuse_choice("--scheme", scheme, tuple(SCHEMES))
     if order not in (0, 1, 2):
         raise ValueError(f"--order {order}: choose 0, 1 or 2")
+    if kernel is not None:
+        from partwise.kernels.naming import parse_kernel
+
+        parse_kernel(kernel)
     settings = {
         "C": C,
         "templates": read_templates(preset, template, PRESETS, parse_templates),
@@ -102,6 +127,9 @@ def train_tag(
         "boundary": boundary,
         "cost": cost,
         "scheme": scheme,
+        "kernel": kernel,
+        "budget": budget,
+        "over_budget": over_budget,
         "loss": loss,
         "formulation": formulation,
         "penalty": penalty,

@@ -9,6 +9,8 @@ import numpy as np
 
 from partwise.protocol import Ints
 from partwise.readers.table import Table
+from partwise.structures.chain import Chain
+from partwise.structures.tag_schemes import forbidden_masks, scheme_masks
 
 
 def label_set(y: Any) -> list[Any]:
@@ -55,6 +57,32 @@ def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
                 "not know"
             ) from None
     return np.array(codes, np.int32)
+
+
+def make_chain(
+    labels: list[Any],
+    order: int,
+    boundary: bool,
+    cost: Any,
+    scheme: str | None,
+    forbidden: Any,
+) -> Chain:
+    """The chain over these labels that a tagger's parameters describe."""
+    if isinstance(cost, dict):
+        given, cost = cost, 1.0 - np.eye(len(labels))
+        number = {label: k for k, label in enumerate(labels)}
+        for (truth, predicted), value in given.items():
+            if truth in number and predicted in number:  # may be absent in a fold
+                cost[number[truth], number[predicted]] = value
+    names = ("transitions", "starts", "ends")
+    masks: dict[str, Any] = {}
+    if scheme is not None:
+        masks = dict(zip(names, scheme_masks(labels, scheme), strict=True))
+    if forbidden is not None:
+        more = forbidden_masks(labels, forbidden)
+        for name, allowed in zip(names, more, strict=True):
+            masks[name] = allowed & masks.get(name, True)
+    return Chain(len(labels), order=order, boundary=boundary, cost=cost, **masks)
 
 
 def describe_fault(fault: Sequence[int], labels: list[Any]) -> str:

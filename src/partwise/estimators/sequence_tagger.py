@@ -8,11 +8,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from partwise.certificate import Certificate
+from partwise.estimators._kernel_chain import KernelChain
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.estimators.labels import (
     describe_fault,
     encode_labels,
     label_set,
+    make_chain,
     show_tokens,
 )
 from partwise.features import PRESETS, make_featurizer
@@ -20,8 +23,6 @@ from partwise.metrics import metric as find_metric
 from partwise.models.sequence import Explanation, SequenceModel, SupportSet
 from partwise.protocol import Floats
 from partwise.readers.table import Table
-from partwise.structures.chain import Chain
-from partwise.structures.tag_schemes import forbidden_masks, scheme_masks
 
 
 class SequenceTagger(StructuredEstimator):
@@ -53,6 +54,16 @@ class SequenceTagger(StructuredEstimator):
     forbidden : list of (label, label) or None
         Pairs of labels that must not follow each other; None instead of a label stands
         for the outside of the sequence, so ``(None, "I-PER")`` is a first label.
+    kernel : str, Kernel, callable or None
+        Compare tokens by a kernel on their features instead of by the features, as in
+        ``"poly:degree=2"`` (see `partwise.kernels`). The model is then coefficients of
+        training tokens, its anchors: a hidden Markov support vector machine. Needs a
+        table of all pairs of training tokens.
+    budget : int or None
+        With a kernel: the most anchors that the model may keep.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful anchors go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten. The certificate is that of the smaller model.
     loss : {"hinge", "log"}
         Maximum margin, or conditional likelihood (a CRF).
     formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
@@ -68,6 +79,7 @@ class SequenceTagger(StructuredEstimator):
     ----------
     classes_ : array of labels
     coef_ : array (n_labels, n_features), aligned with ``feature_names_``
+        With a kernel, anchors stand for features.
     transitions_ : array (n_labels, n_labels), from row to column
     certificate_ : Certificate
     history_ : list of HistoryPoint
@@ -98,6 +110,9 @@ class SequenceTagger(StructuredEstimator):
         cost: Any = "hamming",
         scheme: str | None = None,
         forbidden: Any = None,
+        kernel: Any = None,
+        budget: int | None = None,
+        over_budget: str = "project",
         loss: str = "hinge",
         formulation: str = "margin",
         penalty: str = "l1",
@@ -120,6 +135,9 @@ class SequenceTagger(StructuredEstimator):
         self.cost = cost
         self.scheme = scheme
         self.forbidden = forbidden
+        self.kernel = kernel
+        self.budget = budget
+        self.over_budget = over_budget
         self.loss = loss
         self.formulation = formulation
         self.penalty = penalty
@@ -155,6 +173,7 @@ class SequenceTagger(StructuredEstimator):
             raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
         find_metric(self.metric)
         formulation = self._formulation()
+        by_kernel = self._kernel_chain()
         warm = self.warm_start and hasattr(self, "model_")
         if warm:
             featurizer, labels = self.model_.featurizer, self.model_.labels
@@ -167,29 +186,68 @@ class SequenceTagger(StructuredEstimator):
             features = featurizer.fit_transform(X)
             labels = label_set(y)
         codes = encode_labels(y, features.offset, labels)
-        chain = self._chain(labels)
+        chain = make_chain(
+            labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
+        )
         self._weighted = sample_weight is not None or token_weight is not None
         weight = None
         if token_weight is not None:
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
+        n_jobs = self._n_jobs()
         problem = chain.pack(
-            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight
+            features,
+            codes,
+            formulation,
+            n_jobs=n_jobs,
+            token_weight=weight,
+            scorer=by_kernel and by_kernel.bind(features, n_jobs),
         )
         if self.scheme is not None or self.forbidden is not None:
             problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
         start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
+        weights = problem.compact(state.model)
+        self.n_features_in_ = featurizer.n_features_
+
+        def tokens(row: int) -> list[str]:
+            return show_tokens(X, row)
+
+        if by_kernel is not None:
+            small = by_kernel.within_budget(weights, len(labels))
+            if small is not weights:
+                self.certificate_ = by_kernel.certify(
+                    problem, self.objective_, self.certificate_, small
+                )
+                weights = small
+                support = None  # its planes make up the model without a budget
+            featurizer, weights = by_kernel.keep_anchors(
+                featurizer, weights, len(labels), tokens
+            )
         kept = None
         if support is not None:
-            kept = SupportSet.create(
-                features, codes, support, lambda i: show_tokens(X, i)
-            )
+            kept = SupportSet.create(features, codes, support, tokens)
         info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = SequenceModel(
-            featurizer, chain, labels, problem.compact(state.model), info, kept
-        )
-        self.n_features_in_ = featurizer.n_features_
+        self.model_ = SequenceModel(featurizer, chain, labels, weights, info, kept)
         return self
+
+    def _kernel_chain(self) -> KernelChain | None:
+        if self.kernel is None:
+            if self.budget is not None:
+                raise ValueError("budget= counts the anchors of a kernel; give kernel=")
+            return None
+        if self.warm_start:
+            raise ValueError(
+                "warm_start=True needs weights of features; a kernel model has "
+                "coefficients of the tokens it was trained on"
+            )
+        return KernelChain(
+            self.kernel, self.loss, self.solver, self.budget, self.over_budget
+        )
+
+    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
+        if not problem.is_euclidean:  # scores of anchors carry the rounding of training
+            state.model = problem.expand(problem.compact(state.model))
+        super()._record(problem, objective, solver, state)
 
     def _penalty(self) -> str:
         return "log" if self.loss == "log" else super()._penalty()
@@ -204,26 +262,6 @@ class SequenceTagger(StructuredEstimator):
             finally:
                 self.solver = chosen
         return super()._resolve_solver()
-
-    def _chain(self, labels: list[Any]) -> Chain:
-        cost = self.cost
-        if isinstance(cost, dict):
-            cost = 1.0 - np.eye(len(labels))
-            number = {label: k for k, label in enumerate(labels)}
-            for (truth, predicted), value in self.cost.items():
-                if truth in number and predicted in number:  # may be absent in a fold
-                    cost[number[truth], number[predicted]] = value
-        names = ("transitions", "starts", "ends")
-        masks: dict[str, Any] = {}
-        if self.scheme is not None:
-            masks = dict(zip(names, scheme_masks(labels, self.scheme), strict=True))
-        if self.forbidden is not None:
-            more = forbidden_masks(labels, self.forbidden)
-            for name, allowed in zip(names, more, strict=True):
-                masks[name] = allowed & masks.get(name, True)
-        return Chain(
-            len(labels), order=self.order, boundary=self.boundary, cost=cost, **masks
-        )
 
     # ---------------------------------------------------------------- prediction
 
@@ -317,7 +355,6 @@ class SequenceTagger(StructuredEstimator):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> SequenceTagger:
         """Read a model that `save` or the command line wrote."""
-        from partwise.certificate import Certificate
         from partwise.model_file import load_model
         from partwise.protocol import HistoryPoint
 
@@ -332,10 +369,12 @@ class SequenceTagger(StructuredEstimator):
             order=chain.order,
             boundary=chain.boundary,
             cost=cost,
+            kernel=getattr(model.featurizer, "kernel", None),
             **{name: settings[name] for name in names if name in settings},
         )
         tagger.model_ = model
-        tagger.n_features_in_ = model.featurizer.n_features_
+        base = getattr(model.featurizer, "base", model.featurizer)
+        tagger.n_features_in_ = base.n_features_
         tagger.certificate_ = Certificate.from_dict(model.info["certificate"])
         tagger.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
         tagger.n_iter_ = model.info.get("n_iter", 0)

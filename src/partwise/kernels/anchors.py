@@ -166,8 +166,9 @@ class AnchorFeaturizer:
         return gram(self.kernel, rows, self.anchors, n_jobs=n_jobs)
 
     def between(self, features: Any, others: Any, n_jobs: int = 1) -> np.ndarray:
-        """Kernel values of tokens with other tokens, both as base features."""
-        rows, cols = (token_inputs(self.kernel, f) for f in (features, others))
+        """Kernel values of tokens with others (None: the same), as base features."""
+        rows = token_inputs(self.kernel, features)
+        cols = None if others is None else token_inputs(self.kernel, others)
         return gram(self.kernel, rows, cols, n_jobs=n_jobs)
 
     def positions(self, features: Any) -> np.ndarray:

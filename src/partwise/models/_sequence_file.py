@@ -13,6 +13,7 @@ import numpy as np
 
 from partwise.features import DenseFeatures, Features, featurizer_from_state
 from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.kernels.anchors import AnchorFeaturizer
 from partwise.models.sequence import SequenceModel, SupportSet
 from partwise.protocol import Cuts
 from partwise.structures.chain import Chain
@@ -55,7 +56,12 @@ def from_state(
     """Rebuild a model; whatever does not fit together raises ValueError."""
     labels = _labels(settings)
     own = _under("featurizer/", arrays)
-    featurizer = featurizer_from_state(_entry(settings, "featurizer", dict), own)
+    kind = _entry(settings, "featurizer", dict)
+    featurizer: Any
+    if kind.get("kind") == AnchorFeaturizer.kind:
+        featurizer = AnchorFeaturizer.from_state(kind, own)
+    else:
+        featurizer = featurizer_from_state(kind, own)
     chain = _chain(settings, arrays, len(labels))
     n_features = featurizer.n_features_
     _require(n_features >= 0, "a negative number of features")
@@ -63,7 +69,9 @@ def from_state(
     _require(bool(np.isfinite(weights).all()), "weights that are not finite")
     support = None
     if _entry(settings, "support", bool):
-        support = _support(_under("support/", arrays), n_features, len(labels))
+        # the planes of a kernel model are kept as rows that the kernel compares
+        width = getattr(featurizer, "base", featurizer).n_features_
+        support = _support(_under("support/", arrays), width, len(labels))
     return SequenceModel(featurizer, chain, labels, weights, info, support)
 
 

@@ -6,13 +6,14 @@ It predicts and explains without scikit-learn, so the command line starts quickl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.features.arrays import DenseFeatures
+from partwise.models.explanation import Contribution, Explanation, SupportSequence
 from partwise.protocol import Cuts, Floats, Ints, Support, take
 from partwise.structures.chain import Chain
 from partwise.structures.chain_problem import ChainProblem, Weights
@@ -71,73 +72,6 @@ def take_sequences(features: Any, rows: Ints) -> tuple[Any, Ints]:
     ), tokens
 
 
-class Contribution(NamedTuple):
-    """One reason for the winner: a part's share of its lead over the runner-up."""
-
-    position: int
-    reason: str  # a feature's name, or a transition
-    winner: Any
-    runner_up: Any
-    share: float
-
-
-class SupportSequence(NamedTuple):
-    """A support structure of the dual and its share of the lead."""
-
-    row: int  # place in the training data
-    tokens: list[str]
-    truth: list[Any]
-    output: list[Any]
-    alpha: float
-    share: float
-
-
-@dataclass
-class Explanation:
-    """Why an output won: winner against runner-up."""
-
-    tokens: list[str]
-    winner: list[Any]
-    runner_up: list[Any] | None
-    score: float
-    lead: float
-    contributions: list[Contribution] = field(default_factory=list)
-    support: list[SupportSequence] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [
-            f"{'token':20} {'winner':12} runner-up",
-            *(
-                f"{token[:20]:20} {a!s:12} {'' if a == b else b}"
-                for token, a, b in zip(
-                    self.tokens,
-                    self.winner,
-                    self.runner_up or self.winner,
-                    strict=True,
-                )
-            ),
-            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}",
-        ]
-        for c in self.contributions:
-            lines.append(
-                f"  {c.share:+.4f}  at {c.position}: {c.reason} "
-                f"({c.winner} rather than {c.runner_up})"
-            )
-        for s in self.support:
-            changed = ", ".join(
-                f"{token}/{truth}→{output}"
-                for token, truth, output in zip(
-                    s.tokens, s.truth, s.output, strict=True
-                )
-                if truth != output
-            )
-            lines.append(
-                f"  {s.share:+.4f}  training sequence {s.row} (α = {s.alpha:.4g}): "
-                f"{changed}"
-            )
-        return "\n".join(lines)
-
-
 class SequenceModel:
     """A tagger without its teacher.
 
@@ -170,13 +104,18 @@ class SequenceModel:
         self.info = info or {}
         self.support = support
 
-    def problem(self, X: Any, n_jobs: int = 1) -> ChainProblem:
-        """Packed sequences to decode."""
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
+        """Packed sequences to decode: all at once, or in turn what fits in memory."""
         if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
             raise ValueError("X is one sequence; give a list of sequences: [X]")
         if not len(X):
             raise ValueError("X has no sequence")
-        return self.chain.pack(self.featurizer.transform(X), None, n_jobs=n_jobs)
+        if hasattr(self.featurizer, "batches"):
+            batches = self.featurizer.batches(X, n_jobs)
+        else:
+            batches = iter([self.featurizer.transform(X)])
+        for features in batches:
+            yield self.chain.pack(features, None, n_jobs=n_jobs)
 
     def _name(self, codes: Ints) -> list[Any]:
         return [self.labels[c] for c in codes]
@@ -193,30 +132,31 @@ class SequenceModel:
             Labels that are known; None where they are not.
         n_jobs : int
         """
-        problem = self.problem(X, n_jobs)
-        offset = problem.blocks.offset
-        fixed = None if given is None else self._fix(given, offset)
-        codes, value = problem.decode(problem.expand(self.weights), fixed)
-        if not np.isfinite(value).all():
-            row = int(np.flatnonzero(~np.isfinite(value))[0])
-            raise ValueError(
-                f"sequence {row}: no output is possible under the constraints and the "
-                "given labels"
-            )
-        names = self._name(codes)
-        return [names[a:b] for a, b in pairwise(offset)]
+        if given is not None and len(given) != len(X):
+            raise ValueError(f"given has {len(given)} sequences where X has {len(X)}")
+        answers: list[list[Any]] = []
+        for problem in self.problems(X, n_jobs):
+            offset = problem.blocks.offset
+            fixed = None if given is None else self._fix(given, len(answers), offset)
+            codes, value = problem.decode(problem.expand(self.weights), fixed)
+            if not np.isfinite(value).all():
+                row = len(answers) + int(np.flatnonzero(~np.isfinite(value))[0])
+                raise ValueError(
+                    f"sequence {row}: no output is possible under the constraints and "
+                    "the given labels"
+                )
+            names = self._name(codes)
+            answers += [names[a:b] for a, b in pairwise(offset)]
+        return answers
 
-    def _fix(self, given: Sequence[Sequence[Any]], offset: Ints) -> Ints:
+    def _fix(self, given: Sequence[Sequence[Any]], first: int, offset: Ints) -> Ints:
+        """Numbers of the given labels of the sequences from `first` on."""
         number = {label: k for k, label in enumerate(self.labels)} | {None: -1}
         fixed = []
-        if len(given) != len(offset) - 1:
-            raise ValueError(
-                f"given has {len(given)} sequences where X has {len(offset) - 1}"
-            )
-        for row, known in enumerate(given):
-            if len(known) != offset[row + 1] - offset[row]:
+        for row, length in enumerate(np.diff(offset), first):
+            if len(given[row]) != length:
                 raise ValueError(f"given: sequence {row} has another length than in X")
-            for label in known:
+            for label in given[row]:
                 if label not in number:
                     raise ValueError(
                         f"given: sequence {row} has label {label!r}, which the model "
@@ -231,17 +171,19 @@ class SequenceModel:
         """The k best outputs of each sequence with their scores, best first."""
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
-        problem = self.problem(X, n_jobs)
-        found = problem.k_best(problem.expand(self.weights), k)
-        return [[(self._name(codes), s) for codes, s in row] for row in found]
+        return [
+            [(self._name(codes), score) for codes, score in found]
+            for problem in self.problems(X, n_jobs)
+            for found in problem.k_best(problem.expand(self.weights), k)
+        ]
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best output and its lead over the second, (n_sequences, 2)."""
         rows = []
-        problem = self.problem(X, n_jobs)
-        for found in problem.k_best(problem.expand(self.weights), 2):
-            best = found[0][1]
-            rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
+        for problem in self.problems(X, n_jobs):
+            for found in problem.k_best(problem.expand(self.weights), 2):
+                best = found[0][1]
+                rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
         return np.array(rows)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
@@ -249,9 +191,11 @@ class SequenceModel:
 
         They are probabilities of the model when it was trained with ``loss="log"``.
         """
-        problem = self.problem(X, n_jobs)
-        node, _ = problem.marginals(problem.expand(self.weights))
-        return np.split(node, problem.blocks.offset[1:-1])
+        answers: list[Floats] = []
+        for problem in self.problems(X, n_jobs):
+            node, _ = problem.marginals(problem.expand(self.weights))
+            answers += np.split(node, problem.blocks.offset[1:-1])
+        return answers
 
     def parts(self) -> Weights:
         """Weights by name; views."""
@@ -292,7 +236,7 @@ class SequenceModel:
         reasons = self._reasons(features, winner, runner)
         explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
         if self.support is not None:
-            explanation.support = self._support_for(features, winner, runner, top)
+            explanation.support = self._support_for(X, features, winner, runner, top)
         return explanation
 
     def _reasons(self, features: Any, winner: Ints, runner: Ints) -> list[Contribution]:
@@ -334,16 +278,23 @@ class SequenceModel:
         return reasons
 
     def _support_for(
-        self, features: Any, winner: Ints, runner: Ints, top: int
+        self, X: Any, features: Any, winner: Ints, runner: Ints, top: int
     ) -> list[SupportSequence]:
         """Planes whose α a has the largest part in <w, φ(winner) − φ(runner-up)>."""
         kept = self.support
         assert kept is not None
+        theirs = kept.features
+        if hasattr(self.featurizer, "anchors"):
+            # the same inner products: tokens of x as features, each its own row
+            base = self.featurizer.base.transform(X)
+            values = self.featurizer.between(theirs, base)
+            features = DenseFeatures(np.eye(len(winner)), features.offset)
+            theirs = DenseFeatures(values, theirs.offset)
         here = self.chain.pack(features, winner)
         offset = here.blocks.offset
         one, zero = np.ones(1), np.zeros(1, np.int64)
         lead = here.combine(Cuts(zero, one, one, one, one, offset, runner), one)
-        training = self.chain.pack(kept.features, kept.y)
+        training = self.chain.pack(theirs, kept.y)
         lead = training.expand(here.compact(lead))
         shares = kept.alpha * training.margins(lead, kept.cuts)
         best = np.argsort(-np.abs(shares))[:top]

@@ -6,10 +6,10 @@ With anchors a (rows of the training data) and a kernel k,
 
 These β are the α of the dual summed up by part: β(i, t, σ) of Hidden Markov SVMs (002
 eq. 10), and the index of the atomic structural SVM with the label as key (003 section
-4.4.2). Adding a part touches one number; scoring a row reads a row of the Gram matrix.
-The array β has the shape of linear weights over as many features as there are anchors,
-so structures, pools and sweeps are those of the linear scorer; only the inner product
-of two models differs, and `KernelScorer.dot` gives it.
+4.4.2). A model also carries the scores of all training rows (see `DenseRows`), so that
+an oracle is free of kernel products and adding a part costs one row of the Gram matrix.
+For structures, pools and sweeps it is a model over as many features as it has rows;
+only the inner product of two models differs, and `KernelScorer.dot` gives it.
 
 At prediction k(x, a) are features of x like any others: a trained kernel model is a
 linear model over them (`partwise.kernels.anchors`).
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from partwise.protocol import CapabilityError, Floats, Ints
-from partwise.scorers._rows import DenseRows, sum_through
+from partwise.scorers._rows import DenseRows, scores_of
 
 
 class KernelScorer:
@@ -39,8 +39,8 @@ class KernelScorer:
     Examples
     --------
     >>> rows = KernelScorer(np.eye(3)).bind(None)
-    >>> rows.n_features
-    3
+    >>> rows.n_features  # coefficients and scores
+    6
     """
 
     is_euclidean = False
@@ -57,11 +57,11 @@ class KernelScorer:
     def bind(self, features: Any) -> DenseRows:
         """Each row is its own anchor."""
         n = len(self.gram)
-        return DenseRows(self.gram, np.arange(n), n)
+        return DenseRows(self.gram, np.arange(n), 2 * n)
 
     def ordered(self, rows: DenseRows) -> tuple[DenseRows, Ints]:
         """Anchors stay in their order; a compact model may have some of them."""
-        return rows, np.arange(rows.n_features) if self.kept is None else self.kept
+        return rows, np.arange(len(self.gram)) if self.kept is None else self.kept
 
     def local(self, rows: DenseRows, offset: Ints) -> DenseRows:
         """Rows with the anchors of their own sequence alone."""
@@ -71,7 +71,7 @@ class KernelScorer:
         for first, last in pairwise(offset.tolist()):
             gram[first:last, : last - first] = rows.x[first:last, first:last]
         anchor = np.arange(len(gram)) - np.repeat(offset[:-1], length)
-        return DenseRows(gram, anchor, longest)
+        return DenseRows(gram, anchor, 2 * longest)
 
     def columns(self, rows: DenseRows) -> Any:
         """Refuse: gradients of a log loss are not sparse in the anchors."""
@@ -80,8 +80,13 @@ class KernelScorer:
             "explicit approximation of the kernel (Nystroem, random Fourier features)"
         )
 
+    def complete(self, rows: DenseRows, emission: Floats) -> None:
+        """Compute the scores that belong to the coefficients, (2·n_anchors, width)."""
+        n = rows.x.shape[1]
+        scores_of(rows.x, emission[:n], emission[n:].reshape(-1, n))
+
     def dot(self, rows: DenseRows, one: Floats, other: Floats, width: int) -> float:
-        """Σ_l <β_l, K β'_l> of two coefficient arrays of shape (n_anchors · width,)."""
-        one, other = one.reshape(-1, width), other.reshape(-1, width)
-        left, right = (np.flatnonzero(part.any(axis=1)) for part in (one, other))
-        return float(sum_through(rows.x, one, left, other, right))
+        """Σ_l <β_l, K β'_l> of two models of shape (2·n_anchors·width,)."""
+        n, scores = rows.x.shape[1], slice(rows.x.shape[1] * width, None)
+        beta = one[: n * width].reshape(n, width)
+        return float(np.sum(beta.T * other[scores].reshape(width, n)))

@@ -10,8 +10,9 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures import _chain_batch as batch
-from partwise.structures._chain_kernels import ADDITIVE, ChainBlocks, ChainWork, views
+from partwise.structures._chain_kernels import ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
+from partwise.structures._chain_searches import ADDITIVE
 from partwise.structures.packed import PackedProblem
 from partwise.threads import run_sharded, shard_size
 
@@ -119,6 +120,8 @@ class ChainProblem(PackedProblem):
         emission, *rest = self.weights(model)
         at = emission[self.number, :size].size  # a kernel model may have fewer rows
         emission[self.number, :size] = weights[:at].reshape(-1, size)
+        if not self.is_euclidean:
+            self.scorer.complete(self.blocks.rows, emission)
         for part in rest:
             real = part[(slice(size),) * part.ndim]
             real[...] = weights[at : at + real.size].reshape(real.shape)

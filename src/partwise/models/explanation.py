@@ -1,0 +1,73 @@
+"""Why a tagger's output won, in words and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Contribution(NamedTuple):
+    """One reason for the winner: a part's share of its lead over the runner-up."""
+
+    position: int
+    reason: str  # a feature's name, or a transition
+    winner: Any
+    runner_up: Any
+    share: float
+
+
+class SupportSequence(NamedTuple):
+    """A support structure of the dual and its share of the lead."""
+
+    row: int  # place in the training data
+    tokens: list[str]
+    truth: list[Any]
+    output: list[Any]
+    alpha: float
+    share: float
+
+
+@dataclass
+class Explanation:
+    """Why an output won: winner against runner-up."""
+
+    tokens: list[str]
+    winner: list[Any]
+    runner_up: list[Any] | None
+    score: float
+    lead: float
+    contributions: list[Contribution] = field(default_factory=list)
+    support: list[SupportSequence] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'token':20} {'winner':12} runner-up",
+            *(
+                f"{token[:20]:20} {a!s:12} {'' if a == b else b}"
+                for token, a, b in zip(
+                    self.tokens,
+                    self.winner,
+                    self.runner_up or self.winner,
+                    strict=True,
+                )
+            ),
+            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}",
+        ]
+        for c in self.contributions:
+            lines.append(
+                f"  {c.share:+.4f}  at {c.position}: {c.reason} "
+                f"({c.winner} rather than {c.runner_up})"
+            )
+        for s in self.support:
+            changed = ", ".join(
+                f"{token}/{truth}→{output}"
+                for token, truth, output in zip(
+                    s.tokens, s.truth, s.output, strict=True
+                )
+                if truth != output
+            )
+            lines.append(
+                f"  {s.share:+.4f}  training sequence {s.row} (α = {s.alpha:.4g}): "
+                f"{changed}"
+            )
+        return "\n".join(lines)

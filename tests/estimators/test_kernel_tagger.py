@@ -1,0 +1,305 @@
+"""Kernel taggers: hidden Markov support vector machines behind the tagger's interface.
+
+All fits share one layout of data, so that the chain's kernels compile once.
+"""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from partwise import SequenceTagger
+from partwise.certificate import certify
+from partwise.cli import main
+from partwise.datasets import toy_entities
+from partwise.kernels import GramTooLarge, Linear, Normalized, Polynomial, memory
+from partwise.kernels import anchors as anchors_module
+from partwise.model_file import ModelFileError, load_model, save_model
+from partwise.models import _sequence_file
+from partwise.protocol import CapabilityError
+from partwise.readers import Table, write_columns
+
+KERNEL = "normalized(poly:degree=2)"
+SETTINGS = {"C": 10.0, "tol": 1e-4, "templates": ["word[-1..1]", "pos[0]"]}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return toy_entities(60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def tagger(data):
+    X, y = data
+    return SequenceTagger(kernel=KERNEL, **SETTINGS).fit(X[:40], y[:40])
+
+
+def test_it_learns_and_certifies(tagger, data):
+    X, y = data
+    assert tagger.certificate_.relative_gap <= 1e-4
+    assert tagger.score(X[40:], y[40:]) > 0.75
+    assert tagger.score(X[:40], y[:40]) > 0.95
+
+
+def test_a_linear_kernel_is_the_linear_tagger(data):
+    X, y = data
+    linear = SequenceTagger(**SETTINGS).fit(X[:40], y[:40])
+    kernel = SequenceTagger(kernel=Linear(), **SETTINGS).fit(X[:40], y[:40])
+    assert kernel.certificate_.primal == pytest.approx(
+        linear.certificate_.primal, rel=2e-4
+    )
+    # w = Σ β x of the anchors
+    anchors = kernel.model_.featurizer.anchors
+    w = np.zeros((linear.n_features_in_, len(linear.classes_)))
+    row = np.repeat(np.arange(anchors.n_rows), np.diff(anchors.indptr))
+    np.add.at(w, anchors.indices, anchors.data[:, None] * kernel.coef_.T[row])
+    away = np.linalg.norm(w.T - linear.coef_) / np.linalg.norm(linear.coef_)
+    assert away < 0.05
+    assert list(kernel.predict(X)) == list(linear.predict(X))
+
+
+def test_only_anchors_with_weight_are_kept(tagger, data):
+    X, _ = data
+    n_labels, n_anchors = tagger.coef_.shape
+    assert 0 < n_anchors < sum(len(x) for x in X[:40])
+    assert np.abs(tagger.coef_).max(axis=0).min() > 0
+    name = tagger.feature_names_[3]
+    row, t = tagger.model_.featurizer.place[3]
+    assert name == f"sequence {row}, token {t}: {X[row][t][0]}"
+    assert n_labels == len(tagger.classes_)
+
+
+def test_batches_change_nothing(tagger, data, monkeypatch):
+    X, _ = data
+    whole = list(tagger.predict(X)), tagger.margin(X), tagger.predict_marginals(X)
+    n_anchors = tagger.coef_.shape[1]
+    monkeypatch.setattr(anchors_module, "BATCH", 20 * n_anchors)
+    batches = list(tagger.model_.featurizer.batches(X))
+    assert len(batches) > 10
+    assert max(len(b.X) for b in batches) <= 20
+    assert list(tagger.predict(X)) == whole[0]
+    np.testing.assert_array_equal(tagger.margin(X), whole[1])
+    for one, other in zip(tagger.predict_marginals(X), whole[2], strict=True):
+        np.testing.assert_array_equal(one, other)
+    given = [[None] * len(x) for x in X]
+    given[50][0] = "B-LOC"
+    assert tagger.predict(X, given=given)[50][0] == "B-LOC"
+
+
+def test_the_number_of_threads_does_not_show(tagger, data):
+    X, y = data
+    other = clone(tagger).set_params(n_jobs=2).fit(X[:40], y[:40])
+    np.testing.assert_array_equal(other.model_.weights, tagger.model_.weights)
+    np.testing.assert_array_equal(other.margin(X), tagger.margin(X))
+
+
+def test_explain_shares_add_up(tagger, data):
+    X, _ = data
+    told = tagger.explain(X[45], top=10**6)
+    assert sum(c.share for c in told.contributions) == pytest.approx(told.lead)
+    # w = Σ α a, so the support structures carry the whole lead as well
+    assert sum(s.share for s in told.support) == pytest.approx(told.lead, rel=1e-6)
+    assert "sequence" in str(told)
+
+
+def test_a_budget_is_kept_and_told(tagger, data):
+    X, y = data
+    limit = tagger.coef_.shape[1] // 2
+    values = {}
+    for how in ("project", "merge", "drop"):
+        small = clone(tagger).set_params(budget=limit, over_budget=how)
+        small.fit(X[:40], y[:40])
+        assert small.coef_.shape[1] == limit
+        certificate = small.certificate_
+        assert certificate.dual is None and "budget" in certificate.note
+        assert certificate.primal > tagger.certificate_.primal
+        assert small.model_.support is None
+        values[how] = certificate.primal
+    assert values["project"] < values["drop"]
+    ample = clone(tagger).set_params(budget=10**6).fit(X[:40], y[:40])
+    assert ample.certificate_ == tagger.certificate_
+
+
+def test_grid_search_sees_kernels(data):
+    X, y = data
+    search = GridSearchCV(
+        SequenceTagger(**SETTINGS),
+        {"kernel": [KERNEL, Normalized(Polynomial(degree=3))]},
+        cv=2,
+        error_score="raise",
+    ).fit(X[:30], y[:30])
+    assert search.best_score_ > 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"kernel": KERNEL, "loss": "log"}, CapabilityError, "Nystroem"),
+        ({"kernel": KERNEL, "solver": "hmm"}, CapabilityError, "Nystroem"),
+        ({"kernel": "tree"}, ValueError, "trees"),
+        ({"kernel": "ngram"}, ValueError, "sequences"),
+        ({"kernel": "poly:degree=0"}, ValueError, "degree"),
+        ({"kernel": KERNEL, "budget": 0}, ValueError, "budget=0"),
+        ({"kernel": KERNEL, "budget": 3, "over_budget": "x"}, ValueError, "project"),
+        ({"budget": 3}, ValueError, "give kernel="),
+        ({"kernel": KERNEL, "warm_start": True}, ValueError, "warm_start"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(data, settings, error, words):
+    X, y = data
+    with pytest.raises(error, match=words):
+        SequenceTagger(**settings).fit(X[:3], y[:3])
+
+
+def test_a_gram_matrix_that_does_not_fit(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    with pytest.raises(GramTooLarge, match="fewer sequences"):
+        SequenceTagger(kernel=KERNEL).fit(X, y)
+
+
+def test_a_function_of_two_rows(data):
+    X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 1]], np.eye(3)[[0, 0]]]
+    y = [["a", "b", "c"], ["c", "b"], ["a", "a"]]
+    tagger = SequenceTagger(kernel=lambda x, z: float(x @ z), C=10.0).fit(X, y)
+    assert list(tagger.predict(X)) == y
+    with pytest.raises(ValueError, match="cannot be kept in a file"):
+        tagger.save("nowhere.model")
+
+
+# ------------------------------------------------------------------------- files
+
+
+def test_a_file_brings_the_model_back(tagger, data, tmp_path):
+    X, _ = data
+    tagger.save(tmp_path / "k.model", keep_dual=True)
+    again = SequenceTagger.load(tmp_path / "k.model")
+    assert list(again.predict(X)) == list(tagger.predict(X))
+    np.testing.assert_array_equal(again.margin(X), tagger.margin(X))
+    assert str(again.explain(X[45])) == str(tagger.explain(X[45]))
+    assert again.kernel.to_dict() == tagger.model_.featurizer.kernel.to_dict()
+    assert again.n_features_in_ == tagger.n_features_in_
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("sequence", lambda a: a[::-1]),
+        ("sequence", lambda a: a - 1),
+        ("token", lambda a: a[:-1]),
+        ("text_offset", lambda a: a[:-1]),
+        ("anchors/indices", lambda a: a + 10**6),
+        ("anchors/indptr", lambda a: a[:-1]),
+        ("anchors/data", lambda a: a * np.inf),
+        ("anchors/shape", lambda a: a + 1),
+    ],
+)
+def test_hostile_arrays_are_refused(tagger, tmp_path, monkeypatch, name, spoil):
+    def write(model):
+        settings, arrays = to_state(model)
+        key = f"featurizer/{name}"
+        arrays[key] = spoil(arrays[key])
+        return settings, arrays
+
+    to_state = _sequence_file.to_state
+    monkeypatch.setattr(_sequence_file, "to_state", write)
+    save_model(tagger.model_, tmp_path / "bad.model")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(tmp_path / "bad.model")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"kernel": {"kernel": "poly.v1", "degree": 10**9, "coef0": 1, "gamma": 1}},
+        {"kernel": {"kernel": "no_such.v1"}},
+        {"kernel": {"kernel": "tree.v1", "decay": 0.5}},
+        {"kernel": "poly"},
+        {"kernel": None},
+        {"base": None},
+        {"base": {"kind": "kernel.v1"}},
+        {"base": {"kind": "arrays.v1", "n_features": 7}},
+    ],
+)
+def test_hostile_settings_are_refused(tagger, tmp_path, monkeypatch, spoil):
+    def write(model):
+        settings, arrays = to_state(model)
+        settings["featurizer"] = settings["featurizer"] | spoil
+        return settings, arrays
+
+    to_state = _sequence_file.to_state
+    monkeypatch.setattr(_sequence_file, "to_state", write)
+    save_model(tagger.model_, tmp_path / "bad.model")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(tmp_path / "bad.model")
+
+
+# ------------------------------------------------------------------ command line
+
+
+@pytest.fixture
+def files(data, tmp_path):
+    X, y = data
+    for name, part in (("train", slice(40)), ("test", slice(40, 60))):
+        write_columns(tmp_path / name, Table.from_sequences(X[part]), y[part])
+    return tmp_path
+
+
+def run(*arguments):
+    return main([str(a) for a in arguments])
+
+
+def test_train_verify_inspect_predict(files, capsys):
+    model, train, test = files / "k.model", files / "train", files / "test"
+    options = ["--kernel", KERNEL, "--C", "10", "--keep-dual", "--report"]
+    report = files / "report.html"
+    assert run("train", "tag", train, "--model", model, *options, report) == 0
+    assert run("verify", model, train, "--plain") == 0
+    told = capsys.readouterr().out
+    assert "verified" in told and "plain primal" in told
+    assert run("inspect", model) == 0
+    told = capsys.readouterr().out
+    assert "poly.v1" in told and "n_anchors" in told
+    assert run("explain", model, test) == 0
+    assert "training sequence" in capsys.readouterr().out
+    assert run("predict", model, test) == 0
+    assert run("evaluate", model, test) == 0
+    text = report.read_text()
+    assert "Kernel" in text and "Normalized" in text
+
+
+def test_verify_wants_the_training_data(files, capsys):
+    model, train, test = files / "k.model", files / "train", files / "test"
+    assert run("train", "tag", train, "--model", model, "--kernel", KERNEL) == 0
+    assert run("verify", model, test) == 1
+    assert "anchor" in capsys.readouterr().out
+
+
+def test_verify_tells_a_budget(files, capsys):
+    model, train = files / "k.model", files / "train"
+    options = ["--kernel", KERNEL, "--budget", "50"]
+    assert run("train", "tag", train, "--model", model, *options) == 0
+    assert run("verify", model, train) == 0
+    assert "verified" in capsys.readouterr().out
+
+
+def test_an_unknown_kernel_is_refused(files, capsys):
+    options = ["--model", files / "m", "--kernel", "polly:degree=2"]
+    assert run("train", "tag", files / "train", *options) == 2
+    assert "polly" in capsys.readouterr().err
+
+
+def test_certificate_does_not_trust_kept_scores(tagger, data):
+    """The primal comes from coefficients alone, not from scores kept in training."""
+    X, y = data
+    from partwise.cli.tag_task import TagTask
+    from partwise.cli.tasks import Data
+    from partwise.objective import Formulation
+
+    table = Table.from_sequences(X[:40])
+    data = Data(table, y[:40], table.n_tokens, table)
+    task = TagTask.__new__(TagTask)
+    problem = task.pack(tagger.model_, data, Formulation(), 1)
+    weights = problem.expand(tagger.model_.weights)
+    found = certify(problem, tagger.objective_, weights)
+    assert found.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)
