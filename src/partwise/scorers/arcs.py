@@ -64,11 +64,21 @@ class ArcScorer:
     272
     """
 
+    is_euclidean = True
+
     def bind(self, features: ArcFeatures, n_labels: int = 0) -> ArcRows:
         """Arcs with `n_labels` labels, or without (0)."""
         if n_labels == 0:
             return ArcRows(features, 1, 0)
         return ArcRows(features, n_labels, -(-n_labels // 4) * 4)
+
+    def n_weights(self, rows: ArcRows) -> int:
+        """Length of a model."""
+        return n_weights(rows)
+
+    def local(self, rows: ArcRows) -> ArcRows:
+        """For inner products within a sentence: the rows themselves."""
+        return rows
 
 
 def n_weights(rows: ArcRows) -> int:

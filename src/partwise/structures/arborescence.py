@@ -34,6 +34,7 @@ from partwise.structures._arborescence_oracles import (
 )
 from partwise.structures._tree_reference import all_trees
 from partwise.structures.arborescence_problem import ArborescenceProblem
+from partwise.structures.atomic_problem import AtomicProblem
 
 COSTS = {"uas": 0.0, "las": 1.0}
 CONSTRUCTIONS = ("exact", "best_heads", "given")
@@ -112,7 +113,8 @@ class Arborescence(Structure):
             )
         return steps
 
-    def _construction(self) -> int:
+    def kind(self) -> int:
+        """Which heads are allowed together, as kernels number it."""
         if self.construction not in CONSTRUCTIONS:
             raise ValueError(
                 f"construction={self.construction!r}: choose {', '.join(CONSTRUCTIONS)}"
@@ -194,7 +196,7 @@ class Arborescence(Structure):
 
         Parameters
         ----------
-        X : ArcFeatures, or a list of them
+        X : ArcFeatures, or a list of them; ArcKeys with an `AtomicScorer`
         Y : int array (n_words,) of codes, or one per item; None to predict only
         formulation : Formulation
         n_jobs : int
@@ -202,7 +204,7 @@ class Arborescence(Structure):
             How arcs are scored; `ArcScorer` by default.
         """
         formulation = (formulation or Formulation()).validate()
-        if not isinstance(X, ArcFeatures):
+        if not hasattr(X, "offset"):
             X = join_features(X)
             Y = None if Y is None else np.concatenate([np.asarray(y) for y in Y])
         offset = X.offset - np.arange(len(X.offset))
@@ -215,11 +217,12 @@ class Arborescence(Structure):
         if (y < 0).any() or (y // size > longest).any():
             raise ValueError("Y: a head is outside its sentence")
         unit = 1.0 / np.diff(offset) if self.normalized else np.ones(len(offset) - 1)
-        construction = self._construction()
+        scorer = scorer or ArcScorer()
+        construction = self.kind()
         if construction == GIVEN and not self.n_labels:
             raise ValueError("construction='given' needs labels")
         blocks = ArcBlocks(
-            rows=(scorer or ArcScorer()).bind(X, self.n_labels),
+            rows=scorer.bind(X, self.n_labels),
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
             unit=unit,
@@ -232,7 +235,9 @@ class Arborescence(Structure):
             square_root=int(formulation.penalty == "l2"),
             constant=int(formulation.rescaling == "hard"),
         )
-        return ArborescenceProblem(self, blocks, formulation, n_jobs)
+        if scorer.is_euclidean:
+            return ArborescenceProblem(self, blocks, formulation, n_jobs, scorer)
+        return AtomicProblem(self, blocks, formulation, n_jobs, scorer)
 
     def decode(self, X: Any, w: Floats) -> list[Any]:
         """The best codes of each sentence."""

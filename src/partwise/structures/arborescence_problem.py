@@ -9,7 +9,6 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers._arc_rows import new_arc_scores
-from partwise.scorers.arcs import n_weights
 from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_kernels import ArcBlocks, ArcWork
 from partwise.structures._arborescence_oracles import (
@@ -32,24 +31,31 @@ class ArborescenceProblem(PackedProblem):
     """Packed sentences and their trees."""
 
     def __init__(
-        self, structure: Any, blocks: ArcBlocks, formulation: Formulation, n_jobs: int
+        self,
+        structure: Any,
+        blocks: ArcBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
     ) -> None:
         self.longest = int(np.diff(blocks.offset).max())
-        size = n_weights(blocks.rows)  # type: ignore[arg-type]
+        local = scorer.local(blocks.rows)
         super().__init__(
             blocks,
             blocks._replace(
                 unit=np.zeros_like(blocks.unit), oracle=ADDITIVE, label_cost=0.0
             ),
-            blocks,
+            blocks._replace(rows=local),
             n_blocks=len(blocks.offset) - 1,
-            n_weights=size,
-            n_local=size,
+            n_weights=scorer.n_weights(blocks.rows),
+            n_local=scorer.n_weights(local),
             formulation=formulation,
             new_work=lambda: self._new_work(self._levels()),
             n_jobs=n_jobs,
         )
         self.structure = structure
+        self.scorer = scorer
+        self.is_euclidean = scorer.is_euclidean
 
     def _levels(self) -> int:
         """Tables of scores that the oracle needs: by loss, or by rank of the label."""
