@@ -121,7 +121,10 @@ class PlaneStore:
     ----------
     problem : Problem
         Its models are float arrays; their inner product is the plain one, or where
-        it is not Euclidean (kernels), the problem's `dot`.
+        it is not Euclidean (kernels), the problem's `dot`. A problem whose models hold
+        more than sparse coefficients says so by `complete`: ``coefficients(model)`` is
+        then what a plane keeps, ``values(model)`` what coefficients are multiplied
+        with to give `dot`, and ``complete(coefficients)`` the model.
 
     Attributes
     ----------
@@ -137,7 +140,8 @@ class PlaneStore:
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.n_jobs = getattr(problem, "n_jobs", 1)
-        zero = problem.zero()
+        self.is_split = hasattr(problem, "complete")
+        zero = self._coefficients(problem.zero())
         nobody = np.zeros(0, np.int64)
         self.planes = [Plane(zero, nobody, np.zeros(0), self.n_jobs)]
         self.offset = np.zeros(1)
@@ -159,7 +163,8 @@ class PlaneStore:
         m = len(self)
         if m == len(self.table):
             self.table = np.pad(self.table, (0, m))
-        self.planes.append(Plane(model, block, mass, self.n_jobs))
+        kept = self._coefficients(model)
+        self.planes.append(Plane(kept, block, mass, self.n_jobs))
         self.table[m, : m + 1] = self.table[: m + 1, m] = self.dots(model)
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
@@ -169,7 +174,9 @@ class PlaneStore:
     def dots(self, model: Model, begin: int = 0) -> Floats:
         """<g_p, model> of all planes from `begin` on, shape (m − begin,)."""
         planes = self.planes[begin:]
-        if not self.problem.is_euclidean:
+        if self.is_split:
+            model = self.problem.values(model)
+        elif not self.problem.is_euclidean:
             return np.array([self.problem.dot(self._dense(p), model) for p in planes])
         part = np.zeros((-(-len(model) // SHARD), len(planes)))
 
@@ -184,7 +191,8 @@ class PlaneStore:
         self, alpha: Floats, base: Model | None = None, share: float = 0.0
     ) -> Model:
         """Σ α_p g_p + share·base, a new model."""
-        model = self.problem.zero()
+        model = self._coefficients(self.problem.zero())
+        base = None if base is None else self._coefficients(base)
         used = [(self.planes[p], float(alpha[p])) for p in np.flatnonzero(alpha)]
 
         def work_on(first: int, last: int) -> None:
@@ -194,14 +202,20 @@ class PlaneStore:
                 plane.add_to(model, coef, first, last)
 
         run_sharded(self.n_jobs, len(model), work_on, shard=SHARD)
-        return model
+        return self._complete(model)
 
     def _dense(self, plane: Plane) -> Model:
         """The plane's gradient as a model."""
-        model = self.problem.zero()
+        model = self._coefficients(self.problem.zero())
         for first in range(0, len(model), SHARD):
             plane.add_to(model, 1.0, first, min(first + SHARD, len(model)))
-        return model
+        return self._complete(model)
+
+    def _coefficients(self, model: Model) -> Floats:
+        return self.problem.coefficients(model) if self.is_split else model
+
+    def _complete(self, coefficients: Floats) -> Model:
+        return self.problem.complete(coefficients) if self.is_split else coefficients
 
     def ascend(self, offset: Floats, alpha: Floats) -> None:
         """Maximise Σ α o − ½ αᵀGα over the simplex, in place, from where α is."""
@@ -243,7 +257,8 @@ class PlaneStore:
         for p, plane in enumerate(self.planes[1:], 1):
             model = self._dense(plane)
             add_scaled(self.n_jobs, model, 1.0, shift(plane.block, plane.mass))
-            self.planes[p] = Plane(model, plane.block, plane.mass, self.n_jobs)
+            kept = self._coefficients(model)
+            self.planes[p] = Plane(kept, plane.block, plane.mass, self.n_jobs)
         for p, plane in enumerate(self.planes):
             self.table[p, : len(self)] = self.dots(self._dense(plane))
 
