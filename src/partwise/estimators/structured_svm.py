@@ -14,7 +14,8 @@ from partwise.certificate import Certificate
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.model_file import load_model, save_model
 from partwise.models.weights import WeightsModel
-from partwise.protocol import Floats, HistoryPoint, Structure, Support
+from partwise.protocol import HistoryPoint, Structure, Support
+from partwise.structures.joint_kernel import KernelModel
 from partwise.structures.loop import sparse_feature
 
 
@@ -32,9 +33,10 @@ class StructuredSVM(StructuredEstimator):
 
     Parameters
     ----------
-    structure : Structure
+    structure : Structure or JointKernel
         Joint feature map, loss and the two maximisations, for one example; see
-        `partwise.Structure`. It is cloned, never changed.
+        `partwise.Structure`. With a kernel on pairs instead of features, see
+        `partwise.JointKernel`. It is cloned, never changed.
     C : float or None
         Weight of the losses; None stands for a tenth of the number of examples.
     formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
@@ -43,7 +45,8 @@ class StructuredSVM(StructuredEstimator):
 
     Attributes
     ----------
-    coef_ : array (n_psi,)
+    coef_ : array (n_psi,), or KernelModel
+        Weights of features; of a joint kernel, pairs with their coefficients.
     structure_ : Structure, set up
     certificate_, history_, n_iter_
 
@@ -57,7 +60,7 @@ class StructuredSVM(StructuredEstimator):
     [[0, 1, 0], [1, 1]]
     """
 
-    coef_: Floats
+    coef_: Any
     structure_: Structure
 
     def __init__(
@@ -148,12 +151,18 @@ class StructuredSVM(StructuredEstimator):
         rows = []
         for x in X:
             first, *rest = (
-                self._value(x, y) for y in structure.two_best(x, self.coef_)
+                self._value(x, y) for y in structure.two_best(x, self._seen_from(x))
             )
             rows.append((first, first - rest[0] if rest else np.inf))
         return np.array(rows)
 
+    def _seen_from(self, x: Any) -> Any:
+        """What the structure's methods take as a model."""
+        return self.coef_.at(x) if isinstance(self.coef_, KernelModel) else self.coef_
+
     def _value(self, x: Any, y: Any) -> float:
+        if isinstance(self.coef_, KernelModel):
+            return self.coef_.at(x)(y)
         psi = self.structure_.joint_feature(x, y)
         index, value = sparse_feature(psi, len(self.coef_))
         return float(np.sum(self.coef_[index] * value))
@@ -161,7 +170,8 @@ class StructuredSVM(StructuredEstimator):
     def explain(self, x: Any, top: int = 10) -> Lead:
         """Why the best output won: the coordinates of Ψ that decide.
 
-        The structure must offer ``two_best``.
+        The structure must offer ``two_best``. The coordinates of a joint kernel are the
+        pairs of `coef_`.
 
         Parameters
         ----------
@@ -176,11 +186,15 @@ class StructuredSVM(StructuredEstimator):
                 f"explain needs `two_best(x, w)`, which {type(structure).__name__} "
                 "lacks"
             )
-        outputs = list(structure.two_best(x, self.coef_))
+        outputs = list(structure.two_best(x, self._seen_from(x)))
         if len(outputs) == 1:
             return Lead(outputs[0], None, np.inf, [])
         shares = np.zeros(len(self.coef_))
         for y, sign in zip(outputs, (1, -1), strict=True):
+            if isinstance(self.coef_, KernelModel):
+                row = structure.kernel_row(x, y, self.coef_.pairs)
+                shares += sign * self.coef_.alpha * row
+                continue
             index, value = sparse_feature(structure.joint_feature(x, y), len(shares))
             np.add.at(shares, index, sign * value * self.coef_[index])
         order = np.argsort(-np.abs(shares), kind="stable")[:top]
@@ -200,6 +214,11 @@ class StructuredSVM(StructuredEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write weights and certificate, atomically; the structure is your code."""
         self._check_fitted()
+        if isinstance(self.coef_, KernelModel):
+            raise ValueError(
+                "the model of a joint kernel holds your own inputs and outputs; keep "
+                "coef_.pairs and coef_.alpha in a format of yours"
+            )
         info = {
             "certificate": self.certificate_.to_dict(),
             "history": [list(point) for point in self.history_],

@@ -1,0 +1,359 @@
+"""Learning with a kernel on pairs, K((x, y), (x', y')), that a user wrote.
+
+A model is Σ_j α_j φ(x_j, y_j) over training inputs with outputs, true or wrong; no
+feature is ever written down. To predict is to solve the pre-image problem
+
+    argmax_ŷ  Σ_j α_j K((x_j, y_j), (x, ŷ)),
+
+and that is the user's business, as is its penalised form for the most violated output
+(Hofmann, Tsochantaridis, Altun 2002; the OutputKernel of 003, appendix B.1.2).
+
+Solvers see models as float arrays over *atoms*, the pairs met so far. The arrays have
+room for many more atoms than there are; pages that are never touched cost nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
+
+Pair = tuple[Any, Any]
+
+ROOM_PER_EXAMPLE = 100  # atoms
+LEAST_ROOM = 50_000
+MOST_ROWS = 20_000  # kernel rows kept at once
+
+
+class JointKernel(Structure):
+    """An output space by a kernel on pairs, and four methods on one example.
+
+    Write `kernel`, `loss`, `pre_image` and `pre_image_penalized`. Their argument
+    ``score`` is called with an output ŷ and returns its score; ``score.terms()`` are
+    the (x_j, y_j, α_j) behind it, for pre-images that are built rather than searched.
+    ``two_best(x, score)`` opens hard margins, ``frontier(x, y, score)`` slack rescaling
+    and L2, as for `Structure`.
+
+    Examples
+    --------
+    >>> class Parity(JointKernel):
+    ...     def kernel(self, x, y, x2, y2):
+    ...         return float(y == y2) * (1.0 + x * x2) ** 2
+    ...     def loss(self, y, y_hat):
+    ...         return float(y != y_hat)
+    ...     def pre_image(self, x, score):
+    ...         return max(("even", "odd"), key=score)
+    ...     def pre_image_penalized(self, x, y, score):
+    ...         return max(
+    ...             ("even", "odd"), key=lambda v: score(v) + self.loss(y, v)
+    ...         )
+    >>> from partwise import StructuredSVM
+    >>> X, Y = [-1.0, 0.0, 1.0], ["odd", "even", "odd"]
+    >>> StructuredSVM(Parity(), C=100.0).fit(X, Y).predict(X).tolist()
+    ['odd', 'even', 'odd']
+    """
+
+    n_psi_: ClassVar[int] = 0  # type: ignore[misc]  # features are never written down
+
+    @abstractmethod
+    def kernel(self, x: Any, y: Any, x2: Any, y2: Any) -> float:
+        """K((x, y), (x2, y2)): symmetric, positive semidefinite."""
+
+    @abstractmethod
+    def pre_image(self, x: Any, score: Score) -> Any:
+        """The ŷ of largest score(ŷ)."""
+
+    @abstractmethod
+    def pre_image_penalized(self, x: Any, y: Any, score: Score) -> Any:
+        """The ŷ of largest Δ(y, ŷ) + score(ŷ)."""
+
+    def kernel_row(self, x: Any, y: Any, pairs: Sequence[Pair]) -> Floats:
+        """K of (x, y) with many pairs, shape (n_pairs,); override it for speed."""
+        return np.array([self.kernel(x, y, x2, y2) for x2, y2 in pairs], float)
+
+    def key(self, y: Any) -> Any:
+        """Something hashable that equal outputs share."""
+        return output_key(y)
+
+    # ----------------------------------------------- in the words of `Structure`
+
+    def joint_feature(self, x: Any, y: Any) -> Any:
+        """Refuse: there are no explicit features."""
+        raise CapabilityError("a joint kernel has no explicit features")
+
+    def argmax(self, x: Any, w: Any) -> Any:
+        """The pre-image; `w` is a `KernelModel`, or a `Score` of this input."""
+        return self.pre_image(x, _seen_from(w, x))
+
+    def loss_augmented_argmax(self, x: Any, y: Any, w: Any) -> Any:
+        """The penalised pre-image."""
+        return self.pre_image_penalized(x, y, _seen_from(w, x))
+
+    def pack(
+        self,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> JointKernelProblem:
+        """A problem over atoms."""
+        return JointKernelProblem(self, X, Y, formulation or Formulation())
+
+
+class TensorKernel(JointKernel):
+    """K = k_X(x, x')·k_Y(y, y'): the tensor product of 003, section 4.2.1.
+
+    Write `input_kernel` and `output_kernel` instead of `kernel`. A pre-image then
+    depends on x through the weights of known outputs alone, `weighted_outputs`.
+    """
+
+    @abstractmethod
+    def input_kernel(self, x: Any, x2: Any) -> float:
+        """k_X, as complex as one likes."""
+
+    @abstractmethod
+    def output_kernel(self, y: Any, y2: Any) -> float:
+        """k_Y, whose pre-images can be found."""
+
+    def kernel(self, x: Any, y: Any, x2: Any, y2: Any) -> float:
+        """The product of both."""
+        return self.input_kernel(x, x2) * self.output_kernel(y, y2)
+
+    def weighted_outputs(self, x: Any, score: Score) -> list[tuple[Any, float]]:
+        """(y_j, α_j·k_X(x_j, x)) of all terms: score(ŷ) = Σ_j weight_j·k_Y(y_j, ŷ)."""
+        return [(y, a * self.input_kernel(x2, x)) for x2, y, a in score.terms()]
+
+
+class Score:
+    """Scores of the outputs of one input under a kernel model."""
+
+    def __init__(self, model: KernelModel, x: Any, row: Any = None) -> None:
+        self._model = model
+        self._x = x
+        self._row = row or (lambda y: model.structure.kernel_row(x, y, model.pairs))
+
+    def __call__(self, y: Any) -> float:
+        """Σ_j α_j K((x_j, y_j), (x, y))."""
+        return float(np.sum(self._model.alpha * self._row(y)))
+
+    def terms(self) -> Iterator[tuple[Any, Any, float]]:
+        """All (x_j, y_j, α_j)."""
+        for (x, y), alpha in zip(self._model.pairs, self._model.alpha, strict=True):
+            yield x, y, float(alpha)
+
+
+class KernelModel:
+    """Pairs with their coefficients.
+
+    Attributes
+    ----------
+    structure : JointKernel
+    pairs : list of (x, y)
+    alpha : array (n_pairs,)
+    """
+
+    def __init__(
+        self, structure: JointKernel, pairs: Sequence[Pair], alpha: Floats
+    ) -> None:
+        self.structure = structure
+        self.pairs = list(pairs)
+        self.alpha = alpha
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def at(self, x: Any) -> Score:
+        """Scores of the outputs of one input."""
+        return Score(self, x)
+
+
+def _seen_from(w: Any, x: Any) -> Score:
+    return w.at(x) if isinstance(w, KernelModel) else w
+
+
+def output_key(y: Any) -> Any:
+    """Something hashable that equal outputs share."""
+    if isinstance(y, np.ndarray):
+        return y.shape, y.dtype.str, y.tobytes()
+    if isinstance(y, list | tuple):
+        return tuple(output_key(item) for item in y)
+    try:
+        hash(y)
+    except TypeError:
+        return pickle.dumps(y)
+    return y
+
+
+# ------------------------------------------------------------------ what solvers see
+
+
+class _Atom:
+    """A pair that a model may have a coefficient of, where Ψ stands elsewhere."""
+
+    __slots__ = ("_atoms", "loss", "place", "x", "y")
+
+    def __init__(self, atoms: _Atoms, place: Any, x: Any, y: Any, loss: float) -> None:
+        self._atoms = atoms
+        self.place = place  # (example, key of the output)
+        self.x, self.y, self.loss = x, y, loss
+
+    def dot(self, w: Floats) -> float:
+        used = np.flatnonzero(w[: len(self._atoms.table)])
+        values = self._atoms.row(self.place, self.x, self.y, used)
+        return float(np.sum(w[used] * values))
+
+
+class _Atoms:
+    """All pairs met so far, and the kernel values that were asked for."""
+
+    def __init__(self, structure: JointKernel, room: int) -> None:
+        self.structure = structure
+        self.room = room
+        self.table: list[_Atom] = []
+        self.number: dict[Any, int] = {}
+        self.rows: dict[Any, Floats] = {}  # NaN where not yet asked
+
+    def enter(self, place: Any, x: Any, y: Any, loss: float) -> int:
+        """Number of a pair, new or known."""
+        if place not in self.number:
+            if len(self.table) == self.room:
+                raise ValueError(
+                    f"{self.room} different outputs have been met; train on fewer "
+                    "examples, or with a larger tol"
+                )
+            self.number[place] = len(self.table)
+            self.table.append(_Atom(self, place, x, y, loss))
+        return self.number[place]
+
+    def row(self, place: Any, x: Any, y: Any, used: Ints) -> Floats:
+        """Kernel values of a pair with the atoms `used`, each computed once."""
+        row = self.rows.get(place)
+        if row is None:
+            if len(self.rows) >= MOST_ROWS:
+                self.rows.clear()
+            row = np.empty(0)
+        if len(row) < len(self.table):
+            row = np.append(row, np.full(2 * len(self.table) - len(row), np.nan))
+            self.rows[place] = row
+        unknown = used[np.isnan(row[used])]
+        if len(unknown):
+            pairs = [(self.table[k].x, self.table[k].y) for k in unknown]
+            values = np.asarray(self.structure.kernel_row(x, y, pairs), np.float64)
+            if values.shape != unknown.shape or not np.isfinite(values).all():
+                raise ValueError("the joint kernel must return finite numbers")
+            row[unknown] = values
+        return row[used]
+
+
+class KernelBlocks(LoopBlocks):
+    """The operations of `compiled.py` on models over atoms.
+
+    A code is the number of an atom; that of the truth of example i is i.
+    """
+
+    def __init__(
+        self,
+        structure: JointKernel,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        formulation: Formulation,
+    ) -> None:
+        self.structure = structure
+        self.X, self.Y = list(X), list(Y)  # the same objects at each visit
+        self.formulation = formulation
+        self.with_loss = True
+        room = len(self.X) + max(LEAST_ROOM, ROOM_PER_EXAMPLE * len(self.X))
+        self.atoms = _Atoms(structure, room)
+        self.table = self.atoms.table  # type: ignore[assignment]
+        for i, (x, y) in enumerate(zip(self.X, self.Y, strict=True)):
+            self.atoms.enter((i, structure.key(y)), x, y, 0.0)
+        self.truth = self.table[: len(self.X)]
+
+    def place(self, i: int, y_hat: Any) -> int:
+        """Number of an output of example i, entered when it is new."""
+        loss = float(self.structure.loss(self.Y[i], y_hat))
+        if not loss >= 0:
+            raise ValueError(f"loss of example {i} is {loss}; it must be ≥ 0")
+        place = (i, self.structure.key(y_hat))  # type: ignore[attr-defined]
+        return self.atoms.enter(place, self.X[i], y_hat, loss)
+
+    def candidates(self, w: Floats, i: int) -> list[Any]:
+        """As for explicit features, with a score in the place of weights."""
+        atoms, x, structure = self.atoms, self.X[i], self.structure
+        used = np.flatnonzero(w[: len(atoms.table)])
+        pairs = [(atoms.table[k].x, atoms.table[k].y) for k in used]
+        model = KernelModel(structure, pairs, w[used])  # type: ignore[arg-type]
+
+        def row(y: Any) -> Floats:
+            place = (i, structure.key(y))  # type: ignore[attr-defined]
+            return atoms.row(place, x, y, used)
+
+        score: Any = Score(model, x, row)
+        return super().candidates(score, i)
+
+    def push(self, w: Floats, i: int, code: Ints, coef: float) -> None:
+        """Two coefficients change."""
+        w[i] += coef
+        w[code[0]] -= coef
+
+    def wipe(self, w: Floats, i: int, code: Ints) -> None:
+        """Undo any `push`."""
+        w[i] = w[code[0]] = 0.0
+
+
+class JointKernelProblem(LoopProblem):
+    """Problem over a joint kernel (see `KernelBlocks`)."""
+
+    is_euclidean = False
+
+    def __init__(
+        self,
+        structure: JointKernel,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        formulation: Formulation,
+    ) -> None:
+        formulation.validate()
+        refuse_missing(structure, formulation)
+        self.structure = structure
+        self.formulation = formulation
+        self.n_blocks = len(X)
+        self.exact_oracle = getattr(structure, "exact_oracle", True)
+        blocks = KernelBlocks(structure, X, Y, formulation)
+        self.blocks = self.local_blocks = blocks
+        self.plain_blocks = copy.copy(blocks)  # the same atoms
+        self.plain_blocks.with_loss = False
+        self.n_weights = blocks.atoms.room
+
+    def dot(self, one: Floats, other: Floats) -> float:
+        """Σ α_j α'_k K of all pairs of atoms."""
+        table = self.blocks.table
+        used = np.flatnonzero(one[: len(table)])
+        return float(np.sum([one[k] * table[k].dot(other) for k in used]))
+
+    def compact(self, model: Floats) -> KernelModel:
+        """Pairs with a coefficient."""
+        table: Any = self.blocks.table
+        used = np.flatnonzero(model[: len(table)])
+        pairs = [(table[k].x, table[k].y) for k in used]
+        structure: Any = self.structure
+        return KernelModel(structure, pairs, model[used])
+
+    def expand(self, weights: KernelModel) -> Floats:
+        """A model over atoms; pairs of another fit become atoms of this one."""
+        model = self.zero()
+        blocks: Any = self.blocks
+        rows = {id(x): i for i, x in enumerate(blocks.X)}
+        for (x, y), alpha in zip(weights.pairs, weights.alpha, strict=True):
+            place = (rows.get(id(x), ("foreign", id(x))), blocks.structure.key(y))
+            model[blocks.atoms.enter(place, x, y, np.nan)] += alpha
+        return model
