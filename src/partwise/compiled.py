@@ -52,6 +52,7 @@ def sweep_of(text):
             return text(blocks, *args)
         return (uncounted if is_uncounted(blocks) else counted)(blocks, *args)
 
+    run.counted, run.uncounted = counted, uncounted
     return run
 
 

@@ -49,6 +49,14 @@ def largest_margin(problem):
     return 1 / np.linalg.norm(w), np.max(np.sum(a * a, axis=1))
 
 
+@pytest.mark.parametrize("solver", [Perceptron(), Pegasos()])
+def test_refuses_a_hard_margin_before_any_work(solver):
+    problem = small_problem("hard")
+    objective = weights(problem)._replace(penalty="hard")
+    with pytest.raises(CapabilityError, match="runs penalty l1 or l2, not 'hard'"):
+        solver.solve(problem, objective)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("averaged", [True, False])
 def test_perceptron_mistakes_stay_below_the_bound(seed, averaged):

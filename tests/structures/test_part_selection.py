@@ -375,7 +375,7 @@ Y = [[0, 1]] * 5
 problem = PartSelection(decoder=decoder).setup(X, Y).pack(X, Y)
 state = BCFW(max_iter=3).solve(problem, Objective.create(1.0, 5, "l1"))
 problem.oracle(state.model)
-print(sum(packed._find_rows.stats.cache_misses.values()))
+print(sum(packed._find_rows.counted.stats.cache_misses.values()))
 """
 
 

@@ -11,7 +11,6 @@ from partwise.solvers._pool_kernels import (
     copy_pool,
     masses,
     polish,
-    rebuild,
     show,
     sweep,
 )
@@ -105,8 +104,8 @@ class BlockDual:
 
     def rebuild(self) -> Floats:
         """Recompute w from α alone."""
-        self.w[:] = 0.0
-        rebuild(self.problem.blocks, self.work, self.pool, self.w, self.old)
+        support = self.support()
+        self.w[:] = self.problem.combine(support.cuts, support.alpha)
         return self.w
 
     def rescale(self) -> None:

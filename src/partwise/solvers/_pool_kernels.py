@@ -209,8 +209,8 @@ def make_room(pool, i, length, slope):
     if n_planes < pool.first[i + 1] - first:
         return True
     pool.full[i] = 1
-    oldest = 0
-    for p in range(1, n_planes):
+    oldest = n_planes - 1
+    for p in range(n_planes - 1):
         if pool.idle[first + p] > pool.idle[first + oldest]:
             oldest = p
     if pool.idle[first + oldest] == 0:
@@ -236,7 +236,7 @@ def add(local, work, pool, scratch, i, code, b, scale):
     pool.scale[first + p] = scale
     pool.idle[first + p] = 0
     at = pool.code_first[i]
-    copy_code(code, 0, pool.code, at + p * length, length)
+    copy_code(code, np.int64(0), pool.code, at + p * length, length)
     size = pool.first[i + 1] - pool.first[i]
     begin = pool.gram_first[i]
     gram = pool.gram[begin : begin + size * size].reshape(size, size)
@@ -397,17 +397,6 @@ def polish(blocks, work, pool, w, order, cap, ridge, steps, slope, old, tol):
                 blocks, work, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.1 * tol
             )
     return largest
-
-
-@sweep_of
-def rebuild(blocks, work, pool, w, coef):
-    """W += Σ α a from scratch, free of the rounding of many small updates."""
-    for i in range(pool.used.shape[0]):
-        n_planes = pool.used[i]
-        for p in range(n_planes):
-            slot = pool.first[i] + p
-            coef[p] = pool.scale[slot] * pool.alpha[slot]
-        push_sum(blocks, work, w, i, pool.code, pool.code_first[i], n_planes, coef)
 
 
 @kernel

@@ -124,6 +124,8 @@ class Perceptron(_Online):
     Perceptron(max_iter=5, time_limit=None, random_state=0, averaged=True)
     """
 
+    penalties = ("l1", "l2")  # it seeks no margin, so a hard one is not its to reach
+
     def __init__(
         self,
         max_iter: int = 20,

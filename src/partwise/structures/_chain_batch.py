@@ -4,11 +4,10 @@ import numpy as np
 
 from partwise.compiled import allocating, kernel, output_loss, recall_margin
 from partwise.structures._chain_kernels import (
-    add_losses,
-    plane,
+    fill_losses,
+    plane_of,
     prepare,
     score_block,
-    score_code,
 )
 from partwise.structures._chain_programs import (
     Edges,
@@ -18,6 +17,7 @@ from partwise.structures._chain_programs import (
     n_states,
     trace,
 )
+from partwise.structures._chain_searches import score_code
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 
 
@@ -34,7 +34,7 @@ def fix_labels(work, given, begin, n):
 @kernel
 def decode_rows(blocks, work, w, given, first, last, code, value):
     """Best output and score of the rows [first, last), under the given labels."""
-    prepare(blocks, work, w)
+    prepare(blocks, work.edges, w)
     for i in range(first, last):
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
@@ -55,14 +55,14 @@ def k_best_rows(
 
     Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
     """
-    prepare(blocks, work, w)
+    prepare(blocks, work.edges, w)
     for r in range(first, last):
         i = rows[r]
         n = blocks.offset[i + 1] - blocks.offset[i]
         score_block(blocks, work, w, i)
         score = work.emit
         if with_loss:
-            add_losses(blocks, work, i)
+            fill_losses(blocks, work, i, True)
             score = work.score
         forward(MAX_PLUS, blocks.order, n, score, work.edges, work.alpha)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
@@ -81,14 +81,14 @@ def k_best_rows(
 @allocating
 def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, violation):
     """Offset, scale and violation of the k outputs of each row."""
-    prepare(blocks, work, w)
+    prepare(blocks, work.edges, w)
     for r in range(rows.shape[0]):
         i = rows[r]
         n = blocks.offset[i + 1] - blocks.offset[i]
         score_block(blocks, work, w, i)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
         for j in range(found[r]):
-            b[r, j], scale[r, j] = plane(blocks, output_loss(blocks, i, codes[j]))
+            b[r, j], scale[r, j] = plane_of(blocks, output_loss(blocks, i, codes[j]))
             gap = recall_margin(blocks, work, i, codes[j])
             violation[r, j] = b[r, j] - scale[r, j] * gap
 
@@ -117,7 +117,7 @@ def sum_rows(
     and begin_end (2, L) accumulate c_i times expected counts of transitions, and of
     labels at both ends. Empty `pair` asks for node marginals only.
     """
-    prepare(blocks, work, w)
+    prepare(blocks, work.edges, w)
     sr, order = SUM_TIMES, blocks.order
     n_labels = work.emit.shape[1]
     plain = work.edges
@@ -142,7 +142,9 @@ def sum_rows(
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
         score_block(blocks, work, w, i)
-        truth[r] = score_code(blocks, work, i, blocks.y[begin : begin + n])
+        truth[r] = score_code(
+            order, work.emit, work.edges, blocks.y[begin : begin + n], n
+        )
         total = top_end
         for t in range(n):
             total += _exponentials(work.emit[t], score[t])

@@ -10,25 +10,21 @@ from partwise.compiled import add_row, dot_row, kernel, wipe_row
 
 
 @kernel
-def places(blocks):
+def places(order, size, n_features):
     """Where pairs, triples and both ends begin in the flat model."""
-    size = blocks.cost.shape[0]
-    pairs = blocks.rows.n_features * size
-    triples = pairs + (size * size if blocks.order > 0 else 0)
-    ends = triples + (size * size * size if blocks.order == 2 else 0)
+    pairs = n_features * size
+    triples = pairs + (size * size if order > 0 else 0)
+    ends = triples + (size * size * size if order == 2 else 0)
     return pairs, triples, ends
 
 
 @kernel
-def edge_margin(blocks, w, i, codes, at):
+def edge_margin(order, boundary, size, pairs, w, y, begin, n, codes, at):
     """<w, δ> without the tokens' own scores, of the output at place `at`."""
-    size = blocks.cost.shape[0]
-    pairs, triples, ends = places(blocks)
-    begin = blocks.offset[i]
-    n = blocks.offset[i + 1] - begin
-    y = blocks.y
+    triples = pairs + (size * size if order > 0 else 0)
+    ends = triples + (size * size * size if order == 2 else 0)
     total = 0.0
-    if blocks.order > 0:
+    if order > 0:
         before, before_hat = y[begin], codes[at]
         for t in range(1, n):
             here, hat = y[begin + t], codes[at + t]
@@ -36,14 +32,14 @@ def edge_margin(blocks, w, i, codes, at):
                 total += w[pairs + before * size + here]
                 total -= w[pairs + before_hat * size + hat]
             before, before_hat = here, hat
-    if blocks.order == 2:
+    if order == 2:
         for t in range(2, n):
             truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
             triple = (codes[at + t - 2] * size + codes[at + t - 1]) * size
             triple += codes[at + t]
             if truth != triple:
                 total += w[triples + truth] - w[triples + triple]
-    if blocks.boundary:
+    if boundary:
         total += w[ends + y[begin]] - w[ends + codes[at]]
         ends += size
         total += w[ends + y[begin + n - 1]] - w[ends + codes[at + n - 1]]
@@ -51,14 +47,11 @@ def edge_margin(blocks, w, i, codes, at):
 
 
 @kernel
-def push_edges(blocks, w, i, codes, at, coef):
+def push_edges(order, boundary, size, pairs, w, y, begin, n, codes, at, coef):
     """Add coef·δ to w without the tokens' own scores."""
-    size = blocks.cost.shape[0]
-    pairs, triples, ends = places(blocks)
-    begin = blocks.offset[i]
-    n = blocks.offset[i + 1] - begin
-    y = blocks.y
-    if blocks.order > 0:
+    triples = pairs + (size * size if order > 0 else 0)
+    ends = triples + (size * size * size if order == 2 else 0)
+    if order > 0:
         before, before_hat = y[begin], codes[at]
         for t in range(1, n):
             here, hat = y[begin + t], codes[at + t]
@@ -66,7 +59,7 @@ def push_edges(blocks, w, i, codes, at, coef):
                 w[pairs + before * size + here] += coef
                 w[pairs + before_hat * size + hat] -= coef
             before, before_hat = here, hat
-    if blocks.order == 2:
+    if order == 2:
         for t in range(2, n):
             truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
             triple = (codes[at + t - 2] * size + codes[at + t - 1]) * size
@@ -74,7 +67,7 @@ def push_edges(blocks, w, i, codes, at, coef):
             if truth != triple:
                 w[triples + truth] += coef
                 w[triples + triple] -= coef
-    if blocks.boundary:
+    if boundary:
         w[ends + y[begin]] += coef
         w[ends + codes[at]] -= coef
         ends += size
@@ -87,8 +80,13 @@ def one_margin(blocks, w, i, code):
     """<w, δ(code)>."""
     size = blocks.cost.shape[0]
     begin = blocks.offset[i]
-    total = edge_margin(blocks, w, i, code, 0)
-    for t in range(blocks.offset[i + 1] - begin):
+    n = blocks.offset[i + 1] - begin
+    pairs = blocks.rows.n_features * size
+    total = edge_margin(
+        blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, n, code,
+        np.int64(0),
+    )  # fmt: skip
+    for t in range(n):
         here, hat = blocks.y[begin + t], code[t]
         if here != hat:
             total += dot_row(blocks.rows, w, size, begin + t, here)
@@ -102,12 +100,16 @@ def many_margins(blocks, work, w, i, codes, at, n, out):
     size = blocks.cost.shape[0]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
+    pairs = blocks.rows.n_features * size
     parts, known = work.parts, work.known
     for t in range(length):
         known[t] = 0
     for p in range(n):
         first = at + p * length
-        total = edge_margin(blocks, w, i, codes, first)
+        total = edge_margin(
+            blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, length,
+            codes, first,
+        )  # fmt: skip
         for t in range(length):
             here, hat = blocks.y[begin + t], codes[first + t]
             if here != hat:
@@ -127,8 +129,13 @@ def push_one(blocks, w, i, code, coef):
     """Add coef·δ(code) to w."""
     size = blocks.cost.shape[0]
     begin = blocks.offset[i]
-    push_edges(blocks, w, i, code, 0, coef)
-    for t in range(blocks.offset[i + 1] - begin):
+    n = blocks.offset[i + 1] - begin
+    pairs = blocks.rows.n_features * size
+    push_edges(
+        blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, n, code,
+        np.int64(0), coef,
+    )  # fmt: skip
+    for t in range(n):
         here, hat = blocks.y[begin + t], code[t]
         if here != hat:
             add_row(blocks.rows, w, size, begin + t, here, coef)
@@ -145,6 +152,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
     size = blocks.cost.shape[0]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
+    pairs = blocks.rows.n_features * size
     parts, known = work.parts, work.known
     for t in range(length):
         known[t] = 0
@@ -154,7 +162,10 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
             continue
         largest = max(largest, abs(coef[p]))
         first = at + p * length
-        push_edges(blocks, w, i, codes, first, coef[p])
+        push_edges(
+            blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, length,
+            codes, first, coef[p],
+        )  # fmt: skip
         for t in range(length):
             here, hat = blocks.y[begin + t], codes[first + t]
             if here != hat:
@@ -176,7 +187,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
 def wipe_one(blocks, w, i, code):
     """Set to zero the coordinates of w that δ(code) touches."""
     size = blocks.cost.shape[0]
-    pairs, triples, ends = places(blocks)
+    pairs, triples, ends = places(blocks.order, size, blocks.rows.n_features)
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     y = blocks.y

@@ -19,13 +19,14 @@ from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Structure
 from partwise.scorers.linear import LinearScorer
-from partwise.structures._chain_kernels import (
+from partwise.structures._chain_kernels import ChainBlocks
+from partwise.structures._chain_reference import ChainReference
+from partwise.structures._chain_searches import (
     ADDITIVE,
     FRONTIER,
     TWO_BEST,
-    ChainBlocks,
+    search_by,
 )
-from partwise.structures._chain_reference import ChainReference
 from partwise.structures.chain_problem import ChainProblem, padded
 
 COSTS = ("hamming", "normalized", "zero_one")
@@ -162,6 +163,7 @@ class Chain(ChainReference, Structure):
         edges, starts, ends = self.masks()
         extra = padded(self.n_labels) - self.n_labels
         zero_one = isinstance(self.cost, str) and self.cost == "zero_one"
+        oracle = self._oracle(formulation, cost, weight, zero_one)
         scorer = scorer or LinearScorer()
         rows = scorer.bind(X)
         number = None
@@ -180,7 +182,8 @@ class Chain(ChainReference, Structure):
             forbid_end=np.pad(ends, (0, extra), constant_values=-np.inf),
             order=self.order,
             boundary=int(self.boundary),
-            oracle=self._oracle(formulation, cost, weight, zero_one),
+            oracle=oracle,
+            search=search_by(oracle),
             slack_scaled=int(formulation.rescaling == "slack"),
             square_root=int(formulation.penalty == "l2"),
             constant=int(zero_one or formulation.rescaling == "hard"),
