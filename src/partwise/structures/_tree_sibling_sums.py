@@ -33,7 +33,7 @@ class SiblingSumWork(NamedTuple):
 
     charts: SiblingWork
     outer: SiblingWork  # derivatives of the sum by each span; arcs in `arc` alone
-    weight: np.ndarray  # (N, N) arc scores in the semiring's units
+    weight: np.ndarray  # (N, N) one for arcs, zero for forbidden ones
     shift: np.ndarray  # (N,) taken from all scores of a word
     heads: np.ndarray  # (N,)
 
@@ -93,16 +93,22 @@ def is_small(n, charts):
 
 @njit(cache=True, nogil=True)
 def sum_sibling_charts(sr, score, row, sibling, n, single_root, work, marginal, parts):
-    """Log of the sum of weights, and marginals, in one semiring."""
+    """Log of the sum of weights, and marginals, in one semiring.
+
+    The weight of an arc and its sibling are one number: apart, one could underflow
+    where the other overflows, though the best tree has weight 1.
+    """
     charts, outer, weight = work.charts, work.outer, work.weight
     wipe_marginals(n, marginal)
     for h in range(n + 1):
         for d in range(1, n + 1):
-            weight[h, d] = exp(sr, score[h, d] - work.shift[d])
+            weight[h, d] = sr.zero
             if h != d and score[h, d] > -np.inf:
+                weight[h, d] = sr.one
                 r = row[h, d]
+                arc = score[h, d] - work.shift[d]
                 for s in range(min(h, d), max(h, d) + 1):
-                    parts[r, s] = exp(sr, sibling[r, s]) if s != d else sr.zero
+                    parts[r, s] = exp(sr, arc + sibling[r, s]) if s != d else sr.zero
     total, _ = inside_siblings(sr, weight, row, parts, n, single_root, charts)
     log_total = log(sr, total)
     outside_siblings(sr, weight, row, parts, n, single_root, charts, outer)
@@ -111,8 +117,7 @@ def sum_sibling_charts(sr, score, row, sibling, n, single_root, work, marginal, 
             if h != d and score[h, d] > -np.inf:
                 r = row[h, d]
                 for s in range(min(h, d), max(h, d) + 1):
-                    share = parts[r, s] if weight[h, d] != sr.zero else sr.zero
-                    parts[r, s] = np.exp(log(sr, share) - log_total)
+                    parts[r, s] = np.exp(log(sr, parts[r, s]) - log_total)
                     marginal[h, d] += parts[r, s]
     return log_total
 
