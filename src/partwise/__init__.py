@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _ORIGINS = {
+    "Arborescence": "partwise.structures.arborescence",
     "Certificate": "partwise.certificate",
     "Chain": "partwise.structures.chain",
+    "DependencyParser": "partwise.estimators.dependency_parser",
     "Formulation": "partwise.objective",
+    "JointKernel": "partwise.structures.joint_kernel",
     "PartLoss": "partwise.structures.part_loss",
     "PartSelection": "partwise.structures.part_selection",
     "SequenceTagger": "partwise.estimators.sequence_tagger",
@@ -31,9 +34,12 @@ _MODULES = (
 )
 
 __all__ = [
+    "Arborescence",
     "Certificate",
     "Chain",
+    "DependencyParser",
     "Formulation",
+    "JointKernel",
     "PartLoss",
     "PartSelection",
     "SequenceTagger",
@@ -62,13 +68,16 @@ if TYPE_CHECKING:
         testing,
     )
     from partwise.certificate import Certificate
+    from partwise.estimators.dependency_parser import DependencyParser
     from partwise.estimators.sequence_tagger import SequenceTagger
     from partwise.estimators.structured_svm import StructuredSVM
     from partwise.model_file import load_model
     from partwise.model_file import load_model as load
     from partwise.objective import Formulation
     from partwise.protocol import Structure
+    from partwise.structures.arborescence import Arborescence
     from partwise.structures.chain import Chain
+    from partwise.structures.joint_kernel import JointKernel
     from partwise.structures.part_loss import PartLoss
     from partwise.structures.part_selection import PartSelection
 

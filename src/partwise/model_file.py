@@ -39,6 +39,7 @@ DTYPES = {
 # A module offers ``to_state(model) -> (settings, arrays)`` and
 # ``from_state(settings, arrays, info) -> model``.
 KINDS = {
+    "DependencyModel.v1": "partwise.models._dependency_file",
     "SequenceModel.v1": "partwise.models._sequence_file",
     "WeightsModel.v1": "partwise.models.weights",
 }

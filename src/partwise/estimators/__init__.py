@@ -1,6 +1,7 @@
 """Estimators with scikit-learn's interface; composition only."""
 
+from partwise.estimators.dependency_parser import DependencyParser
 from partwise.estimators.sequence_tagger import SequenceTagger
 from partwise.estimators.structured_svm import StructuredSVM
 
-__all__ = ["SequenceTagger", "StructuredSVM"]
+__all__ = ["DependencyParser", "SequenceTagger", "StructuredSVM"]

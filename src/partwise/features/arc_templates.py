@@ -28,6 +28,7 @@ from partwise.features.templates import (
 
 ROLES = ("head", "dep", "between", "sib", "grand")
 ROOT = "<root>"
+ENDS = ("head", "dep")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class ArcTemplate:
 
 
 def parse_arc_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:
-    """Read templates of arcs, ranges expanded and repetitions left out.
+    r"""Read templates of arcs, ranges expanded and repetitions left out.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def parse_arc_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:
 
     Examples
     --------
-    >>> [t.family for t in parse_arc_templates("head.form|dep.upos[-1..0]\\nbias")]
+    >>> [t.family for t in parse_arc_templates("head.form|dep.upos[-1..0]\nbias")]
     ['pair', 'pair', 'dep']
     """
     return [_by_role(template) for template in parse_templates(templates)]
@@ -102,29 +103,79 @@ def _split(view: View, template: Template) -> tuple[str, View]:
     return role, View(column)
 
 
-def _backoffs(word: str, tag: str) -> str:
-    """The seven pairs of McDonald, Crammer, Pereira (2005), and each end alone."""
+def backoffs(word: str, tag: str) -> str:
+    """Pairs of McDonald, Crammer and Pereira (2005) and each end alone."""
     h, H, d, D = f"head.{word}", f"head.{tag}", f"dep.{word}", f"dep.{tag}"
-    pairs = [
+    rows = [
         (h, H, d, D), (H, d, D), (h, d, D), (h, H, D), (h, H, d), (h, d), (H, D),
         (h, D), (H, d), (h,), (H,), (h, H), (d,), (D,), (d, D),
     ]  # fmt: skip
-    return "\n".join("|".join(pair) for pair in pairs) + "\n"
+    return _lines(rows)
 
 
-def _neighbours(tag: str) -> str:
+def surroundings(tag: str) -> str:
+    """Tags of both ends with those beside them."""
     h, d = f"head.{tag}", f"dep.{tag}"
     rows = [
         (h, f"{h}[1]", f"{d}[-1]", d), (f"{h}[-1]", h, f"{d}[-1]", d),
         (h, f"{h}[1]", d, f"{d}[1]"), (f"{h}[-1]", h, d, f"{d}[1]"),
         (h, f"{h}[1]", d), (f"{h}[-1]", h, d), (h, f"{d}[-1]", d), (h, d, f"{d}[1]"),
     ]  # fmt: skip
+    return _lines(rows)
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("|".join(row) for row in rows) + "\n"
 
 
 ARC_PRESETS: dict[str, str] = {
-    "mcdonald": _backoffs("form", "upos")
-    + _backoffs("lemma", "upos")
-    + _neighbours("upos")
+    "mcdonald": backoffs("form", "upos")
+    + backoffs("lemma", "upos")
+    + surroundings("upos")
     + "head.upos|between.upos|dep.upos\nbias\n",
 }
+
+
+def default_arc_templates(columns: Iterable[str]) -> str:
+    """Templates for sentences with these columns: every word with every tag.
+
+    Parameters
+    ----------
+    columns : iterable of str
+
+    Returns
+    -------
+    str
+        Those of the preset ``mcdonald``, for the columns that there are.
+    """
+    names = list(columns)
+    words = [name for name in ("form", "lemma", "word") if name in names]
+    tags = [name for name in ("upos", "xpos", "pos") if name in names]
+    text = "bias\n"
+    for tag in tags:
+        text += "".join(backoffs(word, tag) for word in words) + surroundings(tag)
+        text += f"head.{tag}|between.{tag}|dep.{tag}\n"
+    if not tags or not words:
+        for name in words or tags or names:
+            h, d = f"head.{name}", f"dep.{name}"
+            text += _lines([(h,), (d,), (h, d), (h, f"{h}[1]", d), (h, f"{d}[-1]", d)])
+    return text
+
+
+def default_label_templates(columns: Iterable[str]) -> str:
+    """Templates of labels for sentences with these columns."""
+    names = list(columns)
+    tags = [name for name in ("upos", "xpos", "pos") if name in names]
+    words = [name for name in ("form", "lemma", "word") if name in names]
+    others = [name for name in names if name == "feats"]
+    rows = [(f"{end}.{name}",) for name in [*words, *tags, *others] for end in ENDS]
+    for tag in tags[:1]:
+        h, d = f"head.{tag}", f"dep.{tag}"
+        rows += [(h, d), (f"{d}[-1]", d), (d, f"{d}[1]"), (h, f"{d}[-1]", d)]
+        rows += [(h, d, f"{d}[1]"), (h, f"{h}[1]", d), (f"{h}[-1]", h, d)]
+        for word in words[-1:]:
+            rows += [(f"head.{word}", d), (h, f"dep.{word}")]
+            rows += [(f"head.{word}", f"dep.{word}")]
+            rows += [(f"dep.{word}[-1]",), (f"dep.{word}[1]",)]
+    rows += [(f"head.{tag}", f"dep.{tag}") for tag in tags[1:]]
+    return _lines([*rows, ("bias",)])

@@ -1,0 +1,408 @@
+"""`DependencyParser`: dependency trees with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.certificate import Certificate
+from partwise.estimators.base import StructuredEstimator, as_object_array
+from partwise.features.arc_templates import (
+    ARC_PRESETS,
+    default_arc_templates,
+    default_label_templates,
+)
+from partwise.features.arcs import ArcFeaturizer
+from partwise.features.sentences import sentence_table
+from partwise.metrics import metric as find_metric
+from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
+from partwise.protocol import Floats
+from partwise.readers.table import Table
+from partwise.structures.arborescence import Arborescence
+
+
+class DependencyParser(StructuredEstimator):
+    """Parse sentences into labelled dependency trees of maximum margin.
+
+    Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong tree ŷ of sentence i
+    comes too near: max_ŷ Δ(y_i, ŷ) − <w, φ(x_i, y_i) − φ(x_i, ŷ)>.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; None stands for a fiftieth of the number of sentences.
+    templates : str, list of str or None
+        Templates of arcs over the columns of the sentences, or the name of a preset
+        (``"mcdonald"``). None: all that the columns form, lemma, upos and xpos allow.
+    label_templates : str, list of str or None
+        Templates of labels.
+    min_count : int
+        Without hashing: leave out features that occur on fewer true arcs.
+    hash_bits : int or None
+        Hash features to ``2**hash_bits`` rows of weights. None: a vocabulary of the
+        features of true arcs, with names, several times slower.
+    projective : bool
+        Whether arcs must not cross.
+    single_root : bool
+        Whether exactly one word hangs from the root.
+    labels : {"joint", "second_stage", None}
+        The best label of each arc within the same search; labels given to finished
+        trees by a second model; or trees without labels (all ``_``).
+    cost : {"uas", "las"} or float
+        The loss of a wrong label at the right head: 0, as much as a wrong head, or
+        this share of it.
+    normalized : bool
+        Divide the loss by the number of words.
+    construction : {"exact", "best_heads"}
+        The best tree, or the best head of each word, which may run in circles.
+    loss : {"hinge", "log"}
+        Maximum margin, or conditional likelihood.
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
+        ``loss="log"``.
+    warm_start : bool
+        Keep the labels and features of the last fit and start from its weights, where
+        the solver can.
+    metric : str
+        What `score` measures: ``"las"``, ``"uas"`` or another of `partwise.metrics`.
+
+    Attributes
+    ----------
+    model_ : DependencyModel
+    classes_ : array of labels
+    certificate_ : Certificate
+    label_certificate_ : Certificate
+        Of the labeller, with ``labels="second_stage"``.
+    history_ : list of HistoryPoint
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_dependencies
+    >>> X, y = toy_dependencies(60, random_state=0)
+    >>> parser = DependencyParser(hash_bits=14, tol=0.05).fit(X[:40], y[:40])
+    >>> bool(parser.certificate_.relative_gap <= 0.05)
+    True
+    >>> parser.predict(X[40:41])[0].heads == y[40].heads
+    True
+    """
+
+    model_: DependencyModel
+
+    def __init__(
+        self,
+        C: float | None = None,
+        *,
+        templates: Any = None,
+        label_templates: Any = None,
+        min_count: int = 1,
+        hash_bits: int | None = 20,
+        projective: bool = True,
+        single_root: bool = False,
+        labels: str | None = "joint",
+        cost: Any = "las",
+        normalized: bool = False,
+        construction: str = "exact",
+        loss: str = "hinge",
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "auto",
+        tol: float = 0.1,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+        metric: str = "las",
+    ) -> None:
+        self.C = C
+        self.templates = templates
+        self.label_templates = label_templates
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.projective = projective
+        self.single_root = single_root
+        self.labels = labels
+        self.cost = cost
+        self.normalized = normalized
+        self.construction = construction
+        self.loss = loss
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.metric = metric
+
+    # ------------------------------------------------------------------ learning
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from sentences and their trees.
+
+        Parameters
+        ----------
+        X : Table, or list of sentences
+            With the columns that the templates need; see
+            `partwise.features.sentences.sentence_table`.
+        y : list of DependencyTree, or of pairs (heads, labels)
+            Heads count words from 1; 0 is the root.
+        sample_weight : array (n_sentences,), optional
+        """
+        self._check_settings()
+        formulation = self._formulation()
+        table = sentence_table(X)
+        self._weighted = sample_weight is not None
+        joint = self.labels == "joint"
+        warm = self.warm_start and hasattr(self, "model_")
+        names = sorted({label for _, own in y for label in own}) if self.labels else []
+        if warm:
+            featurizer, names = self.model_.featurizer, self.model_.labels
+        else:
+            featurizer = self._featurizer(table, "arcs", labelled=joint)
+        own = names if joint else []
+        codes = encode_trees(y, table.offset, own)
+        if not warm:
+            featurizer.fit(table, [heads for heads, _ in y])
+        structure = Arborescence(
+            len(own),
+            projective=self.projective and self.construction == "exact",
+            single_root=self.single_root and self.construction == "exact",
+            cost=self.cost if joint else "uas",
+            normalized=self.normalized,
+            construction=self.construction,
+        )
+        problem = structure.pack(
+            featurizer.transform(table), codes, formulation, n_jobs=self._n_jobs()
+        )
+        start = self.model_.weights if warm else None
+        state, support = self._solve(problem, sample_weight, start)
+        kept = None
+        if support is not None:
+            kept = SupportTrees.create(table, codes, support)
+        weights = np.array(state.model)
+        labeller = None
+        if self.labels == "second_stage":
+            labeller = self._fit_labeller(table, y, names, sample_weight)
+        info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = DependencyModel(
+            featurizer, structure, own, weights, info, kept, labeller
+        )
+        return self
+
+    def _check_settings(self) -> None:
+        if self.loss not in ("hinge", "log"):
+            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
+        if self.labels not in ("joint", "second_stage", None):
+            raise ValueError(
+                f"labels={self.labels!r}: choose 'joint', 'second_stage' or None"
+            )
+        if self.construction not in ("exact", "best_heads"):
+            raise ValueError(
+                f"construction={self.construction!r}: choose 'exact' or 'best_heads'"
+            )
+        find_metric(self.metric)
+
+    def _featurizer(self, table: Table, what: str, *, labelled: bool) -> ArcFeaturizer:
+        """Featurizer of arcs, of arcs with labels, or of labels only."""
+        templates = self.templates
+        if isinstance(templates, str):  # a preset's name wins over a template
+            templates = ARC_PRESETS.get(templates, templates)
+        if templates is None:
+            templates = default_arc_templates(table.columns)
+        of_labels: Any = self.label_templates
+        if of_labels is None:
+            of_labels = default_label_templates(table.columns)
+        if what == "labels":
+            templates = "bias"
+        return ArcFeaturizer(
+            templates,
+            of_labels if labelled else (),
+            min_count=self.min_count,
+            hash_bits=self.hash_bits,
+        )
+
+    def _fit_labeller(
+        self, table: Table, y: Any, names: list[str], sample_weight: Any
+    ) -> DependencyModel:
+        """A second model: the labels of true trees."""
+        heads = [own for own, _ in y]
+        featurizer = self._featurizer(table, "labels", labelled=True).fit(table, heads)
+        structure = Arborescence(
+            len(names), cost="las", normalized=self.normalized, construction="given"
+        )
+        codes = encode_trees(y, table.offset, names)
+        problem = structure.pack(
+            featurizer.transform(table), codes, n_jobs=self._n_jobs()
+        )
+        first = (self.certificate_, self.history_, self.n_iter_, self.objective_)
+        chosen = (self.loss, self.solver, self.formulation, self.penalty)
+        try:
+            self.loss, self.formulation, self.penalty = "hinge", "margin", "l1"
+            self.solver = "auto" if isinstance(self.solver, str) else self.solver
+            state, _ = self._solve(problem, sample_weight)
+        finally:
+            self.loss, self.solver, self.formulation, self.penalty = chosen
+        self.label_certificate_ = self.certificate_
+        self.certificate_, self.history_, self.n_iter_, self.objective_ = first
+        info = {"certificate": self.label_certificate_.to_dict()}
+        return DependencyModel(
+            featurizer, structure, names, np.array(state.model), info
+        )
+
+    def _solve(self, problem: Any, sample_weight: Any = None, start: Any = None) -> Any:
+        """As every estimator, with a default C of its own."""
+        chosen = self.C
+        try:
+            self.C = problem.n_blocks / 50 if self.C is None else self.C
+            return super()._solve(problem, sample_weight, start)
+        finally:
+            self.C = chosen
+
+    def _penalty(self) -> str:
+        return "log" if self.loss == "log" else super()._penalty()
+
+    def _resolve_solver(self) -> Any:
+        if isinstance(self.solver, str) and self.solver == "auto":
+            name = "lbfgs" if self.loss == "log" else "bcfw"
+            chosen = self.solver
+            try:
+                self.solver = name
+                return super()._resolve_solver()
+            finally:
+                self.solver = chosen
+        return super()._resolve_solver()
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any, given: Any = None) -> np.ndarray:
+        """Best trees: a 1-D object array of `DependencyTree`.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        given : list of lists, optional
+            Heads that are known and must be kept; None where they are not.
+        """
+        self._check_fitted()
+        return as_object_array(
+            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
+        )
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best trees of each sentence, exactly, as (tree, score) pairs."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """P(arc from h to d), (n + 1, n + 1) each; see ``loss="log"``."""
+        self._check_fitted()
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def confidences(self, X: Any) -> list[Floats]:
+        """P(predicted head) of each word, one array per sentence."""
+        self._check_fitted()
+        return self.model_.confidences(X, n_jobs=self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best tree and its lead over the second, (n, 2)."""
+        self._check_fitted()
+        return self.model_.margin(X, n_jobs=self._n_jobs())
+
+    def valid_share(self, X: Any) -> float:
+        """Share of sentences whose prediction is a tree; below 1 for best heads."""
+        self._check_fitted()
+        return float(np.mean(self.model_.parse(X, n_jobs=self._n_jobs())[1]))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` on these sentences."""
+        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
+
+    # -------------------------------------------------------------------- files
+
+    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
+        """Write the model to a safetensors file, atomically.
+
+        Parameters
+        ----------
+        path : path
+        keep_dual : bool
+            Also keep the support structures, so that `verify` can recompute the dual.
+        """
+        from partwise.model_file import save_model
+
+        self._check_fitted()
+        model = self.model_
+        info = dict(model.info)
+        if hasattr(self, "objective_"):  # a loaded parser has told all this already
+            info |= {
+                "settings": self._settings(),
+                "history": [list(point) for point in self.history_],
+                "n_iter": self.n_iter_,
+            }
+        support = model.support if keep_dual else None
+        kept = DependencyModel(
+            model.featurizer, model.structure, model.own_labels, model.weights, info,
+            support, model.labeller,
+        )  # fmt: skip
+        save_model(kept, path)
+
+    def _settings(self) -> dict[str, Any]:
+        """What `verify` needs to rebuild the objective, and people like to know."""
+        return {
+            "C": float(self.objective_.weight.sum()),
+            "n_examples": len(self.objective_.weight),
+            "weighted": self._weighted,
+            "loss": self.loss,
+            "formulation": self.formulation,
+            "penalty": self.penalty,
+            "solver": type(self.solver_).__name__,
+            "random_state": self.random_state,
+        }
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> DependencyParser:
+        """Read a model that `save` or the command line wrote."""
+        from partwise.model_file import load_model
+        from partwise.protocol import HistoryPoint
+
+        model = load_model(path)
+        if not isinstance(model, DependencyModel):
+            raise ValueError(f"{path} holds a {type(model).__name__}, not a parser")
+        settings = model.info.get("settings", {})
+        names = ("C", "loss", "formulation", "penalty", "random_state")
+        tree = model.structure
+        labels = "second_stage" if model.labeller else "joint"
+        parser = cls(
+            projective=tree.projective,
+            single_root=tree.single_root,
+            labels=labels if model.labels else None,
+            cost=tree.cost,
+            normalized=tree.normalized,
+            construction=tree.construction,
+            min_count=model.featurizer.min_count,
+            hash_bits=model.featurizer.hash_bits,
+            templates=[str(template) for template in model.featurizer.templates],
+            **{name: settings[name] for name in names if name in settings},
+        )
+        parser.model_ = model
+        parser.certificate_ = Certificate.from_dict(model.info["certificate"])
+        parser.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
+        parser.n_iter_ = model.info.get("n_iter", 0)
+        return parser
+
+    # --------------------------------------------------------------- attributes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of arcs."""
+        return np.array(self.model_.labels)

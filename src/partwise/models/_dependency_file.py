@@ -1,0 +1,193 @@
+"""What a model file keeps of a `DependencyModel`, and the checks when it comes back.
+
+Weights are kept as those that are not zero: most places of a table of hashed rows are
+empty. Kernels do not check bounds, so nothing leaves this module that could make them
+read outside their arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.features._arc_kernels import N_VARIANTS
+from partwise.features.arcs import ArcFeaturizer
+from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.models.dependency import DependencyModel, SupportTrees
+from partwise.protocol import Cuts
+from partwise.readers.table import Column, Table
+from partwise.structures.arborescence import COSTS, Arborescence
+
+Arrays = dict[str, np.ndarray]
+State = tuple[dict[str, Any], Arrays]
+
+MAX_LABELS = 5000
+MAX_WEIGHTS = 1 << 31  # places are kept as 32-bit numbers
+
+
+def to_state(model: DependencyModel) -> State:
+    """Settings for JSON, and arrays."""
+    settings, arrays = _own_state(model)
+    settings["support"] = model.support is not None
+    settings["labeller"] = None
+    if model.labeller is not None:
+        settings["labeller"], more = _own_state(model.labeller)
+        settings["labeller"]["info"] = model.labeller.info
+        arrays |= {f"labeller/{name}": array for name, array in more.items()}
+    if model.support is not None:
+        own = _support_arrays(model.support)
+        settings["columns"] = list(model.support.table.columns)
+        arrays |= {f"support/{name}": array for name, array in own.items()}
+    return settings, arrays
+
+
+def _own_state(model: DependencyModel) -> State:
+    featurizer, arrays = model.featurizer.state()
+    arrays = {f"featurizer/{name}": array for name, array in arrays.items()}
+    if len(model.weights) >= MAX_WEIGHTS:
+        raise ValueError(f"{len(model.weights)} weights are too many for a model file")
+    place = np.flatnonzero(model.weights)
+    arrays["place"] = place.astype(np.int32)
+    arrays["weight"] = np.asarray(model.weights[place], np.float64)
+    tree = model.structure
+    settings = {
+        "labels": model.own_labels,
+        "projective": bool(tree.projective),
+        "single_root": bool(tree.single_root),
+        "cost": tree.cost,
+        "normalized": bool(tree.normalized),
+        "construction": tree.construction,
+        "featurizer": featurizer,
+    }
+    return settings, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> DependencyModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    model = _own_model(settings, arrays, info)
+    require(model.structure.construction != "given", "a labeller without a parser")
+    second = settings["labeller"]
+    if second is not None:
+        require(isinstance(second, dict), "entry 'labeller' is no dict")
+        require(not model.own_labels, "labels from two models")
+        told = entry(second, "info", dict)
+        model.labeller = _own_model(second, under("labeller/", arrays), told)
+        is_labeller = model.labeller.structure.construction == "given"
+        require(is_labeller and bool(model.labeller.own_labels), "no labeller")
+    if entry(settings, "support", bool):
+        columns = entry(settings, "columns", list)
+        model.support = _support(under("support/", arrays), columns, model)
+    return model
+
+
+def _own_model(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> DependencyModel:
+    labels = entry(settings, "labels", list)
+    require(len(labels) <= MAX_LABELS, f"{len(labels)} labels")
+    require(all(isinstance(label, str) for label in labels), "labels of other kinds")
+    require(len(set(labels)) == len(labels), "a label that stands twice")
+    featurizer = ArcFeaturizer.from_state(
+        entry(settings, "featurizer", dict), under("featurizer/", arrays)
+    )
+    require(bool(labels) == bool(featurizer.label_templates), "labels without weights")
+    cost = settings["cost"]
+    require(cost in COSTS if isinstance(cost, str) else _is_share(cost), "no such cost")
+    structure = Arborescence(
+        len(labels),
+        projective=entry(settings, "projective", bool),
+        single_root=entry(settings, "single_root", bool),
+        cost=cost,
+        normalized=entry(settings, "normalized", bool),
+        construction=entry(settings, "construction", str),
+    )
+    structure.kind()  # refuses what does not go together
+    width = -(-len(labels) // 4) * 4
+    size = featurizer.n_rows_ * N_VARIANTS + featurizer.n_label_rows_ * 2 * width
+    require(size < MAX_WEIGHTS, f"{size} weights")
+    place = array(arrays, "place", np.int32, None)
+    weight = array(arrays, "weight", np.float64, len(place))
+    inside(place, size, "the place of a weight")
+    require(bool((np.diff(place) > 0).all()), "places of weights out of order")
+    require(bool(np.isfinite(weight).all()), "weights that are not finite")
+    weights = np.zeros(size)
+    weights[place] = weight
+    return DependencyModel(featurizer, structure, labels, weights, info)
+
+
+def _is_share(cost: Any) -> bool:
+    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return is_number and 0.0 <= cost <= 1.0
+
+
+# ------------------------------------------------------------------------- support
+
+
+def _support_arrays(support: SupportTrees) -> Arrays:
+    cuts = support.cuts
+    arrays = {
+        "offset": support.table.offset,
+        "y": np.asarray(support.y, np.int32),
+        "rows": np.asarray(support.rows, np.int64),
+        "alpha": support.alpha,
+        "block": np.asarray(cuts.block, np.int64),
+        "b": cuts.b,
+        "scale": cuts.scale,
+        "code": np.asarray(cuts.code, np.int32),
+    }
+    for number, column in enumerate(support.table.columns.values()):
+        used = column.used()
+        renumbered = np.zeros(len(column.values), np.int32)
+        renumbered[used] = np.arange(len(used))
+        text, text_offset = pack_strings([column.values[code] for code in used])
+        arrays |= {
+            f"column{number}/codes": renumbered[column.codes],
+            f"column{number}/text": text,
+            f"column{number}/text_offset": text_offset,
+        }
+    return arrays
+
+
+def _support(
+    arrays: Arrays, columns: list[Any], model: DependencyModel
+) -> SupportTrees:
+    require(all(isinstance(name, str) for name in columns), "columns without names")
+    offset = array(arrays, "offset", np.int64, None)
+    n_words = int(offset[-1]) if len(offset) else 0
+    check_offset(offset, n_words, "support sentences")
+    lengths = np.diff(offset)
+    require(bool((lengths > 0).all()), "an empty support sentence")
+    table = {}
+    for number, name in enumerate(columns):
+        own = under(f"column{number}/", arrays)
+        strings = unpack_strings(
+            array(own, "text", np.uint8, None),
+            array(own, "text_offset", np.int64, None),
+        )
+        codes = array(own, "codes", np.int32, n_words)
+        inside(codes, len(strings), "a string")
+        table[name] = Column(codes, strings)
+    size = max(len(model.own_labels), 1)
+    limit = np.repeat((lengths + 1) * size, lengths)
+    y = array(arrays, "y", np.int32, n_words)
+    require(bool(((y >= 0) & (y < limit)).all()), "a true head out of range")
+    rows = array(arrays, "rows", np.int64, len(lengths))
+    inside(rows, np.iinfo(np.int64).max, "a training row")
+    require(bool((np.diff(rows) > 0).all()), "training rows out of order")
+    alpha = array(arrays, "alpha", np.float64, None)
+    m = len(alpha)
+    block = array(arrays, "block", np.int64, m)
+    inside(block, len(lengths), "the block of a cut")
+    numbers = [alpha, *(array(arrays, name, np.float64, m) for name in ("b", "scale"))]
+    require(all(np.isfinite(n).all() for n in numbers), "numbers that are not finite")
+    indptr = np.append(0, np.cumsum(lengths[block])).astype(np.int64)
+    code = array(arrays, "code", np.int32, int(indptr[-1]))
+    most = np.repeat((lengths[block] + 1) * size, lengths[block])
+    require(bool(((code >= 0) & (code < most)).all()), "a head of a cut out of range")
+    zero = np.zeros(m)
+    cuts = Cuts(block, numbers[1], numbers[2], zero, zero, indptr, code)
+    return SupportTrees(Table(table, offset), y, cuts, alpha, rows)
