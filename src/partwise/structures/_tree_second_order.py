@@ -78,18 +78,6 @@ def inner_sibling(heads, d):
 
 
 @njit(cache=True, nogil=True)
-def sibling_score(score, row, sibling, n, heads):
-    """Score of any heads under arcs and siblings."""
-    total = 0.0
-    for d in range(1, n + 1):
-        h = heads[d - 1]
-        if score[h, d] == -np.inf:
-            return -np.inf
-        total += score[h, d] + sibling[row[h, d], inner_sibling(heads, d)]
-    return total
-
-
-@njit(cache=True, nogil=True)
 def eisner_siblings(score, row, sibling, n, single_root, work, heads):
     """The best projective tree under arcs and adjacent siblings."""
     total, root_word = inside_siblings(
