@@ -201,6 +201,8 @@ def _parse(text: str) -> Match:
         if name in STEPS:
             steps.append(name)
             continue
+        if not name:
+            raise MatchError(f"match {text!r}: a name is missing")
         try:
             templates = parse_templates(name)
         except TemplateError as error:
