@@ -18,6 +18,7 @@ _ORIGINS = {
     "JointKernel": "partwise.structures.joint_kernel",
     "PartLoss": "partwise.structures.part_loss",
     "PartSelection": "partwise.structures.part_selection",
+    "Reranker": "partwise.estimators.reranker",
     "SequenceTagger": "partwise.estimators.sequence_tagger",
     "Structure": "partwise.protocol",
     "StructuredSVM": "partwise.estimators.structured_svm",
@@ -42,6 +43,7 @@ __all__ = [
     "JointKernel",
     "PartLoss",
     "PartSelection",
+    "Reranker",
     "SequenceTagger",
     "Structure",
     "StructuredSVM",
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     )
     from partwise.certificate import Certificate
     from partwise.estimators.dependency_parser import DependencyParser
+    from partwise.estimators.reranker import Reranker
     from partwise.estimators.sequence_tagger import SequenceTagger
     from partwise.estimators.structured_svm import StructuredSVM
     from partwise.model_file import load_model

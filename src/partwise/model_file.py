@@ -40,6 +40,7 @@ DTYPES = {
 # ``from_state(settings, arrays, info) -> model``.
 KINDS = {
     "DependencyModel.v1": "partwise.models._dependency_file",
+    "RerankerModel.v1": "partwise.models.reranker",
     "SequenceModel.v1": "partwise.models._sequence_file",
     "WeightsModel.v1": "partwise.models.weights",
 }
