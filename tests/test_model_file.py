@@ -295,7 +295,7 @@ def test_hostile_content_gets_one_sentence(saved, tmp_path, attack):
     [
         ("SequenceModel.v2", 1, "update partwise"),
         ("SequenceModel.v1", 2, "update partwise"),
-        ("Oracle.v1", 1, "this version reads SequenceModel.v1"),
+        ("Oracle.v1", 1, "this version reads"),
         ("x" * 10_000, 1, "this version reads"),
     ],
 )

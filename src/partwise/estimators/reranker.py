@@ -248,7 +248,10 @@ class Reranker(StructuredEstimator):
             runner[0],
             float(np.sum(shares)) + base,
             base,
-            [(*map(int, model.place[a]), float(shares[a])) for a in strongest],
+            [
+                (int(model.place[a, 0]), int(model.place[a, 1]), float(shares[a]))
+                for a in strongest
+            ],
         )
 
     # -------------------------------------------------------------------- files

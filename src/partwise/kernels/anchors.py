@@ -18,7 +18,7 @@ from partwise.features.vocabulary import pack_strings, state_array, unpack_strin
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.inputs import Objects, Vectors
-from partwise.kernels.matrices import as_matrix
+from partwise.kernels.matrices import DenseMatrix, as_matrix
 from partwise.kernels.naming import from_dict
 
 BATCH = 1 << 23  # values of the kernel at once, 64 MB
@@ -47,7 +47,7 @@ def token_inputs(kernel: Kernel, features: Any) -> Any:
             f"{kernel} compares {type(family).__name__.lower()}; a tagger needs a "
             "kernel on the rows of single tokens, such as 'poly:degree=2' or 'rbf'"
         )
-    if hasattr(rows, "x"):
+    if isinstance(rows, DenseMatrix):
         return rows.x
     from scipy.sparse import csr_array
 

@@ -21,6 +21,7 @@ from partwise.report.content import (
     MetricTable,
     Report,
 )
+from partwise.report.support import support_pictures
 from partwise.report.training import history_points, stated_certificate
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def sequence_report(
         confusion=Confusion([str(label) for label in labels], matrix.tolist()),
         features=telling_features(model, n_features),
         errors=_worst_errors(model, tokens, y, y_pred, n_errors),
+        pictures=support_pictures(model),
     )
 
 

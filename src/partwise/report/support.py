@@ -1,0 +1,136 @@
+"""Support structures over their sentence, as in Figure 2 of paper 002.
+
+The words stand on top, the true labels below, then a line for each wrong labelling that
+carries dual weight: its labels where they differ from the truth, and its α.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partwise.report import svg
+from partwise.report.content import Picture
+from partwise.report.wording import visible
+
+if TYPE_CHECKING:
+    from partwise.models.sequence import SequenceModel
+
+_SIZE = 13  # of the type
+_LINE = 20.0
+_GAP = 12.0
+_MARGIN = 8.0
+_LONGEST = 30  # tokens of a sentence that is drawn
+_WRONG = "#b8430a"  # the page's style sheet overrides it; a saved file needs it
+
+
+def support_picture(
+    tokens: Sequence[str],
+    truth: Sequence[Any],
+    outputs: Sequence[tuple[Sequence[Any], float]],
+) -> str:
+    """Draw a sentence with its labels and its support structures.
+
+    Parameters
+    ----------
+    tokens : list of str
+    truth : list of labels
+    outputs : list of (labels, α)
+        Wrong labellings, in the order of the lines.
+
+    Returns
+    -------
+    str
+        SVG.
+
+    Examples
+    --------
+    >>> drawn = support_picture(["Rome"], ["LOC"], [(["PER"], 0.25)])
+    >>> drawn.startswith("<svg") and "PER" in drawn and "0.25" in drawn
+    True
+    """
+    columns = [[visible(str(t), 40), visible(str(y), 40)]
+               for t, y in zip(tokens, truth, strict=True)]  # fmt: skip
+    for labels, _ in outputs:
+        for column, label, true in zip(columns, labels, truth, strict=True):
+            column.append("" if label == true else visible(str(label), 40))
+    x, shapes = _MARGIN, []
+    for column in columns:
+        width = max(svg.text_width(words, _SIZE) for words in column)
+        for line, words in enumerate(column):
+            if words:
+                style: dict[str, object] = {"font-weight": 600} if line == 1 else {}
+                if line > 1:
+                    style = {"fill": _WRONG, "class": "wrong"}
+                shapes.append(_text(x + width / 2, line, words, style))
+        x += width + _GAP
+    widest = 0.0
+    for line, (_, alpha) in enumerate(outputs, 2):
+        words = f"α = {alpha:.3g}"
+        widest = max(widest, svg.text_width(words, _SIZE))
+        shapes.append(_text(x, line, words, {"text-anchor": "start"}))
+    height = _LINE * (2 + len(outputs)) + _MARGIN
+    label = f"Support structures of: {' '.join(map(str, tokens))}"
+    return svg.drawing(
+        x + widest + _MARGIN, height, visible(label, 400), shapes, standalone=True
+    )
+
+
+def _text(x: float, line: int, words: str, style: dict[str, object]) -> str:
+    plain: dict[str, object] = {
+        "x": float(x),
+        "y": float(_LINE * (line + 1) - 5),
+        "text-anchor": "middle",
+        "font-family": "system-ui, sans-serif",
+        "font-size": _SIZE,
+        "fill": "currentColor",
+    }
+    return svg.element("text", plain | style, svg.escape(words))
+
+
+def support_pictures(
+    model: SequenceModel, n_sequences: int = 5, n_outputs: int = 8
+) -> list[Picture]:
+    """Draw the training sentences that carry most of the dual mass.
+
+    Parameters
+    ----------
+    model : SequenceModel
+    n_sequences, n_outputs : int
+        How many sentences, and how many wrong labellings of each.
+
+    Returns
+    -------
+    list of Picture
+        Empty for a model without its dual.
+    """
+    kept = model.support
+    if kept is None or not len(kept.alpha):
+        return []
+    block, offset = kept.cuts.block, kept.features.offset
+    mass = np.bincount(block, kept.alpha, minlength=len(kept.rows))
+    mass[np.diff(offset) > _LONGEST] = 0.0
+    pictures = []
+    for i in np.argsort(-mass, kind="stable")[:n_sequences]:
+        if not mass[i] > 0:
+            break
+        planes = np.flatnonzero(block == i)
+        planes = planes[np.argsort(-kept.alpha[planes], kind="stable")]
+        shown = []
+        for p in planes[:n_outputs]:
+            code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]
+            shown.append(([model.labels[c] for c in code], float(kept.alpha[p])))
+        truth = [model.labels[c] for c in kept.y[offset[i] : offset[i + 1]]]
+        row, n = int(kept.rows[i]), len(planes)
+        lines = f"{n} support structures" if n > 1 else "one support structure"
+        if n > n_outputs:
+            lines += f", the {n_outputs} heaviest shown"
+        pictures.append(
+            Picture(
+                f"Training sequence {row}: {lines}",
+                support_picture(kept.tokens[i], truth, shown),
+            )
+        )
+    return pictures
