@@ -18,6 +18,7 @@ The model `w` is a flat float64 array. For block i, δ(ŷ) = φ(y_i) − φ(ŷ).
 import functools
 import inspect
 
+import numpy as np
 from numba import njit
 from numba.extending import overload
 
@@ -30,29 +31,36 @@ def kernel(function):
     loop. Such a function goes without. It may slice arrays; functions that it calls
     inherit the rule, and those that allocate are marked `allocating`.
     """
-    return njit(cache=True, nogil=True, _nrt=False)(function)
+    return njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
 
 
 def allocating(function):
     """Compile a function that makes arrays, and may be called by a `kernel`."""
-    return njit(cache=True, nogil=True, _nrt=True)(function)
+    return njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+
+
+def uncounted(tag):
+    """Mark a class of tags whose methods neither make nor return arrays."""
+    tag.is_uncounted = True
+    return tag
 
 
 def sweep_of(text):
     """A loop over blocks, in the way that fits them: the first argument.
 
     Python objects have it interpreted, tags of arrays compiled; without counting
-    references (see `kernel`) for a tag whose class says ``uncounted = True``.
+    references (see `kernel`) for a tag whose class is marked `uncounted`.
     """
-    counted, uncounted = allocating(text), kernel(text)
+    counted, without = allocating(text), kernel(text)
 
     @functools.wraps(text)
     def run(blocks, *args):
         if not is_compiled(blocks):
             return text(blocks, *args)
-        return (uncounted if is_uncounted(blocks) else counted)(blocks, *args)
+        is_uncounted = getattr(blocks, "is_uncounted", False)
+        return (without if is_uncounted else counted)(blocks, *args)
 
-    run.counted, run.uncounted = counted, uncounted
+    vars(run)["counted"] = counted
     return run
 
 
@@ -196,11 +204,14 @@ def wipe_row(rows, w, width, t, label):
     return rows.wipe_row(w, width, t, label)
 
 
+def plain_array(values, dtype):
+    """An array as kernels know it: numba compiles again for any other layout.
+
+    Read-only arrays, as of a memory-mapped file, are copied.
+    """
+    return np.require(values, dtype, ["C", "A", "W"])
+
+
 def is_compiled(blocks):
     """Whether `blocks` is a tag of arrays (else it is a Python object)."""
     return isinstance(blocks, tuple)
-
-
-def is_uncounted(blocks):
-    """Whether the methods of a tag neither make nor return arrays (see `kernel`)."""
-    return getattr(blocks, "uncounted", False)

@@ -282,6 +282,17 @@ def test_bad_settings_are_named(params, message):
         Chain(3, **params).pack(features, np.concatenate(y))
 
 
+def test_read_only_features_are_packed_as_kernels_know_them():
+    """Numba would compile again for arrays of a memory-mapped file."""
+    _, _, features, y, _, _ = make(0)
+    for array in features:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    blocks = Chain(3).pack(features, np.concatenate(y)).blocks
+    arrays = [a for a in (*blocks, *blocks.rows) if isinstance(a, np.ndarray)]
+    assert len(arrays) > 8 and all(array.flags.carray for array in arrays)
+
+
 def test_a_forbidden_truth_is_named():
     _, _, features, _, _, _ = make(0)
     allowed = np.ones((3, 3), bool)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import plain_array
 from partwise.protocol import Floats, Ints
 from partwise.scorers._rows import (
     DenseRows,
@@ -39,15 +40,15 @@ class LinearScorer:
     def bind(self, features: Any) -> SparseRows | DenseRows:
         """Rows with normalised array types, so that kernels compile once."""
         if hasattr(features, "indptr"):
-            data = np.ascontiguousarray(features.data, np.float64)
+            data = plain_array(features.data, np.float64)
             return SparseRows(
-                np.ascontiguousarray(features.indptr, np.int64),
-                np.ascontiguousarray(features.indices, np.int32),
+                plain_array(features.indptr, np.int64),
+                plain_array(features.indices, np.int32),
                 data,
                 int(len(data) == len(features.indices) and len(data) != 1),
                 int(features.n_features),
             )
-        x = np.ascontiguousarray(features.X, np.float64)
+        x = plain_array(features.X, np.float64)
         return DenseRows(x, np.empty(0, np.int64), x.shape[1])
 
     def ordered(self, rows: Any) -> tuple[Any, Ints]:
@@ -73,7 +74,8 @@ class LinearScorer:
             if dense:
                 dense_gram(offset, rows.x, gram)
             else:
-                sparse_gram(offset, *rows[:4], rows.n_features, gram)
+                indptr, indices, data, step, n_features = rows
+                sparse_gram(offset, indptr, indices, data, step, n_features, gram)
             length = np.repeat(n, n)
             place = np.arange(len(length)) - np.repeat(offset[:-1], n)
             first = np.repeat(np.cumsum(n * n) - n * n, n) + place * length

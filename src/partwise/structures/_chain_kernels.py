@@ -15,6 +15,7 @@ from partwise.compiled import (
     output_loss,
     recall_margin,
     score_rows,
+    uncounted,
 )
 from partwise.structures._chain_planes import (
     many_margins,
@@ -41,6 +42,7 @@ class ChainWork(NamedTuple):
     known: np.ndarray  # (longest,) uint8
 
 
+@uncounted
 class ChainBlocks(NamedTuple):
     """Packed label sequences over rows of any scorer."""
 
@@ -62,8 +64,6 @@ class ChainBlocks(NamedTuple):
     square_root: int  # L2 penalties see √Δ
     constant: int  # the offset is 1 whatever the loss (hard margin, 0/1 loss)
     zero_one: int  # the loss is 1 for any wrong output
-
-    uncounted = True
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]

@@ -134,6 +134,6 @@ def search_by(oracle):
     """The address of the search that an oracle needs."""
     search = {TWO_BEST: search_two_best, FRONTIER: search_frontier}.get(oracle)
     search = search_nothing if search is None else search
-    if config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return search
     return cfunc(SEARCH, cache=True)(getattr(search, "py_func", search))

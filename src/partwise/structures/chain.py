@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import plain_array
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Structure
@@ -145,14 +146,14 @@ class Chain(ChainReference, Structure):
             Y = None if Y is None else np.concatenate([np.asarray(y) for y in Y])
         if self.order not in (0, 1, 2):
             raise ValueError(f"order={self.order!r}: choose 0, 1 or 2")
-        offset = np.ascontiguousarray(X.offset, np.int64)
+        offset = plain_array(X.offset, np.int64)
         n_tokens = int(offset[-1])
-        y = np.zeros(n_tokens, np.int32) if Y is None else np.asarray(Y, np.int32)
+        y = plain_array(np.zeros(n_tokens) if Y is None else Y, np.int32)
         if y.shape != (n_tokens,):
             raise ValueError(f"Y has {len(y)} labels where X has {n_tokens} tokens")
         weight = np.ones(1)
         if token_weight is not None:
-            weight = np.ascontiguousarray(token_weight, np.float64)
+            weight = plain_array(token_weight, np.float64)
             bad = weight.shape != (n_tokens,) or not np.isfinite(weight).all()
             if bad or (weight <= 0).any():
                 raise ValueError("token_weight: give one positive number per token")

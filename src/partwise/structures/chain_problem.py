@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures import _chain_batch as batch
@@ -208,7 +209,7 @@ class ChainProblem(PackedProblem):
         """
         code = np.zeros(self.blocks.offset[-1], np.int32)
         value = np.zeros(self.n_blocks)
-        fixed = np.zeros(0, np.int32) if given is None else np.asarray(given, np.int32)
+        fixed = plain_array([] if given is None else given, np.int32)
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
