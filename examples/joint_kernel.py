@@ -6,6 +6,7 @@ are near (Gaussian), and pairs (x, y) when both are. Run it:
 ``python examples/joint_kernel.py``.
 """
 
+# [kernel]
 from functools import cache
 from itertools import combinations, permutations
 
@@ -13,10 +14,7 @@ import numpy as np
 
 from partwise.structures.joint_kernel import TensorKernel
 
-BEACONS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
-
-# [kernel]
 @cache
 def disagreement(one, two):
     """Share of pairs that two orders put in different order (Kendall)."""
@@ -55,6 +53,8 @@ class Orders(TensorKernel):
 
 
 # [end]
+
+BEACONS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
 
 def beacons(n, seed=0):
