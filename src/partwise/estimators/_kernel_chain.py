@@ -19,6 +19,33 @@ from partwise.scorers.budget import keep_within
 from partwise.scorers.kernel import KernelScorer
 
 
+def kernel_chain(tagger: Any) -> KernelChain | None:
+    """The kernel side of a tagger's fit, if it has one; refuses nonsense early."""
+    if tagger.kernel is None:
+        if tagger.budget is not None:
+            raise ValueError("budget= counts the anchors of a kernel; give kernel=")
+        return None
+    if tagger.warm_start:
+        raise ValueError(
+            "warm_start=True needs weights of features; a kernel model has "
+            "coefficients of the tokens it was trained on"
+        )
+    return KernelChain(
+        tagger.kernel, tagger.loss, tagger.solver, tagger.budget, tagger.over_budget
+    )
+
+
+def settled(problem: Any, model: Floats) -> Floats:
+    """The same model from its coefficients alone.
+
+    Scores carry the rounding of training, and coefficients that cancelled are not quite
+    zero.
+    """
+    weights = problem.compact(model)
+    weights[np.abs(weights) < 1e-13 * np.abs(weights).max()] = 0.0
+    return problem.expand(weights)
+
+
 class KernelChain:
     """
     The kernel side of one fit.

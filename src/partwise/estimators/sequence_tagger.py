@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
-from partwise.estimators._kernel_chain import KernelChain
+from partwise.estimators._kernel_chain import kernel_chain, settled
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.estimators.labels import (
     describe_fault,
@@ -173,7 +173,7 @@ class SequenceTagger(StructuredEstimator):
             raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
         find_metric(self.metric)
         formulation = self._formulation()
-        by_kernel = self._kernel_chain()
+        by_kernel = kernel_chain(self)
         warm = self.warm_start and hasattr(self, "model_")
         if warm:
             featurizer, labels = self.model_.featurizer, self.model_.labels
@@ -230,23 +230,9 @@ class SequenceTagger(StructuredEstimator):
         self.model_ = SequenceModel(featurizer, chain, labels, weights, info, kept)
         return self
 
-    def _kernel_chain(self) -> KernelChain | None:
-        if self.kernel is None:
-            if self.budget is not None:
-                raise ValueError("budget= counts the anchors of a kernel; give kernel=")
-            return None
-        if self.warm_start:
-            raise ValueError(
-                "warm_start=True needs weights of features; a kernel model has "
-                "coefficients of the tokens it was trained on"
-            )
-        return KernelChain(
-            self.kernel, self.loss, self.solver, self.budget, self.over_budget
-        )
-
     def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
-        if not problem.is_euclidean:  # scores of anchors carry the rounding of training
-            state.model = problem.expand(problem.compact(state.model))
+        if not problem.is_euclidean:
+            state.model = settled(problem, state.model)
         super()._record(problem, objective, solver, state)
 
     def _penalty(self) -> str:

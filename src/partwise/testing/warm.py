@@ -46,10 +46,13 @@ def sparse_chain() -> None:
 
 
 def dense_chain() -> None:
-    """Chains over pixels: dense rows."""
+    """Chains over pixels: dense rows, and Gram matrices."""
     from partwise.datasets import digit_strings
+    from partwise.estimators import SequenceTagger
 
-    _fit_chains(*digit_strings(12))
+    X, y = digit_strings(12)
+    _fit_chains(X, y)
+    SequenceTagger(kernel="linear", max_iter=3).fit(X, y).predict(X)
 
 
 def _fit_chains(X: Any, y: Any) -> None:
