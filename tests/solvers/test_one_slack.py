@@ -4,6 +4,7 @@ from enumerated import all_planes, check_bracket, optimum, small_problem, weight
 
 from partwise.protocol import CapabilityError
 from partwise.solvers._planes import PlaneStore
+from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.one_slack import OneSlack
 
 FORMULATIONS = [
@@ -165,3 +166,20 @@ def test_rebased_planes_are_those_of_the_new_truth():
     fresh = store_of(models + 2.0 * change)
     np.testing.assert_allclose(store.gram, fresh.gram)
     np.testing.assert_allclose(store.combine(np.ones(6)), fresh.combine(np.ones(6)))
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("solver", [OneSlack(tol=1e-3), ProximalBundle(tol=1e-3)])
+def test_the_support_is_a_dual_of_cuts_that_proves_the_bound(solver, penalty):
+    problem = small_problem("margin", penalty)
+    objective = weights(problem)
+    state = solver.solve(problem, objective)
+    cuts, alpha = solver.support(state)
+    mass = np.bincount(cuts.block, alpha, minlength=problem.n_blocks)
+    offset = np.bincount(cuts.block, alpha * cuts.b, minlength=problem.n_blocks)
+    assert (alpha > 0).all() and (mass <= objective.cap() * (1 + 1e-12)).all()
+    w = problem.combine(cuts, alpha)
+    proved = objective.dual(problem.dot(w, w), offset, mass)
+    assert state.dual * (1 - 1e-9) <= proved <= state.primal
+    outputs = list(zip(cuts.block.tolist(), cuts.code.tolist(), strict=True))
+    assert len(set(outputs)) == len(outputs)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from partwise.protocol import Cuts, Floats, Ints, Model, Objective
+from partwise.protocol import Cuts, Floats, Ints, Model, Objective, Support, take
 from partwise.solvers._simplex_qp import maximise
 from partwise.threads import SHARD, add_scaled, run_sharded, sum_products
 
@@ -74,7 +74,7 @@ def list_nonzero(
 class Plane:
     """A plane's gradient, sparse when more than half of it is zero, and its masses."""
 
-    __slots__ = ("block", "index", "mass", "starts", "value")
+    __slots__ = ("block", "cuts", "index", "mass", "starts", "value")
 
     def __init__(self, model: Floats, block: Ints, mass: Floats, n_jobs: int) -> None:
         counts = np.zeros(-(-len(model) // SHARD) + 1, np.int64)
@@ -88,6 +88,7 @@ class Plane:
         self.value = model
         self.block = block  # (r,) examples with mass
         self.mass = mass  # (r,) Σ m_i·scale_i: how often the truth of i is in g
+        self.cuts: Cuts | None = None  # (r,) what it is made of, one per example
         if 2 * self.starts[-1] >= len(model):
             return
         index, value = np.empty(self.starts[-1], np.int32), np.empty(self.starts[-1])
@@ -158,13 +159,21 @@ class PlaneStore:
         """<g_p, g_q>, shape (m, m)."""
         return self.table[: len(self), : len(self)]
 
-    def add(self, model: Floats, offset: float, block: Ints, mass: Floats) -> None:
+    def add(
+        self,
+        model: Floats,
+        offset: float,
+        block: Ints,
+        mass: Floats,
+        cuts: Cuts | None = None,
+    ) -> None:
         """A plane o − <w, model>, and which truths it contains how often."""
         m = len(self)
         if m == len(self.table):
             self.table = np.pad(self.table, (0, m))
         kept = self._coefficients(model)
         self.planes.append(Plane(kept, block, mass, self.n_jobs))
+        self.planes[m].cuts = cuts
         self.table[m, : m + 1] = self.table[: m + 1, m] = self.dots(model)
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
@@ -233,6 +242,26 @@ class PlaneStore:
         coef = alpha[used]
         return float(np.sum(coef[:, None] * self.table[np.ix_(used, used)] * coef))
 
+    def support(self) -> Support:
+        """The bound's multipliers as a dual of cuts: α_p·m_i, equal outputs joined.
+
+        For L2 it is worth at least the bound, because Σ_p α_p m² ≥ (Σ_p α_p m)².
+        """
+        shares: dict[tuple[int, bytes], float] = {}
+        pieces: list[tuple[Cuts, int]] = []
+        for p in np.flatnonzero(self.alpha):
+            cuts = self.planes[p].cuts
+            if cuts is None:
+                continue
+            mass = self.alpha[p] * self.planes[p].mass / cuts.scale
+            for r, i in enumerate(cuts.block):
+                key = int(i), cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]].tobytes()
+                if key not in shares:
+                    shares[key] = 0.0
+                    pieces.append((cuts, r))
+                shares[key] += float(mass[r])
+        return Support(join(pieces), np.array(list(shares.values())))
+
     def drop_idle(self, limit: int, is_used: Any) -> Ints:
         """Forget planes that were not used at `limit` checks in a row.
 
@@ -259,8 +288,20 @@ class PlaneStore:
             add_scaled(self.n_jobs, model, 1.0, shift(plane.block, plane.mass))
             kept = self._coefficients(model)
             self.planes[p] = Plane(kept, plane.block, plane.mass, self.n_jobs)
+            self.planes[p].cuts = plane.cuts
         for p, plane in enumerate(self.planes):
             self.table[p, : len(self)] = self.dots(self._dense(plane))
+
+
+def join(pieces: list[tuple[Cuts, int]]) -> Cuts:
+    """Single rows of several cuts, one after the other."""
+    columns = [np.array([cuts[k][r] for cuts, r in pieces]) for k in range(5)]
+    codes = [cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]] for cuts, r in pieces]
+    indptr = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+    block = columns[0].astype(np.int64)
+    code = np.concatenate([np.zeros(0, np.int32), *codes])
+    b, scale, violation, bound = columns[1:]
+    return Cuts(block, b, scale, violation, bound, indptr, code)
 
 
 def add_cuts(
@@ -273,4 +314,5 @@ def add_cuts(
     if objective.penalty == "l2":
         offset -= float(np.sum(0.5 * mass[held] ** 2 / objective.weight[held]))
     model = problem.combine(cuts, mass)
-    planes.add(model, offset, cuts.block[held], (mass * cuts.scale)[held])
+    scaled = (mass * cuts.scale)[held]
+    planes.add(model, offset, cuts.block[held], scaled, take(cuts, held))

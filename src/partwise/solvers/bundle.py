@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Floats, Model, Objective, Solver, State
+from partwise.protocol import Floats, Model, Objective, Solver, State, Support
 from partwise.solvers._planes import PlaneStore, add_cuts
 
 SERIOUS = 0.1  # share of the promised descent that moves the centre
@@ -176,3 +176,7 @@ class ProximalBundle(Solver):
         add_cuts(state.memo.planes, problem, objective, cuts)
         state.memo.alpha = np.append(state.memo.alpha, 0.0)
         return objective.primal(problem.dot(model, model), cuts.bound)
+
+    def support(self, state: State) -> Support:
+        """The cuts behind the lower bound, with their share of it."""
+        return state.memo.planes.support()

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats, Model, Objective, Solver, State
+from partwise.protocol import Cuts, Floats, Model, Objective, Solver, State, Support
 from partwise.solvers._planes import PlaneStore, add_cuts
 
 
@@ -194,3 +194,7 @@ class OneSlack(Solver):
         if self.cache:
             state.memo.cache.remember(cuts)
         return objective.slack_term(cuts.bound)
+
+    def support(self, state: State) -> Support:
+        """The cuts behind the lower bound, with their share of it."""
+        return state.memo.planes.support()
