@@ -63,10 +63,10 @@ class Reranker(StructuredEstimator):
 
     Examples
     --------
-    >>> def tree(verb, noun):
-    ...     return ("S", (("V", (verb,)), ("NP", (("N", (noun,)),))))
-    >>> X = [[(tree("cat", "see"), 0.1), (tree("see", "cat"), 0.0)]] * 2
-    >>> y = [tree("see", "cat")] * 2
+    >>> def tree(label):
+    ...     return ("S", (("V", ("see",)), (label, (("N", ("cats",)),))))
+    >>> X = [[(tree("PP"), 0.1), (tree("NP"), 0.0)]] * 2
+    >>> y = [tree("NP")] * 2
     >>> reranker = Reranker("normalized(tree)", C=10.0).fit(X, y)
     >>> reranker.predict(X)[0] == y[0]
     True
