@@ -41,6 +41,7 @@ DTYPES = {
 KINDS = {
     "DependencyModel.v1": "partwise.models._dependency_file",
     "RerankerModel.v1": "partwise.models.reranker",
+    "KernelDependencyModel.v1": "partwise.models._kernel_dependency_file",
     "SequenceModel.v1": "partwise.models._sequence_file",
     "WeightsModel.v1": "partwise.models.weights",
 }

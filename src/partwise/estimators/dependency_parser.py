@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from os import PathLike
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
+from partwise.estimators._kernel_trees import fit_kernel
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.features.arc_templates import (
     ARC_PRESETS,
@@ -19,6 +21,7 @@ from partwise.features.arcs import ArcFeaturizer
 from partwise.features.sentences import sentence_table
 from partwise.metrics import metric as find_metric
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
+from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.protocol import Floats
 from partwise.readers.table import Table
 from partwise.structures.arborescence import Arborescence
@@ -58,6 +61,18 @@ class DependencyParser(StructuredEstimator):
         Divide the loss by the number of words.
     construction : {"exact", "best_heads"}
         The best tree, or the best head of each word, which may run in circles.
+    kernel : Kernel, str or None
+        Compare whole sentences by this kernel instead of features, as in
+        ``"normalized(annotated)"``; see `partwise.kernels` and docs/atomic.md. Labels
+        then come from a second stage.
+    match : str, callable, sequence of them, or None
+        When two arcs of two sentences are alike, as in ``"xpos+distance"`` (the
+        default of kernels); see `partwise.features.arc_keys`. With `match` alone arcs
+        are compared and sentences are not.
+    budget : int or None
+        Training sentences that a kernel parser may keep.
+    over_budget : {"merge", "drop"}
+        What becomes of the least useful ones.
     loss : {"hinge", "log"}
         Maximum margin, or conditional likelihood.
     formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
@@ -106,6 +121,10 @@ class DependencyParser(StructuredEstimator):
         cost: Any = "las",
         normalized: bool = False,
         construction: str = "exact",
+        kernel: Any = None,
+        match: Any = None,
+        budget: int | None = None,
+        over_budget: str = "merge",
         loss: str = "hinge",
         formulation: str = "margin",
         penalty: str = "l1",
@@ -130,6 +149,10 @@ class DependencyParser(StructuredEstimator):
         self.cost = cost
         self.normalized = normalized
         self.construction = construction
+        self.kernel = kernel
+        self.match = match
+        self.budget = budget
+        self.over_budget = over_budget
         self.loss = loss
         self.formulation = formulation
         self.penalty = penalty
@@ -162,6 +185,9 @@ class DependencyParser(StructuredEstimator):
         formulation = self._formulation()
         table = sentence_table(X)
         self._weighted = sample_weight is not None
+        if self.kernel is not None or self.match is not None:
+            self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
+            return self
         joint = self.labels == "joint"
         warm = self.warm_start and hasattr(self, "model_")
         names = sorted({label for _, own in y for label in own}) if self.labels else []
@@ -173,14 +199,7 @@ class DependencyParser(StructuredEstimator):
         codes = encode_trees(y, table.offset, own)
         if not warm:
             featurizer.fit(table, [heads for heads, _ in y])
-        structure = Arborescence(
-            len(own),
-            projective=self.projective and self.construction == "exact",
-            single_root=self.single_root and self.construction == "exact",
-            cost=self.cost if joint else "uas",
-            normalized=self.normalized,
-            construction=self.construction,
-        )
+        structure = self._structure(len(own))
         problem = structure.pack(
             featurizer.transform(table), codes, formulation, n_jobs=self._n_jobs()
         )
@@ -198,6 +217,16 @@ class DependencyParser(StructuredEstimator):
             featurizer, structure, own, weights, info, kept, labeller
         )
         return self
+
+    def _structure(self, n_labels: int) -> Arborescence:
+        return Arborescence(
+            n_labels,
+            projective=self.projective and self.construction == "exact",
+            single_root=self.single_root and self.construction == "exact",
+            cost=self.cost if n_labels else "uas",
+            normalized=self.normalized,
+            construction=self.construction,
+        )
 
     def _check_settings(self) -> None:
         if self.loss not in ("hinge", "log"):
@@ -349,11 +378,9 @@ class DependencyParser(StructuredEstimator):
                 "history": [list(point) for point in self.history_],
                 "n_iter": self.n_iter_,
             }
-        support = model.support if keep_dual else None
-        kept = DependencyModel(
-            model.featurizer, model.structure, model.own_labels, model.weights, info,
-            support, model.labeller,
-        )  # fmt: skip
+        kept = copy(model)
+        kept.info = info
+        kept.support = model.support if keep_dual else None
         save_model(kept, path)
 
     def _settings(self) -> dict[str, Any]:
@@ -389,9 +416,7 @@ class DependencyParser(StructuredEstimator):
             cost=tree.cost,
             normalized=tree.normalized,
             construction=tree.construction,
-            min_count=model.featurizer.min_count,
-            hash_bits=model.featurizer.hash_bits,
-            templates=[str(template) for template in model.featurizer.templates],
+            **_features_of(model),
             **{name: settings[name] for name in names if name in settings},
         )
         parser.model_ = model
@@ -406,3 +431,14 @@ class DependencyParser(StructuredEstimator):
     def classes_(self) -> np.ndarray:
         """Labels of arcs."""
         return np.array(self.model_.labels)
+
+
+def _features_of(model: DependencyModel) -> dict[str, Any]:
+    """The parameters that say how arcs were scored."""
+    if isinstance(model, KernelDependencyModel):
+        return {"kernel": model.index.kernel, "match": list(model.hasher.match)}
+    return {
+        "min_count": model.featurizer.min_count,
+        "hash_bits": model.featurizer.hash_bits,
+        "templates": [str(template) for template in model.featurizer.templates],
+    }

@@ -31,16 +31,22 @@ def to_state(model: DependencyModel) -> State:
     """Settings for JSON, and arrays."""
     settings, arrays = _own_state(model)
     settings["support"] = model.support is not None
-    settings["labeller"] = None
-    if model.labeller is not None:
-        settings["labeller"], more = _own_state(model.labeller)
-        settings["labeller"]["info"] = model.labeller.info
-        arrays |= {f"labeller/{name}": array for name, array in more.items()}
+    settings["labeller"], more = labeller_state(model)
+    arrays |= more
     if model.support is not None:
         own = _support_arrays(model.support)
         settings["columns"] = list(model.support.table.columns)
         arrays |= {f"support/{name}": array for name, array in own.items()}
     return settings, arrays
+
+
+def labeller_state(model: DependencyModel) -> tuple[dict[str, Any] | None, Arrays]:
+    """The labeller of a parser, if it has one."""
+    if model.labeller is None:
+        return None, {}
+    settings, arrays = _own_state(model.labeller)
+    settings["info"] = model.labeller.info
+    return settings, {f"labeller/{name}": array for name, array in arrays.items()}
 
 
 def _own_state(model: DependencyModel) -> State:
@@ -70,18 +76,25 @@ def from_state(
     """Rebuild a model; whatever does not fit together raises ValueError."""
     model = _own_model(settings, arrays, info)
     require(model.structure.construction != "given", "a labeller without a parser")
-    second = settings["labeller"]
-    if second is not None:
-        require(isinstance(second, dict), "entry 'labeller' is no dict")
-        require(not model.own_labels, "labels from two models")
-        told = entry(second, "info", dict)
-        model.labeller = _own_model(second, under("labeller/", arrays), told)
-        is_labeller = model.labeller.structure.construction == "given"
-        require(is_labeller and bool(model.labeller.own_labels), "no labeller")
+    model.labeller = labeller_from_state(settings["labeller"], arrays)
+    is_doubled = model.labeller is not None and bool(model.own_labels)
+    require(not is_doubled, "labels from two models")
     if entry(settings, "support", bool):
         columns = entry(settings, "columns", list)
         model.support = _support(under("support/", arrays), columns, model)
     return model
+
+
+def labeller_from_state(settings: Any, arrays: Arrays) -> DependencyModel | None:
+    """Rebuild a labeller; None for none."""
+    if settings is None:
+        return None
+    require(isinstance(settings, dict), "entry 'labeller' is no dict")
+    told = entry(settings, "info", dict)
+    labeller = _own_model(settings, under("labeller/", arrays), told)
+    is_labeller = labeller.structure.construction == "given"
+    require(is_labeller and bool(labeller.own_labels), "no labeller")
+    return labeller
 
 
 def _own_model(

@@ -128,7 +128,8 @@ class DependencyModel:
         table = sentence_table(X)
         problem = self.problem(table, n_jobs)
         fixed = None if given is None else _fix(given, table.offset)
-        codes, value, is_valid = problem.decode(self.weights, fixed)
+        weights = problem.expand(self.weights)
+        codes, value, is_valid = problem.decode(weights, fixed)
         if not np.isfinite(value).all():
             row = int(np.flatnonzero(~np.isfinite(value))[0])
             raise ValueError(
@@ -166,7 +167,9 @@ class DependencyModel:
             raise ValueError(f"k={k!r}: give a positive whole number")
         table = sentence_table(X)
         answers = []
-        for s, found in enumerate(self.problem(table, n_jobs).k_best(self.weights, k)):
+        problem = self.problem(table, n_jobs)
+        ranked = problem.k_best(problem.expand(self.weights), k)
+        for s, found in enumerate(ranked):
             own = []
             for code, score in found:
                 if self.labeller is not None:
@@ -178,7 +181,8 @@ class DependencyModel:
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best tree and its lead over the second, (n_sentences, 2)."""
         rows = []
-        for found in self.problem(X, n_jobs).k_best(self.weights, 2):
+        problem = self.problem(X, n_jobs)
+        for found in problem.k_best(problem.expand(self.weights), 2):
             best = found[0][1]
             rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
         return np.array(rows)
@@ -188,14 +192,16 @@ class DependencyModel:
 
         They are probabilities of the model when it was trained with ``loss="log"``.
         """
-        return self.problem(X, n_jobs).marginals(self.weights)[0]
+        problem = self.problem(X, n_jobs)
+        return problem.marginals(problem.expand(self.weights))[0]
 
     def confidences(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(predicted head) of each word, (n,) for each sentence."""
         problem = self.problem(X, n_jobs)
-        codes, *_ = problem.decode(self.weights)
+        weights = problem.expand(self.weights)
+        codes, *_ = problem.decode(weights)
         heads = codes // problem.blocks.n_labels
-        tables, _ = problem.marginals(self.weights)
+        tables, _ = problem.marginals(weights)
         rows = np.split(heads, problem.blocks.offset[1:-1])
         return [
             table[own, np.arange(1, len(own) + 1)]

@@ -188,6 +188,19 @@ def complete_keys(begin, anchor, gram, w, n_slots, first, last):
 
 
 @njit(cache=True, nogil=True)
+def find_key(known, key):
+    """Place of a key among rising ones; −1 for none."""
+    low, high = 0, known.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if known[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < known.shape[0] and known[low] == key else -1
+
+
+@njit(cache=True, nogil=True)
 def weigh_keys(keys, known, begin, anchor, beta, row, column, gram, out):
     """Sufficient weights of new sentences: out[k] = Σ_s β[s] K[row[k], anchor[s]].
 
@@ -196,16 +209,19 @@ def weigh_keys(keys, known, begin, anchor, beta, row, column, gram, out):
     """
     for k in range(keys.shape[0]):
         out[k] = 0.0
-        low, high = 0, known.shape[0]
-        while low < high:
-            middle = (low + high) // 2
-            if known[middle] < keys[k]:
-                low = middle + 1
-            else:
-                high = middle
-        if low == known.shape[0] or known[low] != keys[k]:
-            continue
-        total = 0.0
-        for s in range(begin[low], begin[low + 1]):
-            total += beta[s] * gram[row[k], column[anchor[s]]]
-        out[k] = total
+        at = find_key(known, keys[k])
+        if at >= 0:
+            total = 0.0
+            for s in range(begin[at], begin[at + 1]):
+                total += beta[s] * gram[row[k], column[anchor[s]]]
+            out[k] = total
+
+
+@njit(cache=True, nogil=True)
+def mark_anchors(keys, known, begin, anchor, is_needed):
+    """Set ``is_needed`` for the anchors in the postings of any of the keys."""
+    for k in range(keys.shape[0]):
+        at = find_key(known, keys[k])
+        if at >= 0:
+            for s in range(begin[at], begin[at + 1]):
+                is_needed[anchor[s]] = 1

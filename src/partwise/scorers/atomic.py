@@ -68,6 +68,11 @@ class AtomicScorer:
         gram = np.ones((n, 1), np.float32) if self.gram is None else self.gram
         if len(gram) != n:
             raise ValueError(f"gram has {len(gram)} rows for {n} sentences")
+        return self._number(keys, gram, by_sentence=self.gram is not None)
+
+    def _number(self, keys: ArcKeys, gram: Any, *, by_sentence: bool) -> AtomicRows:
+        """Slots of all arcs; without `by_sentence` a key has one for all sentences."""
+        n = len(keys.first) - 1
         flat = keys.key.ravel()
         sentence = np.repeat(
             np.arange(n, dtype=np.int32), np.diff(keys.first) * keys.key.shape[1]
@@ -77,7 +82,7 @@ class AtomicScorer:
         key, anchor = np.empty((2, len(flat)), np.int32)
         begin = np.empty(len(flat) + 1, np.int64)
         n_slots, n_keys = number_slots(
-            order, flat, sentence, self.gram is not None, slot, key, anchor, begin
+            order, flat, sentence, by_sentence, slot, key, anchor, begin
         )
         return AtomicRows(
             offset=keys.offset - np.arange(n + 1),
@@ -114,6 +119,13 @@ class AtomicScorer:
     def coefficients_only(self, rows: AtomicRows) -> AtomicRows:
         """The same slots, whose scores are left alone."""
         return rows._replace(begin=np.zeros_like(rows.begin))
+
+    def fill(
+        self, rows: AtomicRows, coefficients: Floats, model: Floats, n_jobs: int = 1
+    ) -> None:
+        """Write the model of these coefficients, (n_slots,)."""
+        model[: rows.n_slots] = coefficients
+        self.complete(rows, model, n_jobs)
 
     def complete(self, rows: AtomicRows, model: Floats, n_jobs: int = 1) -> None:
         """Compute the scores that belong to the coefficients, in place."""

@@ -46,8 +46,7 @@ class AtomicProblem(ArborescenceProblem):
     def complete(self, coefficients: Floats) -> Floats:
         """The model that has these coefficients."""
         model = self.zero()
-        model[: self.n_slots] = coefficients
-        self.scorer.complete(self.blocks.rows, model, self.n_jobs)
+        self.scorer.fill(self.blocks.rows, coefficients, model, self.n_jobs)
         return model
 
     def compact(self, model: Floats) -> Floats:
@@ -55,7 +54,7 @@ class AtomicProblem(ArborescenceProblem):
         return self.coefficients(model)
 
     def expand(self, weights: Floats) -> Floats:
-        """The model of these coefficients."""
+        """The model of these coefficients; for new sentences those of an index."""
         return self.complete(weights)
 
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:

@@ -1,0 +1,164 @@
+"""What a dependency parser with a kernel adds: Gram matrix, index, budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from partwise.certificate import Certificate, certify
+from partwise.features.arc_keys import ArcHasher, ArcKeys
+from partwise.kernels.gram import gram
+from partwise.kernels.inputs import Sequences
+from partwise.kernels.memory import GramTooLarge
+from partwise.kernels.naming import as_kernel
+from partwise.models.dependency import DependencyModel, encode_trees
+from partwise.models.kernel_dependency import KernelDependencyModel
+from partwise.objective import Formulation, Objective
+from partwise.protocol import CapabilityError, Floats
+from partwise.readers.table import Table
+from partwise.scorers.atomic import AtomicScorer
+from partwise.scorers.atomic_budget import keep_anchors_within
+from partwise.scorers.atomic_index import AtomicIndex, kernel_columns
+from partwise.structures.arborescence import Arborescence
+
+
+class KernelTrees:
+    """
+    The kernel side of one fit.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or None
+        None stands for k = 1.
+    match : see `ArcHasher`, or None
+        None: the finest tag that there is, with the distance.
+    loss, solver : str
+        Of the parser, to refuse early what has no kernel form.
+    budget : int or None
+    over_budget : {"merge", "drop"}
+    table : Table
+        The training sentences.
+    """
+
+    def __init__(
+        self, kernel: Any, match: Any, loss: str, solver: Any, budget: Any,
+        over_budget: str, table: Table,
+    ) -> None:  # fmt: skip
+        if loss == "log" or solver == "lbfgs":
+            raise CapabilityError(
+                "kernel= and match= train margins: loss='log' has no kernel form; "
+                "use explicit features (templates=)"
+            )
+        self.kernel = None if kernel is None else as_kernel(kernel)
+        if self.kernel and not isinstance(self.kernel.input_family(), Sequences):
+            raise ValueError(
+                f"{self.kernel} does not compare sentences; use a kernel on sequences, "
+                "such as 'normalized(annotated)', 'ngram' or 'bow'"
+            )
+        self.hasher = ArcHasher(default_match(table) if match is None else match)
+        self.budget = budget
+        self.over_budget = over_budget
+        self.table = table
+
+    def bind(self, n_jobs: int) -> tuple[ArcKeys, AtomicScorer]:
+        """Keys of the training sentences, and their scorer."""
+        self.keys = self.hasher.transform(self.table)
+        if self.kernel is None:
+            return self.keys, AtomicScorer()
+        inputs = self.table.select(kernel_columns(self.kernel, self.table))
+        try:
+            values = gram(self.kernel, inputs, dtype=np.float32, n_jobs=n_jobs)
+        except GramTooLarge as error:
+            raise GramTooLarge(
+                f"kernel= compares all {len(self.table)} sentences with each other: "
+                f"{str(error).partition(';')[0]}; train on fewer sentences"
+            ) from None
+        return self.keys, AtomicScorer(values)
+
+    def within_budget(self, problem: Any, weights: Floats) -> Floats:
+        """Weights on no more anchors than allowed; themselves if they are so."""
+        if self.budget is None:
+            return weights
+        return keep_anchors_within(
+            problem.blocks.rows, weights, self.budget, self.over_budget
+        )
+
+    def certify(
+        self, problem: Any, objective: Objective, before: Certificate, weights: Floats
+    ) -> Certificate:
+        """What is known of a smaller model; the dual of the whole one is not its."""
+        after = certify(problem, objective, problem.expand(weights))
+        return replace(
+            after,
+            oracle_calls=before.oracle_calls + after.oracle_calls,
+            stopped=before.stopped,
+            note=f"on a budget of {self.budget} anchors; the objective was "
+            f"{before.primal:.6g} without it",
+        )
+
+    def model(
+        self,
+        problem: Any,
+        structure: Arborescence,
+        weights: Floats,
+        info: dict[str, Any],
+        labeller: DependencyModel | None,
+    ) -> KernelDependencyModel:
+        """A model on the anchors that carry weight."""
+        index, beta = AtomicIndex.create(
+            self.kernel, self.table, self.keys, problem.blocks.rows, weights
+        )
+        return KernelDependencyModel(
+            self.hasher, index, structure, beta, info, labeller
+        )
+
+
+def default_match(table: Table) -> str:
+    """The thesis's choice: fine tags with their distance."""
+    for column in ("xpos", "upos"):
+        if column in table.columns and len(table.columns[column].values) > 1:
+            return f"{column}+distance"
+    return "form+direction"
+
+
+def fit_kernel(
+    parser: Any, table: Table, y: Any, formulation: Formulation, sample_weight: Any
+) -> KernelDependencyModel:
+    """
+    Fit a `DependencyParser` through training sentences, labels in a second stage.
+
+    Parameters
+    ----------
+    parser : DependencyParser
+        Gets its certificate, history and the like.
+    table : Table
+    y : list of trees
+    formulation : Formulation
+    sample_weight : array (n_sentences,) or None
+    """
+    if parser.warm_start and hasattr(parser, "model_"):
+        raise ValueError("warm_start=True: a kernel parser begins anew each time")
+    side = KernelTrees(
+        parser.kernel, parser.match, parser.loss, parser.solver, parser.budget,
+        parser.over_budget, table,
+    )  # fmt: skip
+    structure = parser._structure(0)
+    codes = encode_trees(y, table.offset, [])
+    n_jobs = parser._n_jobs()
+    keys, scorer = side.bind(n_jobs)
+    problem = structure.pack(keys, codes, formulation, n_jobs=n_jobs, scorer=scorer)
+    state, _ = parser._solve(problem, sample_weight)
+    weights = problem.compact(state.model)
+    small = side.within_budget(problem, weights)
+    if small is not weights:
+        parser.certificate_ = side.certify(
+            problem, parser.objective_, parser.certificate_, small
+        )
+    labeller = None
+    if parser.labels:
+        names = sorted({label for _, own in y for label in own})
+        labeller = parser._fit_labeller(table, y, names, sample_weight)
+    info = {"certificate": parser.certificate_.to_dict()}
+    return side.model(problem, structure, small, info, labeller)
