@@ -32,6 +32,12 @@ def partwise_process(*arguments) -> Finished:
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.fixture(scope="session")
+def process():
+    """The command line in a process of its own."""
+    return partwise_process
+
+
 @pytest.fixture
 def run(capfd):
     """The command line in this process, which spares two seconds of imports."""

@@ -91,7 +91,9 @@ def test_bad_templates_name_file_and_line(run, toys, tmp_path):
 
 def test_unknown_tasks_and_commands(run, toys):
     done = run("train", "parse", toys / "train.txt", "--model", "m")
-    assert_refused(done, "No such command 'parse'; choose from", "tag")
+    assert_refused(done, "No such command 'parse'; did you mean 'depparse'? Choose")
+    done = run("train", "sing", toys / "train.txt", "--model", "m")
+    assert_refused(done, "No such command 'sing'; choose from", "tag")
     assert_refused(run("trian"), "No such command")
     assert_refused(run("train", "tag"), "Missing")
     assert_refused(run("predict"), "Missing")

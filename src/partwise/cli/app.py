@@ -17,6 +17,7 @@ from partwise.cli.explain import explain
 from partwise.cli.fetch import fetch
 from partwise.cli.inspect import inspect
 from partwise.cli.predict import predict
+from partwise.cli.train_depparse import train_depparse
 from partwise.cli.train_tag import train_tag
 from partwise.cli.verify import verify
 
@@ -39,6 +40,7 @@ train = typer.Typer(
     rich_markup_mode="markdown",
 )
 train.command("tag")(train_tag)
+train.command("depparse")(train_depparse)
 app.add_typer(train, name="train")
 for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
     app.command()(command)
@@ -101,7 +103,9 @@ def _describe(error: Exception) -> tuple[str, int]:
         if message.startswith("No such command"):
             context = error.ctx  # type: ignore[attr-defined]
             names = ", ".join(context.command.list_commands(context))
-            message = f"{message.rstrip('.')}; choose from {names}"
+            what, _, guess = message.rstrip(".").partition(". Did you mean ")
+            hint = f"did you mean {guess} Choose" if guess else "choose"
+            message = f"{what}; {hint} from {names}"
         elif message:
             message += " (see partwise --help)"
         return message, getattr(error, "exit_code", 2)

@@ -147,6 +147,9 @@ class Task(ABC):
 
     # ------------------------------------------------------- what `verify` needs
 
+    def as_in_training(self, model: Any) -> None:  # noqa: B027
+        """Read files from now on as the training files were read."""
+
     @abstractmethod
     def foreign(self, model: Any, data: Data) -> str | None:
         """Why these data cannot be those the model was trained on, if so."""
@@ -172,6 +175,7 @@ class Task(ABC):
 
 # by the class of the model, so that predicting imports only what it needs
 _TASKS = {
+    "DependencyModel": ("partwise.cli.dependency_task", "DependencyTask"),
     "SequenceModel": ("partwise.cli.tag_task", "TagTask"),
 }
 

@@ -70,7 +70,7 @@ def train_model(task: Task, request: TrainingRequest) -> int:
         "certificate": estimator.certificate_.to_dict(),
         "seconds": seconds,
         "n_examples": len(data.X),
-        "n_features": estimator.n_features_in_,
+        "n_features": task.facts(model)["n_features"],
         "model": request.model,
     }
     evaluated = data if dev is None else dev
@@ -129,7 +129,7 @@ def _write_report(
         facts=[
             ("Data", ", ".join(request.data)),
             ("Examples", f"{len(estimator.objective_.weight):,}"),
-            ("Features", f"{estimator.n_features_in_:,}"),
+            ("Features", f"{task.facts(model)['n_features']:,}"),
             *task.report_facts(model),
             ("C", f"{float(estimator.objective_.weight.sum()):g}"),
             ("Solver", type(estimator.solver_).__name__),

@@ -69,6 +69,7 @@ def verify(
     settings = _settings(held, model)
     if plain and not task.has_plain_check:
         raise ValueError(f"--plain has no plain methods for {type(held).__name__}")
+    task.as_in_training(held)
     read = task.read(data, truth=True)
     checks = list(_checks(task, held, settings, read, threads(jobs), plain))
     holds = all(check.holds for check in checks)

@@ -1,0 +1,159 @@
+"""`partwise train depparse`: learn a dependency parser from CoNLL-U files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from partwise.cli import options as common
+from partwise.cli.options import FeaturePanel
+
+HASH_BITS = 20
+
+
+def train_depparse(
+    data: common.Files,
+    model: common.ModelToWrite,
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "--C",
+            help="Weight of the losses [default: sentences / 50].",
+            show_default=False,
+            rich_help_panel="Objective",
+        ),
+    ] = None,
+    formulation: common.FormulationName = "margin",
+    penalty: common.PenaltyName = "l1",
+    loss: common.LossName = "hinge",
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="A wrong label at the right head costs: uas (0), las (1) or a share.",
+            rich_help_panel="Objective",
+        ),
+    ] = "las",
+    normalized: Annotated[
+        bool,
+        typer.Option(
+            "--normalized",
+            help="Divide the loss by the words of the sentence.",
+            rich_help_panel="Objective",
+        ),
+    ] = False,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Arc templates by name: mcdonald.", show_default=False, **FeaturePanel
+        ),
+    ] = None,
+    template: common.TemplateFile = None,
+    min_count: common.MinCount = 1,
+    hash_bits: Annotated[
+        int,
+        typer.Option(
+            help="Hash features to 2^N rows; 0 keeps their names, slower.",
+            metavar="N",
+            **FeaturePanel,
+        ),
+    ] = HASH_BITS,
+    projective: Annotated[
+        bool,
+        typer.Option(
+            "--projective/--non-projective",
+            help="Whether arcs may cross.",
+            **FeaturePanel,
+        ),
+    ] = True,
+    many_roots: Annotated[
+        bool,
+        typer.Option(
+            "--many-roots",
+            help="Allow several words below the root, as in CoNLL-X.",
+            **FeaturePanel,
+        ),
+    ] = False,
+    labels: Annotated[
+        str,
+        typer.Option(
+            help="Relations: joint, second_stage (after the tree) or none.",
+            **FeaturePanel,
+        ),
+    ] = "joint",
+    construction: Annotated[
+        str,
+        typer.Option(help="exact, or best_heads of single words.", **FeaturePanel),
+    ] = "exact",
+    max_length: common.MaxLength = None,
+    solver: common.SolverName = "auto",
+    tol: common.Tolerance = 0.1,
+    eps: common.Epsilon = None,
+    max_iter: common.MaxIter = None,
+    time_limit: common.TimeLimit = None,
+    seed: common.Seed = 0,
+    jobs: common.Jobs = 1,
+    dev: common.DevFile = None,
+    report: common.ReportFile = None,
+    keep_dual: common.KeepDual = False,
+    json: common.Json = False,
+) -> int:
+    """Learn a dependency parser from CoNLL-U or CoNLL-X files.
+
+    Ctrl-C ends training early: the best model so far is written with its gap, and the
+    exit code is 130.
+
+    Example: `partwise train depparse train.conllu --model ud.model --dev dev.conllu`
+    """
+    from partwise.cli.dependency_task import DependencyTask
+    from partwise.cli.train import (
+        TrainingRequest,
+        read_templates,
+        refuse_choice,
+        refuse_settings,
+        train_model,
+    )
+    from partwise.features.arc_templates import ARC_PRESETS, parse_arc_templates
+
+    bits = hash_bits or None
+    refuse_settings(C, bits, min_count, tol, eps, solver, formulation, penalty, loss)
+    refuse_choice("--labels", labels, ("joint", "second_stage", "none"))
+    refuse_choice("--construction", construction, ("exact", "best_heads"))
+    settings = {
+        "C": C,
+        "templates": read_templates(preset, template, ARC_PRESETS, parse_arc_templates),
+        "min_count": min_count,
+        "hash_bits": bits,
+        "projective": projective,
+        "labels": None if labels == "none" else labels,
+        "cost": _cost(cost),
+        "normalized": normalized,
+        "construction": construction,
+        "loss": loss,
+        "formulation": formulation,
+        "penalty": penalty,
+        "solver": solver,
+        "tol": tol,
+        "eps": eps,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    task = DependencyTask(single_root=not many_roots, max_length=max_length)
+    return train_model(
+        task, TrainingRequest(data, model, settings, dev, report, keep_dual, json)
+    )
+
+
+def _cost(text: str) -> str | float:
+    """Name or share of the loss of a wrong label."""
+    if text in ("uas", "las"):
+        return text
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f"--cost {text}: choose uas, las or a number from 0 to 1")
+    return share

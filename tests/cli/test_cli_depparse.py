@@ -1,0 +1,249 @@
+"""`depparse` from the command line: CoNLL-U in, the same file with trees out."""
+
+import gzip
+import re
+
+import pytest
+from udtools import udeval
+
+from partwise.datasets import toy_dependencies
+from partwise.readers import read_conllu, read_conllu_document, write_conllu
+
+ROW = "{}\tw\tl\tNOUN\tNN\t_\t{}\t{}\t_\t_\n"
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("treebank")
+    for name, n, seed in (("train", 40, 0), ("dev", 15, 1)):
+        write_conllu(folder / f"{name}.conllu", *toy_dependencies(n, random_state=seed))
+    X, _ = toy_dependencies(15, random_state=1)
+    write_conllu(folder / "blank.conllu.gz", X)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(process, treebank):
+    return process(
+        "train", "depparse", treebank / "train.conllu", "--model", treebank / "d.model",
+        "--hash-bits", 12, "--tol", 0.2, "--dev", treebank / "dev.conllu",
+        "--report", treebank / "d.html", "--keep-dual", "--json",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def parser(trained, treebank):
+    assert trained.code == 0, trained.err
+    return treebank / "d.model"
+
+
+def test_training_tells_its_certificate_and_the_scores_on_dev(trained, treebank):
+    told = trained.json
+    assert told["certificate"]["relative_gap"] <= 0.2
+    assert told["certificate"]["exact_oracle"] is True
+    assert told["n_examples"] == 40 and told["n_features"] > 0
+    assert {"read", "features", "solve", "total"} == set(told["seconds"])
+    assert 0.5 < told["dev"]["las"] <= told["dev"]["uas"] <= 1
+    page = (treebank / "d.html").read_text(encoding="utf-8")
+    assert "By relation" in page and "Worst errors, drawn" in page
+
+
+def test_prediction_changes_heads_and_relations_only(run, parser, treebank):
+    text = (treebank / "dev.conllu").read_text(encoding="utf-8")
+    odd = treebank / "odd.conllu"
+    lines = text.splitlines(keepends=True)
+    odd.write_text(
+        "# first comment\n1-2\tboth\t_\t_\t_\t_\t_\t_\t_\tX=1\n" + lines[0]
+        + "1.1\te\t_\t_\t_\t_\t_\t_\t_\t_\n" + "".join(lines[1:]),
+        encoding="utf-8",
+    )  # fmt: skip
+    output = treebank / "parsed.conllu"
+    done = run("predict", parser, odd, "--output", output)
+    assert done.code == 0, done.err
+    before, after = (
+        [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        for path in (odd, output)
+    )
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        assert old[:6] + old[8:] == new[:6] + new[8:]
+    gold, system = (
+        udeval.load_conllu_file(str(path)) for path in (treebank / "dev.conllu", output)
+    )
+    assert len(gold.words) == len(system.words), "one root each, no cycle"
+
+
+def test_evaluation_has_the_numbers_of_udtools(run, parser, treebank):
+    output = treebank / "dev.parsed.conllu"
+    assert run("predict", parser, treebank / "dev.conllu", "-o", output).code == 0
+    told = run("evaluate", parser, treebank / "dev.conllu", "--json").json
+    gold, system = (
+        udeval.load_conllu_file(str(path)) for path in (treebank / "dev.conllu", output)
+    )
+    official = udeval.evaluate(gold, system)
+    for name in ("uas", "las", "clas"):
+        assert told["metrics"][name] == pytest.approx(official[name.upper()].f1)
+    assert told["non_projective"] == {"true": 0, "predicted": 0}
+    assert told["n_examples"] == 15
+    relations = {row["relation"]: row for row in told["relations"]}
+    assert relations["root"]["support"] == 15
+    shown = run("evaluate", parser, treebank / "dev.conllu").out
+    assert "words apart" in shown and "non-projective trees" in shown
+
+
+def test_files_without_trees_are_parsed_and_not_evaluated(run, parser, treebank):
+    blank = treebank / "blank.conllu.gz"
+    with gzip.open(blank, "rt", encoding="utf-8") as file:
+        n_lines = len(file.readlines())
+    done = run("predict", parser, blank)
+    assert done.code == 0 and len(done.out.splitlines()) == n_lines
+    assert "\t_\t_\t_\t_\n" not in done.out
+    done = run("evaluate", parser, blank)
+    assert done.code == 2
+    assert re.fullmatch(r"error: \S+blank.conllu.gz: no trees, .*\n", done.err)
+
+
+def test_longer_sentences_are_left_as_they_are(run, parser, treebank):
+    X, _ = read_conllu(treebank / "dev.conllu")
+    short = [len(words) <= 5 for words in X.strings("form")]
+    told = run(
+        "evaluate", parser, treebank / "dev.conllu", "--max-length", 5, "--json"
+    ).json
+    assert told["n_examples"] == sum(short) < 15
+    output = treebank / "short.conllu"
+    blank = treebank / "blank.conllu.gz"
+    assert run("predict", parser, blank, "--max-length", 5, "-o", output).code == 0
+    heads = read_conllu_document(output, trees=False).known_heads()
+    assert [None not in sentence for sentence in heads] == short
+    done = run("evaluate", parser, treebank / "dev.conllu", "--max-length", 1)
+    assert done.code == 2 and "raise --max-length" in done.err
+
+
+def test_known_heads_are_kept(run, parser, treebank):
+    X, _ = toy_dependencies(1, random_state=1)
+    rows = list(zip(X.strings("form")[0], X.strings("upos")[0], strict=True))
+    odd = len(rows)  # the last word becomes the root
+    text = "".join(
+        f"{i}\t{form}\t_\t{tag}\t{tag}\t_\t{0 if i == odd else '_'}\t_\t_\t_\n"
+        for i, (form, tag) in enumerate(rows, start=1)
+    )
+    path = treebank / "given.conllu"
+    path.write_text(text, encoding="utf-8")
+    free = run("predict", parser, path, "--json").json["trees"][0]["heads"]
+    done = run("predict", parser, path, "--given", "head", "--json")
+    assert done.code == 0, done.err
+    assert done.json["trees"][0]["heads"][-1] == 0 != free[-1]
+    done = run("predict", parser, path, "--given", "upos")
+    assert done.code == 2 and "the column of known heads is HEAD" in done.err
+
+
+def test_several_trees_come_as_json(run, parser, treebank):
+    done = run("predict", parser, treebank / "dev.conllu", "--topk", 3, "--json")
+    for ranked in done.json["topk"]:
+        scores = [tree["score"] for tree in ranked]
+        assert scores == sorted(scores, reverse=True) and len(scores) == 3
+    done = run("predict", parser, treebank / "dev.conllu", "--topk", 3)
+    assert done.code == 2 and "room for one tree" in done.err
+
+
+def test_several_files_are_joined_and_separated(run, parser, treebank):
+    one, two = treebank / "one.conllu", treebank / "two.conllu"
+    one.write_text(ROW.format(1, 0, "root").rstrip("\n"), encoding="utf-8")
+    two.write_text(ROW.format(1, 0, "root"), encoding="utf-8")
+    output = treebank / "both.conllu"
+    assert run("predict", parser, one, two, "-o", output).code == 0
+    assert len(read_conllu(output)[0]) == 2
+
+
+def test_the_model_is_explained_inspected_and_verified(run, parser, treebank):
+    done = run("explain", parser, treebank / "dev.conllu", "--json")
+    assert done.code == 0, done.err
+    told = done.json
+    shares = sum(reason["share"] for reason in told["contributions"])
+    assert shares == pytest.approx(told["lead"])
+    assert " rather than " in run("explain", parser, treebank / "dev.conllu").out
+    told = run("inspect", parser, "--json").json
+    assert told["trees"]["projective"] is True and "nsubj" in told["labels"]
+    done = run("verify", parser, treebank / "train.conllu")
+    assert done.code == 0 and done.out.endswith("verified\n")
+    done = run("verify", parser, treebank / "dev.conllu", "--json")
+    assert done.code == 1 and done.json["holds"] is False
+
+
+def test_features_with_names_and_shorter_sentences_only(run, treebank, tmp_path):
+    model = tmp_path / "named.model"
+    template = tmp_path / "arcs.txt"
+    template.write_text("head.upos|dep.upos\nbias\n", encoding="utf-8")
+    done = run(
+        "train", "depparse", treebank / "train.conllu", "--model", model, "--tol", 0.5,
+        "--hash-bits", 0, "--template", template, "--max-length", 6, "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["n_examples"] < 40
+    assert "head.upos[0]|dep.upos[0]=" in run("inspect", model).out
+    assert run("verify", model, treebank / "train.conllu").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "bad.conllu: no word in the file"),
+        (ROW.format(1, 2, "a") + ROW.format(2, 1, "b"), "bad.conllu:1: .* cycle"),
+        (ROW.format(1, 5, "a"), "bad.conllu:1: HEAD 5 in a sentence of 1 words"),
+        (ROW.format(1, "_", "a") + ROW.format(2, 0, "b"), "bad.conllu:1: no HEAD"),
+        (ROW.format(1, 0, "a") + "2\tb\n", "bad.conllu:2: 2 columns"),
+        (ROW.format(2, 0, "a"), "bad.conllu:1: ID '2' where 1 was expected"),
+        (ROW.format(1, 0, "a") + ROW.format(2, 0, "b"), "bad.conllu:2: .*--many-roots"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(run, parser, tmp_path, text, message):
+    path = tmp_path / "bad.conllu"
+    path.write_text(text, encoding="utf-8")
+    for command in (
+        ("train", "depparse", path, "--model", tmp_path / "m"),
+        ("evaluate", parser, path),
+    ):
+        done = run(*command)
+        assert done.code == 2 and not done.out
+        assert re.fullmatch(f"error: \\S*{message}.*\n", done.err.splitlines(True)[-1])
+        assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cost", "2"], "--cost 2: choose uas, las or a number"),
+        (["--labels", "many"], "--labels 'many'"),
+        (["--construction", "exakt"], "did you mean 'exact'"),
+        (["--max-length", "0"], "--max-length 0: give a positive"),
+        (["--formulation", "slack", "--non-projective"], "projective"),
+        (["--preset", "mcdonalds"], "did you mean 'mcdonald'"),
+    ],
+)
+def test_bad_settings_are_refused(run, treebank, tmp_path, options, message):
+    model = tmp_path / "m"
+    done = run(
+        "train", "depparse", treebank / "train.conllu", "--model", model, *options
+    )
+    assert done.code == 2 and message in done.err and not model.exists()
+
+
+def test_options_of_other_files_are_refused(run, parser, treebank):
+    done = run("predict", parser, treebank / "dev.conllu", "--columns", "a,b")
+    assert done.code == 2 and "--columns does not go with this model" in done.err
+
+
+def test_eight_columns_and_many_roots(run, treebank, tmp_path):
+    X, y = toy_dependencies(10, random_state=3)
+    path = tmp_path / "x.conll"
+    write_conllu(path, X, y)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    eight = ["\t".join(line.split("\t")[:8]) for line in lines]
+    fields = eight[0].split("\t")
+    eight[0] = "\t".join([*fields[:6], "0", "root"])
+    path.write_text("\n".join(eight) + "\n", encoding="utf-8")
+    model = tmp_path / "x.model"
+    common = ("train", "depparse", path, "--model", model, "--hash-bits", 12)
+    done = run(*common, "--tol", 0.5, "--many-roots")
+    assert done.code == 0, done.err
+    assert run("evaluate", model, path).code == 0
