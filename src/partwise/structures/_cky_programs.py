@@ -17,8 +17,8 @@ kept; the best way is found again on the way down.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import allocating, kernel
 from partwise.structures._semirings import MAX_PLUS, adds, plus, times
 
 
@@ -66,7 +66,7 @@ class Links(NamedTuple):
     score: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def grow_items(items, size):
     """Items with room for at least `size`."""
     if size <= items.state.shape[0]:
@@ -79,7 +79,7 @@ def grow_items(items, size):
     return more
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def grow_links(links, size):
     """Links with room for at least `size`."""
     if size <= links.child.shape[0]:
@@ -93,11 +93,7 @@ def grow_links(links, size):
     return more
 
 
-# Arrays are taken out of their tuples before a loop: within one, each access would
-# count a reference up and down, at several times the cost of the loop itself.
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def gather_base(sr, tables, scores, chart, items, first, i, j, n):
     """Base scores of a cell from its items and tags; returns how many there are."""
     done_ptr, done_symbol = tables.done_ptr, tables.done_symbol
@@ -127,7 +123,7 @@ def gather_base(sr, tables, scores, chart, items, first, i, j, n):
     return n_live
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def close_chains(sr, tables, scores, chart, n_live, cell):
     """Symbols of a cell from its base scores."""
     n_symbols = tables.n_symbols
@@ -149,19 +145,19 @@ def close_chains(sr, tables, scores, chart, n_live, cell):
             symbol[cell, a] = plus(sr, symbol[cell, a], value)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def inside(sr, tables, scores, chart, first, n):
     """Fill the chart of the n words from token `first`; returns its items."""
     room = 64 * n * n + 1024
     items = Items(np.empty(room, np.int32), np.empty(room))
     room = 64 * n + 1024
     links = Links(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room))
-    size = 0
+    size = np.int64(0)
     for i in range(n - 1, -1, -1):
         chart.links[i + 1] = 0
         for j in range(i + 1, n + 1):
             cell = i * (n + 1) + j
-            n_touched = 0
+            n_touched = np.int64(0)
             if j > i + 1:
                 n_touched = add_tags(sr, tables, scores, chart, items, first + j, cell)
                 n_touched = add_symbols(sr, chart, links, n_touched, i, j, n)
@@ -173,11 +169,12 @@ def inside(sr, tables, scores, chart, first, n):
             for z in range(n_live):
                 chart.base[chart.live[z]] = sr.zero
             if j < n:
-                links = link(sr, tables, scores, chart, items, links, cell, j)
+                links = grow_links(links, count_links(tables, chart, items, cell, j))
+                link(sr, tables, scores, chart, items, links, cell, j)
     return items
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_tags(sr, tables, scores, chart, items, after, cell):
     """Items of the cell one word shorter with the tags of the token before `after`."""
     tag_edge, edge_to, edge_weight = tables.tag_edge, tables.edge_to, tables.edge_weight
@@ -200,7 +197,7 @@ def add_tags(sr, tables, scores, chart, items, after, cell):
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_symbols(sr, chart, links, n_touched, i, j, n):
     """Items of shorter cells with symbols that end at j: the inner loop."""
     symbol, total, touched = chart.symbol, chart.sum, chart.touched
@@ -220,7 +217,7 @@ def add_symbols(sr, chart, links, n_touched, i, j, n):
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def store(sr, tables, chart, items, size, n_touched, cell):
     """Items of a cell, those that cannot grow first; returns the new size."""
     is_open, total, touched = tables.is_open, chart.sum, chart.touched
@@ -248,46 +245,59 @@ def store(sr, tables, chart, items, size, n_touched, cell):
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_states(sr, tables, scores, chart, items, size, n_live, cell):
     """Items of the states that symbols and tags of a cell open as first children."""
     n_symbols = tables.n_symbols
     first_ptr, first_state = tables.first_ptr, tables.first_state
     first_weight, weight = tables.first_weight, scores.weight
-    symbol, base, live = chart.symbol, chart.base, chart.live
-    state, score = items.state, items.score
+    total, touched = chart.sum, chart.touched
+    n_touched = 0
     for z in range(n_symbols + n_live):
         a = z
         if z >= n_symbols:
-            a = live[z - n_symbols]
+            a = chart.live[z - n_symbols]
             if a < n_symbols:
                 continue
-            value = base[a]
+            value = chart.base[a]
         else:
-            value = symbol[cell, a]
+            value = chart.symbol[cell, a]
         if value != sr.zero:
             for f in range(first_ptr[a], first_ptr[a + 1]):
-                state[size] = first_state[f]
-                score[size] = times(sr, value, weight[first_weight[f]])
-                size += 1
+                q = first_state[f]
+                if total[q] == sr.zero:
+                    touched[n_touched] = q
+                    n_touched += 1
+                total[q] = plus(sr, total[q], times(sr, value, weight[first_weight[f]]))
+    for z in range(n_touched):
+        q = touched[z]
+        items.state[size] = q
+        items.score[size] = total[q]
+        total[q] = sr.zero
+        size += 1
     chart.end[cell] = size
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def count_links(tables, chart, items, cell, j):
+    """Links of a row after those of a cell which ends at j."""
+    size = chart.links[j]
+    for at in range(chart.grows[cell], chart.end[cell]):
+        p = items.state[at]
+        size += tables.edge_ptr[p + 1] - tables.edge_ptr[p]
+    return size
+
+
+@kernel
 def link(sr, tables, scores, chart, items, links, cell, j):
     """Lay out the edges that leave the items of a cell which ends at j."""
     edge_ptr, edge_child = tables.edge_ptr, tables.edge_child
     edge_to, edge_weight, weight = tables.edge_to, tables.edge_weight, scores.weight
     state, score = items.state, items.score
-    size = chart.links[j]
-    begin, end = chart.grows[cell], chart.end[cell]
-    n_more = 0
-    for at in range(begin, end):
-        n_more += edge_ptr[state[at] + 1] - edge_ptr[state[at]]
-    links = grow_links(links, size + n_more)
     child, to, link_score = links.child, links.to, links.score
-    for at in range(begin, end):
+    size = chart.links[j]
+    for at in range(chart.grows[cell], chart.end[cell]):
         p = state[at]
         for e in range(edge_ptr[p], edge_ptr[p + 1]):
             child[size] = edge_child[e]
@@ -295,10 +305,9 @@ def link(sr, tables, scores, chart, items, links, cell, j):
             link_score[size] = times(sr, score[at], weight[edge_weight[e]])
             size += 1
     chart.links[j + 1] = size
-    return links
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_root(tables, scores, chart, n):
     """The best symbol over the whole sentence, −1 when there is none."""
     best, found = -np.inf, -1
@@ -310,7 +319,7 @@ def best_root(tables, scores, chart, n):
     return found, best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_chain(tables, scores, chart, n_live, cell, a):
     """The chain that gave symbol a its score, −1 for none; bases are gathered."""
     best = chart.base[a]
@@ -327,7 +336,7 @@ def best_chain(tables, scores, chart, n_live, cell, a):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_end(tables, scores, chart, items, cell, a):
     """The item of a cell that ends best in symbol a, and the number of that end."""
     best, item, end = -np.inf, -1, -1
@@ -341,7 +350,7 @@ def best_end(tables, scores, chart, items, cell, a):
     return item, end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def item_of(chart, items, cell, p):
     """Number of the item of state p in a cell, −1 without."""
     state = items.state
@@ -351,7 +360,7 @@ def item_of(chart, items, cell, p):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leaf_of(scores, token, tag):
     """Number of the leaf with this tag at a token, −1 without."""
     for leaf in range(scores.leaf_ptr[token], scores.leaf_ptr[token + 1]):
@@ -360,7 +369,7 @@ def leaf_of(scores, token, tag):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_step(tables, scores, chart, items, first, i, j, n, q):
     """The best way into state q over [i, j): edge and split, or −1 and a first child.
 
@@ -401,7 +410,7 @@ def best_step(tables, scores, chart, items, first, i, j, n, q):
     return edge, split, opened
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write(code, size, part, cell):
     """Append a part to a code."""
     code[size] = part
@@ -409,7 +418,7 @@ def write(code, size, part, cell):
     return size + 2
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def trace(tables, scores, chart, items, first, n, code):
     """Write the best tree after a MaxPlus inside pass; returns its score.
 
@@ -426,7 +435,8 @@ def trace(tables, scores, chart, items, first, n, code):
     a, total = best_root(tables, scores, chart, n)
     if a < 0:
         return -np.inf
-    size = write(code, 0, n_chains + tables.root_weight[a], n)
+    # np.int64: numba would compile a callee again for a literal number
+    size = write(code, np.int64(0), n_chains + tables.root_weight[a], n)
     stack = np.empty((2 * n + 2, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = a, 0, n
     depth = 1

@@ -21,17 +21,11 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.structures._cky_reference import GrammarReference
-from partwise.structures._grammar_kernels import (
-    ADDITIVE,
-    BRACKETS,
-    COUNTS,
-    F1,
-    TWO_BEST,
-    ZERO_ONE,
-    GrammarBlocks,
-)
+from partwise.structures._grammar_kernels import GrammarData
+from partwise.structures._grammar_oracles import ADDITIVE, COUNTS, TWO_BEST
+from partwise.structures._grammar_parts import BRACKETS, F1, ZERO_ONE
 from partwise.structures._grammar_rules import (
     Node,
     RuleCounts,
@@ -74,6 +68,10 @@ class Grammar(GrammarReference, Structure):
     cost : {"f1", "brackets", "zero_one"}
         The loss: 1 − F1 of the brackets; brackets missed plus brackets made up; or 1
         for any wrong tree.
+    exact_words : int
+        Slack rescaling and L2 penalties with a cost of brackets need charts over two
+        counts; they are used for sentences up to this length. Beyond it the oracle is
+        not exact and the certificate says so. L1 margin rescaling is always exact.
 
     Examples
     --------
@@ -94,6 +92,7 @@ class Grammar(GrammarReference, Structure):
         features: str = "rules",
         min_count: int = 2,
         cost: str = "f1",
+        exact_words: int = 15,
     ) -> None:
         self.horizontal = horizontal
         self.vertical = vertical
@@ -102,6 +101,7 @@ class Grammar(GrammarReference, Structure):
         self.features = features
         self.min_count = min_count
         self.cost = cost
+        self.exact_words = exact_words
 
     # ------------------------------------------------------------------- reading
 
@@ -321,16 +321,16 @@ class Grammar(GrammarReference, Structure):
                     f"tree {i} is not one of the grammar; leave it out (see `fits`)"
                 )
             codes.append(code)
-        blocks = self._blocks(sentences, sizes, codes, formulation)
-        return GrammarProblem(self, sentences, blocks, formulation, n_jobs)
+        data = self._data(sentences, sizes, codes, formulation)
+        return GrammarProblem(self, sentences, data, formulation, n_jobs)
 
-    def _blocks(
+    def _data(
         self,
         sentences: list[Any],
         sizes: Ints,
         codes: list[Ints],
         formulation: Formulation,
-    ) -> GrammarBlocks:
+    ) -> GrammarData:
         tables = self.tables_
         n_tokens = int(sizes.sum())
         leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
@@ -343,7 +343,7 @@ class Grammar(GrammarReference, Structure):
         no_truth = [np.zeros(0, np.int32)] * (0 if codes else len(sizes))
         codes = codes or no_truth
         n = sizes.tolist()
-        return GrammarBlocks(
+        return GrammarData(
             tables=tables,
             offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             leaf_ptr=leaf_ptr,
@@ -370,6 +370,8 @@ class Grammar(GrammarReference, Structure):
             slack_scaled=int(formulation.rescaling == "slack"),
             square_root=int(formulation.penalty == "l2"),
             constant=int(self.cost == "zero_one" or formulation.rescaling == "hard"),
+            exact_words=self.exact_words,
+            is_additive=int(formulation.is_additive),
         )
 
     def _leaves(self, sentences: list[Any]) -> tuple[Ints, Ints, Ints]:
@@ -397,6 +399,12 @@ class Grammar(GrammarReference, Structure):
         )  # fmt: skip
 
     def _oracle(self, formulation: Formulation) -> int:
+        if formulation.rescaling == "hard" and self.lexical and self.cost != "zero_one":
+            raise CapabilityError(
+                "a hard margin over words separates trees that differ in a tag alone, "
+                "and only cost='zero_one' calls them wrong; choose it, or the `frontier`"
+                " of formulation='slack'"
+            )
         if self.cost == "zero_one" or formulation.rescaling == "hard":
             return TWO_BEST
         if self.cost == "brackets" and formulation.is_additive:

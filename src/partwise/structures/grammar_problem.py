@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import Cuts, Floats
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.structures import _grammar_batch as batch
 from partwise.structures._cky_programs import Chart
-from partwise.structures._grammar_kernels import PLAIN, GrammarBlocks, GrammarWork
-from partwise.structures.packed import PackedProblem
+from partwise.structures._grammar_kernels import (
+    GrammarBlocks,
+    GrammarData,
+    GrammarWork,
+    compile_oracle,
+)
+from partwise.structures._grammar_oracles import COUNTS, PLAIN
+from partwise.structures._grammar_parts import F1
+from partwise.structures.packed import PackedProblem, run_sharded
 
 
 class GrammarProblem(PackedProblem):
@@ -20,13 +28,13 @@ class GrammarProblem(PackedProblem):
         self,
         grammar: Any,
         sentences: list[Any],
-        blocks: GrammarBlocks,
+        data: GrammarData,
         formulation: Formulation,
         n_jobs: int,
     ) -> None:
-        longest = int(np.diff(blocks.offset).max())
+        longest = int(np.diff(data.offset).max())
         cells = (longest + 1) ** 2
-        tables = blocks.tables
+        tables = data.tables
         n_all = tables.n_symbols + tables.n_tags
         n_states = len(tables.is_open)
 
@@ -50,11 +58,14 @@ class GrammarProblem(PackedProblem):
                 begin=np.zeros((longest, tables.n_labels)),
                 end=np.zeros((longest, tables.n_labels)),
                 chart=chart,
+                bound=np.zeros(1),
             )
 
+        oracle = compile_oracle(data, new_work())
+        blocks = GrammarBlocks(data, oracle)
         super().__init__(
             blocks,
-            blocks._replace(oracle=PLAIN),
+            GrammarBlocks(data._replace(oracle=PLAIN), oracle),
             blocks,
             n_blocks=len(sentences),
             n_weights=grammar.n_psi_,
@@ -65,6 +76,29 @@ class GrammarProblem(PackedProblem):
         )
         self.grammar = grammar
         self.sentences = sentences
+        is_linear = formulation.is_additive and data.cost == F1
+        too_long = data.oracle == COUNTS and longest > data.exact_words
+        self.exact_oracle = is_linear or not too_long
+
+    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
+        """Most violated trees, with an upper bound where the oracle is not exact."""
+        if k > 1:
+            raise CapabilityError("grammars give one cut per sentence; use k=1")
+        rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
+        indptr = self.indptr_of(rows)
+        b, scale, violation, bound = (np.empty(len(rows)) for _ in range(4))
+        code = np.empty(indptr[-1], np.int32)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            batch.find_rows(
+                self.blocks, work, model, rows, first, last, b, scale, violation, bound,
+                indptr, code,
+            )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, len(rows), work_on)
+        return Cuts(rows, b, scale, violation, bound, indptr, code)
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Trees of the cuts."""
@@ -73,6 +107,34 @@ class GrammarProblem(PackedProblem):
             self.grammar.tree(code, self.sentences[block])
             for block, code in zip(cuts.block, codes, strict=True)
         ]
+
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
+        """The k trees of highest score with their scores, for each sentence."""
+        rows = np.arange(self.n_blocks)
+        indptr = self.indptr_of(rows)
+        code = np.zeros(indptr[-1] * k, np.int32)
+        value = np.full((len(rows), k), -np.inf)
+        found = np.zeros(len(rows), np.int64)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            batch.k_best_rows(
+                self.blocks.data, work, model, rows, k, first, last, indptr, code, value,
+                found,
+            )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, len(rows), work_on)
+        answers = []
+        for r in rows:
+            codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
+            answers.append(
+                [
+                    (self.grammar.tree(codes[j], self.sentences[r]), float(value[r, j]))
+                    for j in range(found[r])
+                ]
+            )
+        return answers
 
     def generative_model(self, smoothing: float) -> Floats:
         """Probabilistic grammar: log of smoothed relative frequencies.

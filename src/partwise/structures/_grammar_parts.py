@@ -1,0 +1,353 @@
+"""Parts of derivations: their features, their brackets and losses, their scores.
+
+`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_grammar_kernels.py`.
+"""
+
+import numpy as np
+
+from partwise.compiled import allocating, kernel
+
+ZERO_ONE, BRACKETS, F1 = 0, 1, 2  # losses
+
+# Adding up, updating and clearing the features of a bracket are one loop over the same
+# rows; three copies of it, because a function as argument would compile anew each time.
+
+
+@kernel
+def joint_rows(blocks, first, i, j, n):
+    """Rows of the length, of the two tags inside and of the two outside."""
+    tag, wide = blocks.tag, blocks.n_paired
+    before = tag[first + i - 1] if i > 0 else 0
+    after = tag[first + j] if j < n else 0
+    inner = blocks.pair_row + tag[first + i] * wide + tag[first + j - 1]
+    outer = blocks.pair_row + wide * wide + before * wide + after
+    return blocks.bucket[j - i], inner, outer
+
+
+@kernel
+def dot_bracket(blocks, w, first, i, j, n, label):
+    """<w, features of a bracket>."""
+    if not blocks.has_spans:
+        return 0.0
+    base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
+    total = 0.0
+    for f in range(blocks.begin.shape[1]):
+        row = blocks.begin[first + i, f]
+        if row >= 0:
+            total += w[base + row * size]
+    for f in range(blocks.end.shape[1]):
+        row = blocks.end[first + j - 1, f]
+        if row >= 0:
+            total += w[base + row * size]
+    length, inner, outer = joint_rows(blocks, first, i, j, n)
+    total += w[base + length * size]
+    if blocks.n_paired > 0:
+        total += w[base + inner * size] + w[base + outer * size]
+    return total
+
+
+@kernel
+def add_bracket(blocks, w, first, i, j, n, label, coef):
+    """W += coef · features of a bracket."""
+    if not blocks.has_spans:
+        return
+    base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
+    for f in range(blocks.begin.shape[1]):
+        row = blocks.begin[first + i, f]
+        if row >= 0:
+            w[base + row * size] += coef
+    for f in range(blocks.end.shape[1]):
+        row = blocks.end[first + j - 1, f]
+        if row >= 0:
+            w[base + row * size] += coef
+    length, inner, outer = joint_rows(blocks, first, i, j, n)
+    w[base + length * size] += coef
+    if blocks.n_paired > 0:
+        w[base + inner * size] += coef
+        w[base + outer * size] += coef
+
+
+@kernel
+def wipe_bracket(blocks, w, first, i, j, n, label):
+    """W = 0 at the features of a bracket."""
+    if not blocks.has_spans:
+        return
+    base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
+    for f in range(blocks.begin.shape[1]):
+        row = blocks.begin[first + i, f]
+        if row >= 0:
+            w[base + row * size] = 0.0
+    for f in range(blocks.end.shape[1]):
+        row = blocks.end[first + j - 1, f]
+        if row >= 0:
+            w[base + row * size] = 0.0
+    length, inner, outer = joint_rows(blocks, first, i, j, n)
+    w[base + length * size] = 0.0
+    if blocks.n_paired > 0:
+        w[base + inner * size] = 0.0
+        w[base + outer * size] = 0.0
+
+
+@kernel
+def dot_parts(blocks, w, block, code):
+    """<w, φ(code)>."""
+    tables = blocks.tables
+    first = blocks.offset[block]
+    n = blocks.offset[block + 1] - first
+    n_chains = tables.chain_top.shape[0]
+    total = 0.0
+    for t in range(0, code.shape[0], 2):
+        part = code[t]
+        if part < 0:
+            break
+        i, j = code[t + 1] // (n + 1), code[t + 1] % (n + 1)
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                total += w[tables.chain_rule[s]]
+                total += dot_bracket(blocks, w, first, i, j, n, tables.chain_label[s])
+        else:
+            total += w[part - n_chains]
+            label = tables.weight_label[part - n_chains]
+            if label >= 0:
+                total += dot_bracket(blocks, w, first, i, j, n, label)
+    return total
+
+
+@kernel
+def add_parts(blocks, w, block, code, coef):
+    """W += coef·φ(code)."""
+    tables = blocks.tables
+    first = blocks.offset[block]
+    n = blocks.offset[block + 1] - first
+    n_chains = tables.chain_top.shape[0]
+    for t in range(0, code.shape[0], 2):
+        part = code[t]
+        if part < 0:
+            break
+        i, j = code[t + 1] // (n + 1), code[t + 1] % (n + 1)
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                w[tables.chain_rule[s]] += coef
+                label = tables.chain_label[s]
+                add_bracket(blocks, w, first, i, j, n, label, coef)
+        else:
+            w[part - n_chains] += coef
+            label = tables.weight_label[part - n_chains]
+            if label >= 0:
+                add_bracket(blocks, w, first, i, j, n, label, coef)
+
+
+@kernel
+def wipe_parts(blocks, w, block, code):
+    """W = 0 where φ(code) is not."""
+    tables = blocks.tables
+    first = blocks.offset[block]
+    n = blocks.offset[block + 1] - first
+    n_chains = tables.chain_top.shape[0]
+    for t in range(0, code.shape[0], 2):
+        part = code[t]
+        if part < 0:
+            break
+        i, j = code[t + 1] // (n + 1), code[t + 1] % (n + 1)
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                w[tables.chain_rule[s]] = 0.0
+                wipe_bracket(blocks, w, first, i, j, n, tables.chain_label[s])
+        else:
+            w[part - n_chains] = 0.0
+            label = tables.weight_label[part - n_chains]
+            if label >= 0:
+                wipe_bracket(blocks, w, first, i, j, n, label)
+
+
+@kernel
+def part_score(tables, work, n, part, cell):
+    """Score of a part from the tables of the last `prepare` and `score_spans`."""
+    n_chains = tables.chain_top.shape[0]
+    if part >= n_chains:
+        label = tables.weight_label[part - n_chains]
+        own = work.weight[part - n_chains]
+        return own + work.plain[cell, label] if label >= 0 else own
+    total = work.chain[part]
+    for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+        total += work.plain[cell, tables.chain_label[s]]
+    return total
+
+
+@allocating
+def count_brackets(blocks, block, code):
+    """Numbers of correct and of predicted brackets of a code.
+
+    A derivation names no bracket twice, so each gold bracket is matched at most once.
+    """
+    tables = blocks.tables
+    n = blocks.offset[block + 1] - blocks.offset[block]
+    gold = np.zeros(((n + 1) * (n + 1), tables.n_labels), np.uint8)
+    mark_gold(blocks, block, gold)
+    n_chains = tables.chain_top.shape[0]
+    n_correct, n_predicted = 0, 0
+    for t in range(0, code.shape[0], 2):
+        part, cell = code[t], code[t + 1]
+        if part < 0:
+            break
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                n_predicted += 1
+                n_correct += gold[cell, tables.chain_label[s]]
+        elif tables.weight_label[part - n_chains] >= 0:
+            n_predicted += 1
+            n_correct += gold[cell, tables.weight_label[part - n_chains]]
+    return n_correct, n_predicted
+
+
+@kernel
+def mark_gold(blocks, block, gold):
+    """gold[cell, label] = 1 for the brackets of the truth."""
+    tables = blocks.tables
+    n_chains = tables.chain_top.shape[0]
+    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
+        part, cell = blocks.truth[t], blocks.truth[t + 1]
+        if part < 0:
+            break
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                gold[cell, tables.chain_label[s]] = 1
+        elif tables.weight_label[part - n_chains] >= 0:
+            gold[cell, tables.weight_label[part - n_chains]] = 1
+
+
+@allocating
+def loss_of(blocks, block, code):
+    """Δ(y, ŷ) of a code."""
+    n_gold = blocks.n_gold[block]
+    if blocks.cost == ZERO_ONE:
+        return 0.0 if is_truth(blocks, block, code) else 1.0
+    n_correct, n_predicted = count_brackets(blocks, block, code)
+    return loss_at(blocks.cost, n_gold, n_correct, n_predicted)
+
+
+@kernel
+def loss_at(cost, n_gold, n_correct, n_predicted):
+    """Δ by counts of brackets."""
+    if cost == BRACKETS:
+        return float(n_gold + n_predicted - 2 * n_correct)
+    return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
+
+
+@kernel
+def is_truth(blocks, block, code):
+    """Whether a code is that of the true tree."""
+    begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
+    for t in range(code.shape[0]):
+        truth = blocks.truth[begin + t] if begin + t < end else -1
+        if code[t] != truth:
+            return False
+        if truth < 0:
+            break
+    return True
+
+
+@kernel
+def recalled(blocks, work, block, code):
+    """<w, δ(code)> from the scores that `prepare` and `score_spans` left."""
+    tables = blocks.tables
+    n = blocks.offset[block + 1] - blocks.offset[block]
+    total = 0.0
+    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
+        total += part_score(tables, work, n, blocks.truth[t], blocks.truth[t + 1])
+    for t in range(0, code.shape[0], 2):
+        if code[t] < 0:
+            break
+        total -= part_score(tables, work, n, code[t], code[t + 1])
+    return total
+
+
+@kernel
+def prepare(blocks, work, w):
+    """Weights of rules and chains; the same for all sentences."""
+    tables, weight, chain = blocks.tables, work.weight, work.chain
+    chain_step, chain_rule = tables.chain_step, tables.chain_rule
+    for k in range(tables.n_weights):
+        weight[k] = w[k]
+    weight[tables.n_weights] = 0.0
+    for c in range(chain.shape[0]):
+        chain[c] = 0.0
+        for s in range(chain_step[c], chain_step[c + 1]):
+            chain[c] += weight[chain_rule[s]]
+
+
+@kernel
+def score_ends(rows, w, base, size, first, n, out):
+    """Sums of the rows of features at each word, per label."""
+    for t in range(n):
+        for label in range(size):
+            out[t, label] = 0.0
+        for f in range(rows.shape[1]):
+            if rows[first + t, f] >= 0:
+                at = base + rows[first + t, f] * size
+                for label in range(size):
+                    out[t, label] += w[at + label]
+
+
+@kernel
+def score_spans(blocks, work, w, block):
+    """Scores of all brackets of a sentence, without the loss, into `plain`."""
+    plain, begin, end = work.plain, work.begin, work.end
+    size, base = blocks.tables.n_labels, blocks.tables.n_weights
+    first = blocks.offset[block]
+    n = blocks.offset[block + 1] - first
+    if not blocks.has_spans:
+        for cell in range((n + 1) * (n + 1)):
+            for label in range(size):
+                plain[cell, label] = 0.0
+        return
+    score_ends(blocks.begin, w, base, size, first, n, begin)
+    score_ends(blocks.end, w, base, size, first, n, end)
+    is_paired = blocks.n_paired > 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            cell = i * (n + 1) + j
+            length, inner, outer = joint_rows(blocks, first, i, j, n)
+            length = base + length * size
+            for label in range(size):
+                plain[cell, label] = (
+                    begin[i, label] + end[j - 1, label] + w[length + label]
+                )
+            if is_paired:
+                inner, outer = base + inner * size, base + outer * size
+                for label in range(size):
+                    plain[cell, label] += w[inner + label] + w[outer + label]
+
+
+@kernel
+def edit_spans(blocks, work, block, wrong, right):
+    """Scores of brackets plus `wrong`, or `right` where the truth has the bracket."""
+    plain, span, tables = work.plain, work.span, blocks.tables
+    n = blocks.offset[block + 1] - blocks.offset[block]
+    n_chains = tables.chain_top.shape[0]
+    for i in range(n):
+        for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
+            for label in range(tables.n_labels):
+                span[cell, label] = plain[cell, label] + wrong
+    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
+        part, cell = blocks.truth[t], blocks.truth[t + 1]
+        if part < 0:
+            break
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                label = tables.chain_label[s]
+                span[cell, label] = plain[cell, label] + right
+        elif tables.weight_label[part - n_chains] >= 0:
+            label = tables.weight_label[part - n_chains]
+            span[cell, label] = plain[cell, label] + right
+
+
+@kernel
+def plane(blocks, loss):
+    """Offset and scale of an output with this loss (see `Formulation`)."""
+    if loss <= 0.0:
+        return 0.0, 1.0
+    b = 1.0 if blocks.constant else loss
+    if blocks.square_root:
+        b = np.sqrt(b)
+    return b, (b if blocks.slack_scaled else 1.0)
