@@ -19,8 +19,9 @@ import functools
 import inspect
 
 import numpy as np
-from numba import njit
-from numba.extending import overload
+from numba import cfunc, njit, types
+from numba.core import cgutils, config
+from numba.extending import intrinsic, overload
 
 
 def kernel(function):
@@ -202,6 +203,47 @@ def add_row(rows, w, width, t, label, coef):
 def wipe_row(rows, w, width, t, label):
     """weights[:, label] = 0 where x_t is not zero."""
     return rows.wipe_row(w, width, t, label)
+
+
+def address_of(signature, function):
+    """Address of a function, compiled with this signature; kept for `function_at`.
+
+    A tag may hold it as an integer, so that sweeps compile once for all functions of a
+    kind, and each of these only when it is needed. A field that is a compiled function
+    itself would do, too, but numba then takes half a millisecond to find the type of
+    the tag at every call from Python.
+    """
+    text = getattr(function, "py_func", function)
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return text
+    return _compiled_function(signature, text).address
+
+
+@functools.cache
+def _compiled_function(signature, text):
+    return cfunc(signature, cache=True)(text)
+
+
+def function_at(signature):
+    """How kernels turn an address into a function of this signature."""
+    kind = types.FunctionType(signature)
+
+    @intrinsic
+    def build(typingctx, address):
+        def codegen(context, builder, _, args):
+            function = cgutils.create_struct_proxy(kind)(context, builder)
+            nothing = cgutils.get_null_value(function.c_addr.type)
+            function.c_addr = builder.inttoptr(args[0], function.c_addr.type)
+            function.py_addr, function.jit_addr = nothing, nothing
+            return function._getvalue()
+
+        return kind(types.int64), codegen
+
+    def at(address):
+        return address
+
+    overload(at)(lambda address: lambda address: build(address))  # type: ignore[call-arg]
+    return at
 
 
 def plain_array(values, dtype):

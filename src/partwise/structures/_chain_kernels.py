@@ -26,7 +26,7 @@ from partwise.structures._chain_planes import (
     wipe_one,
 )
 from partwise.structures._chain_programs import Edges, forward, trace
-from partwise.structures._chain_searches import ADDITIVE, plane
+from partwise.structures._chain_searches import ADDITIVE, plane, search_at
 from partwise.structures._semirings import MAX_PLUS
 
 
@@ -59,7 +59,7 @@ class ChainBlocks(NamedTuple):
     order: int
     boundary: int
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
-    search: Any  # of the other two, see `_chain_searches.py`
+    search: Any  # its address, for the other two: see `_chain_searches.py`
     slack_scaled: int  # the offset also scales the plane
     square_root: int  # L2 penalties see √Δ
     constant: int  # the offset is 1 whatever the loss (hard margin, 0/1 loss)
@@ -87,7 +87,7 @@ class ChainBlocks(NamedTuple):
             trace(blocks.order, n, size, work.edges, work.alpha, code)
         else:
             edges = work.edges
-            blocks.search(
+            search_at(blocks.search)(
                 blocks.order, work.emit, work.score, blocks.unit[i], edges.opening,
                 edges.inner, edges.last, blocks.constant, blocks.square_root,
                 blocks.slack_scaled, blocks.y[begin:end], code[:n],

@@ -1,14 +1,13 @@
 """Most violated outputs where the loss is not a mere addition to scores.
 
-They enter the blocks by their address (`FunctionType`), so that sweeps are compiled
-once for all of them, and each of them only when a formulation needs it.
+They enter the blocks by their address, so that sweeps are compiled once for all of
+them, and each of them only when a formulation needs it.
 """
 
 import numpy as np
-from numba import cfunc, types
-from numba.core import config
+from numba import types
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import address_of, allocating, function_at, kernel
 from partwise.structures._chain_programs import (
     Edges,
     best_state,
@@ -134,6 +133,7 @@ def search_by(oracle):
     """The address of the search that an oracle needs."""
     search = {TWO_BEST: search_two_best, FRONTIER: search_frontier}.get(oracle)
     search = search_nothing if search is None else search
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return search
-    return cfunc(SEARCH, cache=True)(getattr(search, "py_func", search))
+    return address_of(SEARCH, search)
+
+
+search_at = function_at(SEARCH)
