@@ -347,6 +347,29 @@ class DependencyParser(StructuredEstimator):
         self._check_fitted()
         return self.model_.margin(X, n_jobs=self._n_jobs())
 
+    def explain(self, x: Any, top: int = 10) -> Any:
+        """Why the best tree of a sentence won.
+
+        Parameters
+        ----------
+        x : one sentence
+            As an item of X in `fit`.
+        top : int
+            Number of reasons.
+
+        Returns
+        -------
+        Explanation
+            Winner against runner-up, arc by arc; of a kernel parser, the training
+            sentences that decide.
+        """
+        from partwise.models.tree_explanation import explain_tree
+
+        self._check_fitted()
+        if hasattr(self.model_, "explain"):
+            return self.model_.explain(x, top=top)
+        return explain_tree(self.model_, [x], top=top)
+
     def valid_share(self, X: Any) -> float:
         """Share of sentences whose prediction is a tree; below 1 for best heads."""
         self._check_fitted()
