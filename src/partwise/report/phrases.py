@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from partwise.metrics import EVERYTHING, bracket_report, evalb
 from partwise.metrics.bracketing import bracketing_pairs
@@ -39,6 +39,7 @@ def phrase_report(
     history: Sequence[Any] = (),
     tolerance: float | None = None,
     features: Sequence[FeatureGroup] = (),
+    n_failures: int | None = None,
     n_errors: int = 10,
 ) -> Report:
     """Fill a report from a parser's predictions.
@@ -56,6 +57,9 @@ def phrase_report(
     history : list of partwise.protocol.HistoryPoint
     tolerance : float, optional
     features : list of FeatureGroup
+    n_failures : int, optional
+        Sentences without a parse, where they have a tree nevertheless; those that are
+        None by default.
     n_errors : int
         How many errors to draw.
 
@@ -70,7 +74,7 @@ def phrase_report(
         certificate=stated_certificate(certificate),
         history=history_points(history),
         tolerance=tolerance,
-        metrics=_tables(y, y_pred, caption),
+        metrics=_tables(y, y_pred, caption, n_failures),
         confusion=_confusion(y, y_pred),
         features=list(features),
         drawings=_worst_errors(y, y_pred, n_errors),
@@ -93,21 +97,35 @@ def measure(y: Trees, y_pred: Trees) -> dict[str, float]:
     }
 
 
-def _tables(y: Trees, y_pred: Trees, caption: str) -> list[MetricTable]:
+def _tables(
+    y: Trees, y_pred: Trees, caption: str, n_failures: int | None
+) -> list[MetricTable]:
+    overall = dict(measure(y, y_pred))
+    if n_failures is not None:
+        overall["failures"] = n_failures
     header = ("label", "precision", "recall", "F1", "number")
     by_length = ("words", "F1", "exact match", "crossing", "sentences")
     return [
-        MetricTable(caption, dict(measure(y, y_pred))),
+        MetricTable(caption, overall),
         MetricTable("By label", {}, header, bracket_report(y, y_pred)),
         MetricTable(
-            "By length of the sentence", {}, by_length, list(_by_length(y, y_pred))
+            "By length of the sentence", {}, by_length, list(length_rows(y, y_pred))
         ),
     ]
 
 
-def _by_length(
-    y: Trees, y_pred: Trees
-) -> Iterator[tuple[str, float, float, float, int]]:
+class LengthRow(NamedTuple):
+    """Scores of sentences of some length; `support` counts the sentences."""
+
+    length: str
+    f1: float
+    exact_match: float
+    crossing: float
+    support: int
+
+
+def length_rows(y: Trees, y_pred: Trees) -> Iterator[LengthRow]:
+    """Scores by the number of words of the sentence."""
     groups: dict[str, list[BracketScores]] = {}
     for gold, found in bracketing_pairs(y, y_pred):
         name = length_name(gold.length)
@@ -115,7 +133,9 @@ def _by_length(
     for name in (bin_name(*bounds) for bounds in SENTENCE_LENGTHS):
         if name in groups:
             here = total(groups[name])
-            yield name, here.f1, here.exact_match, here.crossing, here.n_sentences
+            yield LengthRow(
+                name, here.f1, here.exact_match, here.crossing, here.n_sentences
+            )
 
 
 def _confusion(y: Trees, y_pred: Trees) -> Confusion:
