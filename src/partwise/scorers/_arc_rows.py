@@ -3,21 +3,30 @@
 A model is one flat array: rows of `N_VARIANTS` weights for the features of arcs, then,
 for labelled arcs, rows of 2 × `width` weights: one per label, for arcs to the right and
 to the left. A feature is looked up once per arc and its row serves all variants.
+
+The tag reaches its two programs by their address (`FunctionType`): numba optimises all
+that a sweep calls once more with every sweep, except what lies behind an address.
 """
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import cfunc, types
+from numba.core import config
 
 from partwise.compiled import kernel
 from partwise.features._arc_kernels import (
     N_VARIANTS,
+    ArcFeatures,
     find_label_row,
     find_row,
     variant,
 )
 
-DOT, ADD, WIPE = 0, 1, 2
+# numbers with a type: a literal argument would compile a function anew
+DOT, ADD, WIPE = np.int64(0), np.int64(1), np.int64(2)
+ARC = np.int64(-1)  # the part that is no label
 
 
 class ArcScores(NamedTuple):
@@ -49,39 +58,119 @@ def new_arc_scores(longest, width):
 class ArcRows(NamedTuple):
     """Features of arcs and of labelled arcs."""
 
-    features: tuple  # ArcFeatures
+    offset: np.ndarray  # the arrays of `ArcFeatures`
+    found: np.ndarray
+    shares: np.ndarray
+    slots: np.ndarray
+    keys: np.ndarray
+    layout: np.ndarray  # (16,) int64: its numbers, then n_labels and width
     n_labels: int  # 1 without labels
     width: int  # labels padded to whole vectors; 0 without labels
+    score: Any  # `score_all`
+    touch: Any  # `touch_part`
 
     def score_arcs(rows, w, i, scores):
-        score_pairs(rows.features, w, i, scores)
-        if rows.features.n_between > 0:
-            score_between(rows.features, w, i, scores)
-        if rows.width > 0:
-            score_labels(rows, w, i, scores)
-        else:
-            n = rows.features.offset[i + 1] - rows.features.offset[i] - 1
-            for h in range(n + 1):
-                for d in range(n + 1):
-                    scores.total[h, d] = scores.arc[h, d]
+        rows.score(
+            rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout,
+            w, i, scores.arc, scores.total, scores.label, scores.sums,
+            scores.label_sums, scores.near,
+        )  # fmt: skip
 
     def dot_arc(rows, w, i, h, d):
-        return touch_arc(rows.features, w, i, h, d, DOT, 0.0)
+        return touch_rows(rows, w, i, h, d, ARC, DOT, 0.0)
 
     def add_arc(rows, w, i, h, d, coef):
-        touch_arc(rows.features, w, i, h, d, ADD, coef)
+        touch_rows(rows, w, i, h, d, ARC, ADD, coef)
 
     def wipe_arc(rows, w, i, h, d):
-        touch_arc(rows.features, w, i, h, d, WIPE, 0.0)
+        touch_rows(rows, w, i, h, d, ARC, WIPE, 0.0)
 
     def dot_label(rows, w, i, h, d, label):
-        return touch_label(rows, w, i, h, d, label, DOT, 0.0)
+        if rows.width == 0:
+            return 0.0
+        return touch_rows(rows, w, i, h, d, label, DOT, 0.0)
 
     def add_label(rows, w, i, h, d, label, coef):
-        touch_label(rows, w, i, h, d, label, ADD, coef)
+        if rows.width > 0:
+            touch_rows(rows, w, i, h, d, label, ADD, coef)
 
     def wipe_label(rows, w, i, h, d, label):
-        touch_label(rows, w, i, h, d, label, WIPE, 0.0)
+        if rows.width > 0:
+            touch_rows(rows, w, i, h, d, label, WIPE, 0.0)
+
+
+def bind_rows(features, n_labels):
+    """The tag of features; `n_labels` is 0 for arcs without labels."""
+    width = -(-n_labels // 4) * 4
+    layout = np.array([*features[5:], max(n_labels, 1), width], np.int64)
+    return ArcRows(
+        *features[:5], layout, max(n_labels, 1), width, by_address(score_all, SCORE),
+        by_address(touch_part, TOUCH),
+    )  # fmt: skip
+
+
+ONE_INT, TWO_INT = types.int64[::1], types.int64[:, ::1]
+ONE, TWO, THREE = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
+ARRAYS = (
+    ONE_INT, types.int32[:, ::1], TWO_INT, types.int32[::1], ONE_INT, ONE_INT, ONE,
+)  # fmt: skip
+SCORE = types.void(*ARRAYS, types.int64, TWO, TWO, THREE, TWO, TWO, ONE_INT)
+TOUCH = types.float64(*ARRAYS, *(types.int64,) * 5, types.float64)
+
+
+@functools.cache  # loading from numba's cache takes a tenth of a second
+def by_address(function, signature):
+    """The function where numba calls it by address."""
+    text = getattr(function, "py_func", function)
+    return text if config.DISABLE_JIT else cfunc(signature, cache=True)(text)
+
+
+@kernel
+def touch_rows(rows, w, i, h, d, part, mode, coef):
+    """`touch_part` of a tag."""
+    return rows.touch(
+        rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout, w, i,
+        h, d, part, mode, coef,
+    )  # fmt: skip
+
+
+@kernel
+def score_all(
+    offset, found, shares, slots, keys, layout, w, i, arc, total, label, sums,
+    label_sums, near,
+):  # fmt: skip
+    """Scores of all arcs of sentence i, with and without labels."""
+    features = ArcFeatures(
+        offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
+        layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
+        layout[11], layout[12], layout[13],
+    )  # fmt: skip
+    scores = ArcScores(arc, total, label, sums, label_sums, near)
+    score_pairs(features, w, i, scores)
+    if features.n_between > 0:
+        score_between(features, w, i, scores)
+    if layout[15] > 0:
+        score_labels(features, layout[14], layout[15], w, i, scores)
+    else:
+        n = offset[i + 1] - offset[i] - 1
+        for h in range(n + 1):
+            for d in range(n + 1):
+                total[h, d] = arc[h, d]
+
+
+@kernel
+def touch_part(
+    offset, found, shares, slots, keys, layout, w, i, h, d, part, mode, coef
+):  # fmt: skip
+    """`touch_arc`, or `touch_label` where `part` is a label."""
+    features = ArcFeatures(
+        offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
+        layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
+        layout[11], layout[12], layout[13],
+    )  # fmt: skip
+    if part == ARC:
+        return touch_arc(features, w, i, h, d, mode, coef)
+    return touch_label(features, layout[15], w, i, h, d, part, mode, coef)
 
 
 @kernel
@@ -163,9 +252,8 @@ def label_columns(features):
 
 
 @kernel
-def score_labels(rows, w, i, scores):
+def score_labels(features, n_labels, width, w, i, scores):
     """Scores of all labels of all arcs, and `total` with the best of each."""
-    features, width = rows.features, rows.width
     start = features.n_rows * N_VARIANTS
     size = features.n_label_rows * 2
     weights = w[start : start + size * width].reshape(size, width)
@@ -203,7 +291,7 @@ def score_labels(rows, w, i, scores):
                     for k in range(width):
                         label[h, d, k] += weights[r, k]
             best = label[h, d, 0]
-            for k in range(1, rows.n_labels):
+            for k in range(1, n_labels):
                 best = label[h, d, k] if label[h, d, k] > best else best
             scores.total[h, d] = scores.arc[h, d] + best
 
@@ -264,16 +352,13 @@ def touch_arc(features, w, i, h, d, mode, coef):
 
 
 @kernel
-def touch_label(rows, w, i, h, d, label, mode, coef):
+def touch_label(features, width, w, i, h, d, label, mode, coef):
     """`touch_arc` for the features of a label."""
-    if rows.width == 0:
-        return 0.0
-    features = rows.features
     found, shares, n_pair = features.found, features.shares, features.n_label_pair
     begin = features.offset[i]
     first, pairs = label_columns(features)
-    start = features.n_rows * N_VARIANTS + label + (0 if d > h else rows.width)
-    step = 2 * rows.width
+    start = features.n_rows * N_VARIANTS + label + (0 if d > h else width)
+    step = 2 * width
     total = 0.0
     for t in range(first, first + features.n_label_head):
         row = found[begin + h, t]

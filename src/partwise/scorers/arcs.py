@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from partwise.compiled import operation
 from partwise.features._arc_kernels import N_VARIANTS, ArcFeatures
-from partwise.scorers._arc_rows import ArcRows
+from partwise.scorers._arc_rows import ArcRows, bind_rows
 
 
 @operation
@@ -68,9 +68,7 @@ class ArcScorer:
 
     def bind(self, features: ArcFeatures, n_labels: int = 0) -> ArcRows:
         """Arcs with `n_labels` labels, or without (0)."""
-        if n_labels == 0:
-            return ArcRows(features, 1, 0)
-        return ArcRows(features, n_labels, -(-n_labels // 4) * 4)
+        return bind_rows(features, n_labels)
 
     def n_weights(self, rows: ArcRows) -> int:
         """Length of a model."""
@@ -83,5 +81,5 @@ class ArcScorer:
 
 def n_weights(rows: ArcRows) -> int:
     """Length of a model."""
-    features = rows.features
-    return features.n_rows * N_VARIANTS + features.n_label_rows * 2 * rows.width
+    n_rows, n_label_rows = rows.layout[3:5].tolist()
+    return n_rows * N_VARIANTS + n_label_rows * 2 * rows.width

@@ -5,19 +5,16 @@ from numba import njit
 
 from partwise.compiled import kernel, output_loss, recall_margin
 from partwise.scorers.arcs import add_arc, add_label, score_arcs
-from partwise.structures._arborescence_oracles import (
+from partwise.structures._arborescence_oracles import decode, find_labels, name_labels
+from partwise.structures._arborescence_searches import (
     BEST_HEADS,
     GIVEN,
     PROJECTIVE,
     best_trees,
-    decode,
-    find_labels,
-    name_labels,
     plane,
     rank_labels,
     write_code,
 )
-from partwise.structures._tree_programs import is_tree
 from partwise.structures._tree_sums import projective_sums, spanning_sums
 
 LEAST = 1e-15  # parts less probable than this are left out of a gradient
@@ -43,7 +40,22 @@ def decode_rows(blocks, work, w, given, first, last, code, value, is_valid):
         value[i] = decode(blocks, work, i)
         name_labels(blocks, work, i, here)
         if blocks.construction == BEST_HEADS:
-            is_valid[i] = is_tree(n, work.trees, work.heads)
+            is_valid[i] = reaches_root(n, work.heads, work.nodes)
+
+
+@kernel
+def reaches_root(n, heads, nodes):
+    """Whether all heads lead to the root."""
+    for d in range(n + 1):
+        nodes[0, d] = 0
+    for start in range(1, n + 1):
+        d = start
+        while d > 0 and nodes[0, d] == 0:
+            nodes[0, d] = start
+            d = heads[d - 1]
+        if d > 0 and nodes[0, d] == start:  # came back to this walk
+            return False
+    return True
 
 
 @kernel
@@ -58,46 +70,42 @@ def fix_heads(work, given, begin, n):
 
 @njit(cache=True, nogil=True)
 def k_best_rows(
-    blocks, work, k_best, w, rows, k, with_loss, first, last, indptr, code, heads,
-    ranks, value, found, b, scale, violation,
+    blocks, work, w, rows, k, with_loss, first, last, indptr, code, options, value,
+    found, b, scale, violation,
 ):  # fmt: skip
     """The k best trees of rows [first, last), loss-augmented on demand.
 
     Row r writes k codes end to end from ``indptr[r]·k``; value, b, scale and violation
-    are (rows, k).
+    are (rows, k). `options` is room for (ranks, N, N).
     """
-    n_ranks = work.options.shape[0]
+    scores, size = work.scores, blocks.n_labels
+    is_projective = blocks.construction == PROJECTIVE
     for r in range(first, last):
         i = rows[r]
         n = blocks.offset[i + 1] - blocks.offset[i]
-        score_arcs(blocks.rows, w, i, work.scores)
+        score_arcs(blocks.rows, w, i, scores)
         if with_loss:
-            lower_truth(blocks, work, i)
-        rank_labels(blocks, work, i, n_ranks)
-        found[r] = best_trees(blocks, work, k_best, i, k, heads, ranks, value[r])
+            shift_truth(blocks, work, i, -1.0)
+        rank_labels(scores.arc, scores.label, scores.total, size, n, options)
+        heads, ranks = np.zeros((k, n), np.int32), np.zeros((k, n), np.int32)
+        found[r] = best_trees(
+            is_projective, blocks.single_root == 1, options, n, k, heads, ranks,
+            value[r],
+        )  # fmt: skip
         for j in range(found[r]):
             at = indptr[r] * k + j * n
-            write_code(blocks, work, i, heads, ranks, j, code[at : at + n])
-        if with_loss:  # the true scores again
-            raise_truth(blocks, work, i)
+            write_code(scores.label, size, n, heads, ranks, j, code[at : at + n])
+        if with_loss:
+            shift_truth(blocks, work, i, 1.0)
             for j in range(found[r]):
                 at = indptr[r] * k + j * n
                 here = code[at : at + n]
-                b[r, j], scale[r, j] = plane(blocks, output_loss(blocks, i, here))
+                b[r, j], scale[r, j] = plane(
+                    blocks.constant, blocks.square_root, blocks.slack_scaled,
+                    output_loss(blocks, i, here),
+                )  # fmt: skip
                 gap = recall_margin(blocks, work, i, here)
                 violation[r, j] = b[r, j] - scale[r, j] * gap
-
-
-@kernel
-def lower_truth(blocks, work, i):
-    """Take the loss from true arcs, and from the true labels of true heads."""
-    shift_truth(blocks, work, i, -1.0)
-
-
-@kernel
-def raise_truth(blocks, work, i):
-    """Undo `lower_truth`."""
-    shift_truth(blocks, work, i, 1.0)
 
 
 @kernel

@@ -4,21 +4,18 @@ A code has one integer per word, head · n_labels + label. The rows of any score
 the operations of `partwise.scorers.arcs` serve.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, recall_margin
+from partwise.scorers._arc_rows import new_arc_scores
 from partwise.scorers.arcs import score_arcs
 from partwise.structures._arborescence_oracles import (
-    ADDITIVE,
-    GIVEN,
     add_losses,
     decode,
     find_labels,
     name_labels,
-    plane,
-    search_loss,
     word_loss,
 )
 from partwise.structures._arborescence_planes import (
@@ -28,20 +25,30 @@ from partwise.structures._arborescence_planes import (
     push_many,
     wipe_lead,
 )
+from partwise.structures._arborescence_searches import (
+    ADDITIVE,
+    GIVEN,
+    PROJECTIVE,
+    new_buffers,
+    plane,
+)
 
 
 class ArcWork(NamedTuple):
-    """Buffers of one thread; those of oracles that are not in use are small."""
+    """Buffers of one thread."""
 
     scores: tuple  # ArcScores
-    trees: tuple  # TreeWork
+    tables: np.ndarray  # these four: see `new_buffers`
+    lines: np.ndarray
+    stack: np.ndarray
+    nodes: np.ndarray
     heads: np.ndarray  # (longest,) int32
-    options: np.ndarray  # (K, N, N) scores by rank of the label, or by loss
-    frontier: tuple  # FrontierWork
-    k_best: tuple  # KBestWork, for two trees
-    two: np.ndarray  # (4, longest) int32, heads of two trees, then ranks of labels
-    values: np.ndarray  # (2,)
-    losses: np.ndarray  # (longest,) int64
+
+
+def new_arc_work(longest, width):
+    """Buffers for sentences of at most `longest` words."""
+    heads = np.zeros(longest, np.int32)
+    return ArcWork(new_arc_scores(longest, width), *new_buffers(longest), heads)
 
 
 class ArcBlocks(NamedTuple):
@@ -55,10 +62,14 @@ class ArcBlocks(NamedTuple):
     n_labels: int  # 1 without labels
     construction: int  # TREE, PROJECTIVE, BEST_HEADS, or GIVEN: only labels are free
     single_root: int
+    decode: Any  # the decoder, see `_arborescence_searches.py`
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
+    search: Any  # of the other two
     slack_scaled: int  # the offset also scales the plane
     square_root: int  # L2 penalties see √Δ
     constant: int  # the offset is 1 whatever the loss (hard margin)
+
+    uncounted = True
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -71,17 +82,28 @@ class ArcBlocks(NamedTuple):
         return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):
+        begin, end = blocks.offset[i], blocks.offset[i + 1]
         if blocks.construction == GIVEN:
             find_labels(blocks, work, w, i, code)
         else:
-            score_arcs(blocks.rows, w, i, work.scores)
+            scores = work.scores
+            score_arcs(blocks.rows, w, i, scores)
             if blocks.oracle == ADDITIVE:
                 add_losses(blocks, work, i)
                 decode(blocks, work, i)
                 name_labels(blocks, work, i, code)
             else:
-                search_loss(blocks, work, i, code)
-        b, scale = plane(blocks, output_loss(blocks, i, code))
+                blocks.search(
+                    scores.arc, scores.label, scores.total, blocks.unit[i],
+                    blocks.label_cost, blocks.n_labels,
+                    blocks.construction == PROJECTIVE, blocks.single_root == 1,
+                    blocks.constant, blocks.square_root, blocks.slack_scaled,
+                    blocks.y[begin:end], code[: end - begin],
+                )  # fmt: skip
+        b, scale = plane(
+            blocks.constant, blocks.square_root, blocks.slack_scaled,
+            output_loss(blocks, i, code),
+        )  # fmt: skip
         return b, scale, b - scale * recall_margin(blocks, work, i, code)
 
     def recall_margin(blocks, work, i, code):

@@ -23,7 +23,7 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.scorers.arcs import ArcScorer, n_weights
 from partwise.structures._arborescence_kernels import ArcBlocks
-from partwise.structures._arborescence_oracles import (
+from partwise.structures._arborescence_searches import (
     ADDITIVE,
     BEST_HEADS,
     FRONTIER,
@@ -31,6 +31,8 @@ from partwise.structures._arborescence_oracles import (
     PROJECTIVE,
     TREE,
     TWO_BEST,
+    decode_by,
+    search_by,
 )
 from partwise.structures._tree_reference import all_trees
 from partwise.structures.arborescence_problem import ArborescenceProblem
@@ -221,6 +223,7 @@ class Arborescence(Structure):
         construction = self.kind()
         if construction == GIVEN and not self.n_labels:
             raise ValueError("construction='given' needs labels")
+        oracle = self._oracle(formulation, construction)
         blocks = ArcBlocks(
             rows=scorer.bind(X, self.n_labels),
             offset=np.ascontiguousarray(offset, np.int64),
@@ -230,7 +233,9 @@ class Arborescence(Structure):
             n_labels=size,
             construction=construction,
             single_root=int(self.single_root),
-            oracle=self._oracle(formulation, construction),
+            decode=decode_by(construction),
+            oracle=oracle,
+            search=search_by(oracle),
             slack_scaled=int(formulation.rescaling == "slack"),
             square_root=int(formulation.penalty == "l2"),
             constant=int(formulation.rescaling == "hard"),

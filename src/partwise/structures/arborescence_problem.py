@@ -8,19 +8,9 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
-from partwise.scorers._arc_rows import new_arc_scores
 from partwise.structures import _arborescence_batch as batch
-from partwise.structures._arborescence_kernels import ArcBlocks, ArcWork
-from partwise.structures._arborescence_oracles import (
-    ADDITIVE,
-    BEST_HEADS,
-    FRONTIER,
-    GIVEN,
-    TWO_BEST,
-)
-from partwise.structures._tree_frontier import new_frontier_work
-from partwise.structures._tree_k_best import new_k_best_work
-from partwise.structures._tree_programs import new_tree_work
+from partwise.structures._arborescence_kernels import ArcBlocks, new_arc_work
+from partwise.structures._arborescence_searches import ADDITIVE, BEST_HEADS, GIVEN
 from partwise.structures._tree_sums import new_sum_work
 from partwise.structures.chain_problem import _flatten as flatten_cuts
 from partwise.structures.packed import PackedProblem
@@ -50,38 +40,12 @@ class ArborescenceProblem(PackedProblem):
             n_weights=scorer.n_weights(blocks.rows),
             n_local=scorer.n_weights(local),
             formulation=formulation,
-            new_work=lambda: self._new_work(self._levels()),
+            new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
             n_jobs=n_jobs,
         )
         self.structure = structure
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
-
-    def _levels(self) -> int:
-        """Tables of scores that the oracle needs: by loss, or by rank of the label."""
-        blocks = self.blocks
-        if blocks.oracle == FRONTIER:
-            return self.structure.loss_steps() + 1
-        if blocks.oracle == TWO_BEST:
-            return 2 if blocks.n_labels > 1 else 1
-        return 0
-
-    def _new_work(self, levels: int) -> ArcWork:
-        longest, blocks = self.longest, self.blocks
-        by_loss = blocks.oracle == FRONTIER and levels > 0
-        by_rank = blocks.oracle == TWO_BEST
-        size = longest + 1 if levels else 1
-        return ArcWork(
-            new_arc_scores(longest, blocks.rows.width),
-            new_tree_work(longest),
-            np.zeros(longest, np.int32),
-            np.full((max(levels, 1), size, size), -np.inf),
-            new_frontier_work(longest if by_loss else 1, max(levels, 2)),
-            new_k_best_work(longest if by_rank else 1, 2),
-            np.zeros((4, longest), np.int32),
-            np.zeros(2),
-            np.zeros(longest, np.int64),
-        )
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Codes of the cuts, head · n_labels + label of each word."""
@@ -111,13 +75,11 @@ class ArborescenceProblem(PackedProblem):
         n_ranks = 1 if blocks.n_labels == 1 else min(k, blocks.n_labels)
 
         def work_on(first: int, last: int) -> None:
-            room = np.full((n_ranks, self.longest + 1, self.longest + 1), -np.inf)
+            options = np.empty((n_ranks, self.longest + 1, self.longest + 1))
             work = self.borrow_work()
-            heads, ranks = np.zeros((2, k, self.longest), np.int32)
             batch.k_best_rows(
-                blocks, work._replace(options=room), new_k_best_work(self.longest, k),
-                model, rows, k, with_loss, first, last, indptr, code, heads, ranks,
-                value, found, *planes,
+                blocks, work, model, rows, k, with_loss, first, last, indptr, code,
+                options, value, found, *planes,
             )  # fmt: skip
             self.return_work(work)
 
@@ -162,7 +124,7 @@ class ArborescenceProblem(PackedProblem):
         return code, value, is_valid
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
-        """P(arc from h to d) under exp(score), (n + 1, n + 1), and log Z of each row."""
+        """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""
         sizes = np.diff(self.blocks.offset) + 1
         indptr = np.append(0, np.cumsum(sizes * sizes)).astype(np.int64)
         out, log_z = np.empty(indptr[-1]), np.empty(self.n_blocks)
