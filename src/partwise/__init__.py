@@ -13,8 +13,10 @@ _ORIGINS = {
     "Arborescence": "partwise.structures.arborescence",
     "Certificate": "partwise.certificate",
     "Chain": "partwise.structures.chain",
+    "ConstituencyParser": "partwise.estimators.constituency_parser",
     "DependencyParser": "partwise.estimators.dependency_parser",
     "Formulation": "partwise.objective",
+    "Grammar": "partwise.structures.grammar",
     "JointKernel": "partwise.structures.joint_kernel",
     "PartLoss": "partwise.structures.part_loss",
     "PartSelection": "partwise.structures.part_selection",
@@ -38,8 +40,10 @@ __all__ = [
     "Arborescence",
     "Certificate",
     "Chain",
+    "ConstituencyParser",
     "DependencyParser",
     "Formulation",
+    "Grammar",
     "JointKernel",
     "PartLoss",
     "PartSelection",
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
         testing,
     )
     from partwise.certificate import Certificate
+    from partwise.estimators.constituency_parser import ConstituencyParser
     from partwise.estimators.dependency_parser import DependencyParser
     from partwise.estimators.reranker import Reranker
     from partwise.estimators.sequence_tagger import SequenceTagger
@@ -80,6 +85,7 @@ if TYPE_CHECKING:
     from partwise.protocol import Structure
     from partwise.structures.arborescence import Arborescence
     from partwise.structures.chain import Chain
+    from partwise.structures.grammar import Grammar
     from partwise.structures.joint_kernel import JointKernel
     from partwise.structures.part_loss import PartLoss
     from partwise.structures.part_selection import PartSelection

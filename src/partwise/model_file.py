@@ -39,6 +39,7 @@ DTYPES = {
 # A module offers ``to_state(model) -> (settings, arrays)`` and
 # ``from_state(settings, arrays, info) -> model``.
 KINDS = {
+    "ConstituencyModel.v1": "partwise.models._constituency_file",
     "DependencyModel.v1": "partwise.models._dependency_file",
     "RerankerModel.v1": "partwise.models.reranker",
     "KernelDependencyModel.v1": "partwise.models._kernel_dependency_file",

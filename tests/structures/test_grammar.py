@@ -193,3 +193,26 @@ def test_k_best_is_exact_and_ordered(case, k):
         assert len({tree for tree, _ in found}) == len(found)
         for tree, value in found:
             assert grammar.joint_feature(sentences[i], tree) @ w == pytest.approx(value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(grammars)
+def test_likelihood_and_marginals_are_enumerated_sums(case):
+    grammar, sentences, trees, w, small = cases(case)
+    for i, outputs, scores in small:
+        problem = grammar.pack([sentences[i]], [trees[i]])
+        top = np.logaddexp.reduce(scores)
+        mass = np.exp(scores - top)
+        tables, log_z = problem.marginals(w)
+        assert log_z[0] == pytest.approx(top)
+        expected = np.zeros_like(tables[0])
+        psi = np.zeros(grammar.n_psi_)
+        for y, p in zip(outputs, mass, strict=True):
+            psi += p * grammar.joint_feature(sentences[i], y)
+            for label, begin, end in grammar._brackets(y):
+                expected[begin, end, grammar.labels_.index(label)] += p
+        np.testing.assert_allclose(tables[0], expected, atol=1e-10)
+        loss, gradient = problem.log_likelihood(w, np.array([0.5]))
+        truth = grammar.joint_feature(sentences[i], trees[i])
+        assert loss[0] == pytest.approx(top - truth @ w, abs=1e-9)
+        np.testing.assert_allclose(gradient, 0.5 * (psi - truth), atol=1e-9)

@@ -20,6 +20,7 @@ SOLVERS = {
     "lbfgs": ("lbfgs", "LBFGS"),
     "hmm": ("generative", "Generative"),
     "generative": ("generative", "Generative"),
+    "pcfg": ("generative", "RelativeFrequencies"),
 }
 
 

@@ -28,3 +28,10 @@ class Generative(Solver):
         """Ask the structure for its estimates."""
         state.model = problem.generative_model(self.smoothing)
         state.stopped = "estimated"
+
+
+class RelativeFrequencies(Generative):
+    """Maximum likelihood: relative frequencies, unless `smoothing` is given."""
+
+    def __init__(self, smoothing: float = 0.0) -> None:
+        super().__init__(smoothing)

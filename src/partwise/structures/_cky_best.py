@@ -241,7 +241,7 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
             tasks = np.int64(task[4])
             if x >= tables.n_symbols and kind == SYMBOL:
                 leaf = leaf_of(scores, first + i, x - tables.n_symbols)
-                if scores.leaf_weight[leaf] != none:
+                if scores.leaf_weight[leaf] < none:
                     search = longer_search(search, zero, zero, n_parts + 1)
                     record = search.part[n_parts]
                     record[0] = n_chains + scores.leaf_weight[leaf]

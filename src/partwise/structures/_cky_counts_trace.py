@@ -165,7 +165,7 @@ def trace_counts(
                 a = np.int64(tables.chain_bottom[chain])
         if a >= n_symbols:
             leaf = leaf_of(scores, first + i, a - n_symbols)
-            if scores.leaf_weight[leaf] != none:
+            if scores.leaf_weight[leaf] < none:
                 size = write(code, size, n_chains + scores.leaf_weight[leaf], cell)
             continue
         size = write(code, size, n_chains + tables.done_weight[end], cell)

@@ -21,7 +21,7 @@ class Outside(NamedTuple):
     item: np.ndarray  # (items,)
     base: np.ndarray  # (n_symbols + n_tags,) of one cell; zero between cells
     state: np.ndarray  # (Q,) of one cell; zero between cells
-    weight: np.ndarray  # (n_weights + 1,) Σ over trees of their use, or (0,)
+    weight: np.ndarray  # (n_weights + 2,) Σ over trees of their use, or (0,)
     span: np.ndarray  # (cells, n_labels) the same of brackets
 
 

@@ -25,12 +25,12 @@ from partwise.structures._semirings import MAX_PLUS, adds, plus, times
 class Scores(NamedTuple):
     """Scores of one sentence in the semiring's own units."""
 
-    weight: np.ndarray  # (n_weights + 1,) of rules, roots and words; the last is one
+    weight: np.ndarray  # (n_weights + 2,) of rules, roots, words; no weight; no word
     chain: np.ndarray  # (C,) product of the weights of a chain's rules
     span: np.ndarray  # (cells, n_labels)
     leaf_ptr: np.ndarray  # (n_tokens + 1,) int64, tags that a token may have
     leaf_tag: np.ndarray  # int32
-    leaf_weight: np.ndarray  # int32 weight of the word with this tag, or none
+    leaf_weight: np.ndarray  # int32 weight of the word with this tag, or no word
 
 
 class Chart(NamedTuple):
@@ -454,7 +454,7 @@ def trace(tables, scores, chart, items, first, n, code):
                 a = tables.chain_bottom[c]
         if a >= tables.n_symbols:
             leaf = leaf_of(scores, first + i, a - tables.n_symbols)
-            if scores.leaf_weight[leaf] != none:
+            if scores.leaf_weight[leaf] < none:
                 size = write(code, size, n_chains + scores.leaf_weight[leaf], cell)
             continue
         item, end = best_end(tables, scores, chart, items, cell, a)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from partwise.protocol import Floats
+from partwise.readers.trees import as_phrase_tree
 from partwise.structures._grammar_rules import (
     Node,
     all_chains,
     derivation,
     nodes,
     path_of,
-    plain_tree,
     steps,
     unwrap,
 )
@@ -41,7 +41,7 @@ class GrammarReference:
     n_psi_: int
 
     def _root(self, y: Any) -> Node:
-        return derivation(unwrap(plain_tree(y)), self.vertical)[0]
+        return derivation(unwrap(as_phrase_tree(y)), self.vertical)[0]
 
     def _brackets(self, y: Any) -> set[tuple[str, int, int]]:
         found = set()

@@ -27,7 +27,7 @@ from partwise.structures._grammar_tables import GrammarTables
 class GrammarWork(NamedTuple):
     """Buffers of one thread; `plain` keeps scores of spans without the loss."""
 
-    weight: np.ndarray  # (n_weights + 1,), the last is 0
+    weight: np.ndarray  # (n_weights + 2,), the last two are 0
     chain: np.ndarray  # (C,)
     plain: np.ndarray  # (cells, n_labels)
     span: np.ndarray  # (cells, n_labels)

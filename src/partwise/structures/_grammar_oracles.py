@@ -14,9 +14,9 @@ better one, and only those enter the chart with counts:
   any length: a chart made for one p bounds the value at the others, so that few are
   needed until no p promises more.
 
-Longer sentences under other formulations keep the best tree of the passes; each pass
-bounds the score of all trees with (c, p) by M − λ_c·c − λ_p·p, and the largest violation
-under all those bounds goes into the certificate.
+Longer sentences under other formulations keep the best tree of the passes. Each pass
+bounds the score of all trees with (c, p) by M − λ_c·c − λ_p·p, and the largest
+violation under all those bounds goes into the certificate.
 """
 
 import numpy as np

@@ -270,6 +270,7 @@ def prepare(blocks, work, w):
     for k in range(tables.n_weights):
         weight[k] = w[k]
     weight[tables.n_weights] = 0.0
+    weight[tables.n_weights + 1] = 0.0
     for c in range(chain.shape[0]):
         chain[c] = 0.0
         for s in range(chain_step[c], chain_step[c + 1]):

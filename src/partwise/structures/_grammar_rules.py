@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 Symbol = tuple[str, tuple[str, ...]]  # label, labels of the nearest ancestors
+MAX_CHAINS = 1_000_000
 WRAPPERS = ("", "TOP", "ROOT", "S1", "VROOT")  # of a whole tree; no brackets
 
 
@@ -44,39 +45,9 @@ class Node(NamedTuple):
         return self.chain[0] if self.chain else self.bottom
 
 
-def plain_tree(tree: Any) -> tuple[str, tuple[Any, ...]]:
-    """A tree as nested tuples; lists and `nltk.Tree` are accepted."""
-    if hasattr(tree, "label") and callable(tree.label):  # nltk.Tree
-        label, children = tree.label(), tuple(tree)
-    elif isinstance(tree, list | tuple) and len(tree) == 2:
-        label, children = tree
-        children = (children,) if isinstance(children, str) else tuple(children)
-    else:
-        raise ValueError(f"{tree!r:.60} is no tree: give (label, children)")
-    if not isinstance(label, str) or not children:
-        raise ValueError(f"a node {label!r} without children is no tree")
-    if any(isinstance(child, str) for child in children):
-        if len(children) > 1:
-            raise ValueError(f"tag {label!r} has {len(children)} children, not a word")
-        return label, children
-    return label, tuple(plain_tree(child) for child in children)
-
-
 def is_tag(tree: tuple[str, tuple[Any, ...]]) -> bool:
     """Whether a tree is a tag over a word."""
     return isinstance(tree[1][0], str)
-
-
-def leaves(tree: tuple[str, tuple[Any, ...]]) -> list[tuple[str, str]]:
-    """(word, tag) of the leaves from left to right."""
-    found, stack = [], [tree]
-    while stack:
-        label, children = stack.pop()
-        if isinstance(children[0], str):
-            found.append((children[0], label))
-        else:
-            stack.extend(reversed(children))
-    return found
 
 
 def unwrap(tree: tuple[str, tuple[Any, ...]]) -> tuple[str, tuple[Any, ...]]:
@@ -196,6 +167,11 @@ def all_chains(
     chains: list[tuple[Any, ...]] = []
 
     def extend(path: tuple[Any, ...], names: frozenset[str]) -> None:
+        if len(chains) > MAX_CHAINS:
+            raise ValueError(
+                f"more than {MAX_CHAINS} chains of unary rules; use a smaller "
+                "unary_steps"
+            )
         for child in below.get(path[-1], ()):
             if isinstance(child, tuple):
                 if child[0] in names:

@@ -22,6 +22,7 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures._cky_reference import GrammarReference
 from partwise.structures._grammar_kernels import GrammarData
 from partwise.structures._grammar_oracles import ADDITIVE, COUNTS, TWO_BEST
@@ -30,15 +31,13 @@ from partwise.structures._grammar_rules import (
     Node,
     RuleCounts,
     derivation,
-    leaves,
     nest,
     nodes,
     path_of,
-    plain_tree,
     unwrap,
 )
 from partwise.structures._grammar_tables import build_tables
-from partwise.structures._lexicon import Lexicon
+from partwise.structures._lexicon import UNKNOWN, Lexicon
 from partwise.structures._span_features import LENGTHS, SpanFeatures
 from partwise.structures.grammar_problem import GrammarProblem
 
@@ -112,20 +111,22 @@ class Grammar(GrammarReference, Structure):
         add nothing; `fits` tells which.
         """
         self._validate()
-        trees = [unwrap(plain_tree(tree)) for tree in Y]
+        trees = [unwrap(as_phrase_tree(tree)) for tree in Y]
         counts, found = RuleCounts.read(
             trees, vertical=self.vertical, unary_steps=self.unary_steps
         )
         fitting = [t for t, root in zip(trees, found, strict=True) if root is not None]
         if not counts.branching and not counts.unary:
             raise ValueError("the trees have no rule; give trees with brackets")
-        sentences = [leaves(tree) for tree in fitting]
+        sentences = [tagged_words(tree) for tree in fitting]
         lexicon = Lexicon.read(sentences, self.min_count) if self.lexical else Lexicon()
         self.restore(counts, lexicon)
         for sentence in sentences if self.lexical else ():
             for word, tag in sentence:
                 name = lexicon.name(word)
                 self.seen_[self.number_["word", tag, name]] += 1
+                if word not in lexicon.words:
+                    self.seen_[self.number_["word", tag, UNKNOWN]] += 1
         if self.features == "spans":
             self.spans_ = SpanFeatures(self.min_count).fit(self._columns(sentences))
         self._size()
@@ -194,7 +195,7 @@ class Grammar(GrammarReference, Structure):
 
     def encode(self, tree: Any) -> Ints | None:
         """The code of a tree (see `trace`), or None where the grammar lacks a rule."""
-        root, _ = derivation(unwrap(plain_tree(tree)), self.vertical)
+        root, _ = derivation(unwrap(as_phrase_tree(tree)), self.vertical)
         try:
             return np.array(self._parts(root), np.int32).reshape(-1)
         except KeyError:
@@ -312,8 +313,8 @@ class Grammar(GrammarReference, Structure):
         for i, (x, y) in enumerate(
             zip(sentences, Y if Y is not None else [], strict=Y is not None)
         ):
-            tree = unwrap(plain_tree(y))
-            if [w for w, _ in leaves(tree)] != [w for w, _ in x]:
+            tree = unwrap(as_phrase_tree(y))
+            if [w for w, _ in tagged_words(tree)] != [w for w, _ in x]:
                 raise ValueError(f"tree {i} has other words than sentence {i}")
             code = self.encode(tree)
             if code is None:
@@ -376,7 +377,7 @@ class Grammar(GrammarReference, Structure):
 
     def _leaves(self, sentences: list[Any]) -> tuple[Ints, Ints, Ints]:
         """Tags that each token may have, with the weight of the word, if any."""
-        none = self.tables_.n_weights
+        none = self.tables_.n_weights + 1
         number = self.counts_.tags
         ptr, tags, weights = [0], [], []
         everything = list(number.values())
@@ -402,8 +403,8 @@ class Grammar(GrammarReference, Structure):
         if formulation.rescaling == "hard" and self.lexical and self.cost != "zero_one":
             raise CapabilityError(
                 "a hard margin over words separates trees that differ in a tag alone, "
-                "and only cost='zero_one' calls them wrong; choose it, or the `frontier`"
-                " of formulation='slack'"
+                "which only cost='zero_one' calls wrong; choose it, or "
+                "formulation='slack', which needs a `frontier` instead"
             )
         if self.cost == "zero_one" or formulation.rescaling == "hard":
             return TWO_BEST

@@ -18,7 +18,8 @@ from partwise.structures._grammar_kernels import (
 )
 from partwise.structures._grammar_oracles import COUNTS, PLAIN
 from partwise.structures._grammar_parts import F1
-from partwise.structures.packed import PackedProblem, run_sharded
+from partwise.structures.packed import PackedProblem
+from partwise.threads import run_sharded, shard_size
 
 
 class GrammarProblem(PackedProblem):
@@ -51,7 +52,7 @@ class GrammarProblem(PackedProblem):
                 links=np.zeros(longest + 2, np.int64),
             )
             return GrammarWork(
-                weight=np.zeros(tables.n_weights + 1),
+                weight=np.zeros(tables.n_weights + 2),
                 chain=np.zeros(len(tables.chain_top)),
                 plain=np.zeros((cells, tables.n_labels)),
                 span=np.zeros((cells, tables.n_labels)),
@@ -119,8 +120,8 @@ class GrammarProblem(PackedProblem):
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
             batch.k_best_rows(
-                self.blocks.data, work, model, rows, k, first, last, indptr, code, value,
-                found,
+                self.blocks.data, work, model, rows, k, first, last, indptr, code,
+                value, found,
             )  # fmt: skip
             self.return_work(work)
 
@@ -135,6 +136,56 @@ class GrammarProblem(PackedProblem):
                 ]
             )
         return answers
+
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """P(bracket) under exp(score), and log Z of each sentence.
+
+        A table (n + 1, n + 1, n_labels) for each sentence of n words; the entry
+        [i, j, a] is the probability of label a over the words i … j − 1.
+        """
+        tables = []
+        size = self.blocks.data.tables.n_labels
+        for sentence in self.sentences:
+            tables.append(np.zeros(((len(sentence) + 1) ** 2, size)))
+        log_z, _ = self._sums(model, np.ones(self.n_blocks), np.zeros((0, 0)), tables)
+        shaped = []
+        for table in tables:
+            n = int(np.sqrt(len(table)))
+            shaped.append(table.reshape(n, n, size))
+        return shaped, log_z
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
+        shards = -(-self.n_blocks // shard_size(self.n_blocks))
+        gradient = np.zeros((shards, self.n_weights))  # never one per thread
+        log_z, truth = self._sums(model, weight, gradient, [])
+        return log_z - truth, gradient.sum(0)
+
+    def _sums(
+        self, model: Floats, weight: Floats, gradient: Floats, tables: list[Floats]
+    ) -> tuple[Floats, Floats]:
+        log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
+        shard = shard_size(self.n_blocks)
+        none = np.zeros((0, 0))
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            into = gradient[first // shard] if len(gradient) else np.zeros(0)
+            for i in range(first, last):
+                log_z[i], truth[i] = batch.sum_row(
+                    self.blocks.data, work, model, i, weight[i], into,
+                    tables[i] if tables else none,
+                )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        if not np.isfinite(log_z).all():
+            row = int(np.flatnonzero(~np.isfinite(log_z))[0])
+            raise ValueError(
+                f"sentence {row} has no tree under the grammar, or scores too large to "
+                "add up; leave it out, or use a smaller C"
+            )
+        return log_z, truth
 
     def generative_model(self, smoothing: float) -> Floats:
         """Probabilistic grammar: log of smoothed relative frequencies.
@@ -151,10 +202,10 @@ class GrammarProblem(PackedProblem):
                 for name in grammar.number_
             ]
         )
-        total = np.bincount(group, counts)
+        total = np.maximum(np.bincount(group, counts), 1e-3)
         model = self.zero()
-        with np.errstate(divide="ignore"):
-            model[: len(counts)] = np.log(counts / total[group])
+        # words whose class was never seen with a tag keep a small chance
+        model[: len(counts)] = np.log(np.maximum(counts, 1e-3) / total[group])
         return model
 
 
