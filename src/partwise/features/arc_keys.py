@@ -146,9 +146,9 @@ class ArcHasher:
         for number, match in enumerate(self._hashes):
             if isinstance(match, Match):
                 own = next(shares)
-                ends = [own.get(end, nothing) for end in ENDS]
+                head, dep = (own.get(end, nothing) for end in ENDS)
                 steps = step_shares(match.step, int(length.max()))
-                add_shares(places.offset, first, *ends, steps, number, key)
+                add_shares(places.offset, first, head, dep, steps, number, key)
             else:
                 key[:, number] = _ask(match, table, first)
         return ArcKeys(places.offset, first, key)

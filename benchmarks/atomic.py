@@ -1,0 +1,444 @@
+"""The atomic structural SVM on dependency trees: section 6.3 of the thesis, in small.
+
+    python benchmarks/atomic.py hashes --data DIR        Tables 6.2 and 6.3
+    python benchmarks/atomic.py kernels --data DIR       Figure 6.4
+    python benchmarks/atomic.py construction --data DIR  Figure 6.5, Table 6.5
+    python benchmarks/atomic.py larger --data DIR        Table 6.4, all sentences
+    python benchmarks/atomic.py summed --data DIR        Table 6.6, explicit features
+    python benchmarks/atomic.py products --data DIR      Figure 6.6
+    python benchmarks/atomic.py speed --data DIR         one fit with its Gram matrix
+
+DIR holds UD_English-EWT (en_ewt-ud-*.conllu.gz); PARTWISE_DATA stands in for it. The
+first `--train` training sentences, and the first `--test` of the test file. Losses are
+means over sentences of the share of wrong heads, as in the thesis; trees may cross.
+Training stops when no constraint is violated by more than ξ_i + 0.05. Prints Markdown;
+seconds are those of the processor, of all threads.
+"""
+
+import argparse
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from partwise.features.arc_keys import ArcHasher
+from partwise.features.arc_templates import default_arc_templates
+from partwise.features.arcs import ArcFeaturizer
+from partwise.kernels import WordClusters, as_kernel, gram
+from partwise.objective import Objective
+from partwise.readers import Table, read_conllu
+from partwise.scorers._atomic_rows import complete_keys, weigh_keys
+from partwise.scorers.atomic import AtomicScorer
+from partwise.scorers.atomic_index import (
+    AtomicIndex,
+    IndexScorer,
+    kernel_columns,
+    key_values,
+)
+from partwise.solvers.bcfw import BCFW
+from partwise.solvers.one_slack import OneSlack
+from partwise.structures.arborescence import Arborescence
+
+EPS = 0.05
+BEST_HASH = "xpos+distance"
+KERNELS = {
+    "bag of words": "bow:columns=form",
+    "polynomial bag of words": "bow:columns=form,degree=2,coef0=1",
+    "n-gram": "normalized(ngram:n=6,decay=0.5,column=form)",
+    "annotated n-gram": "normalized(annotated:n=6,decay=0.5)",
+}
+SHOWN = {
+    "bag of words": "⟨bow, bow′⟩",
+    "polynomial bag of words": "(⟨bow, bow′⟩ + 1)²",
+    "n-gram": "n-gram, normalised",
+    "annotated n-gram": "annotated n-gram, normalised",
+}
+
+
+@dataclass
+class Treebank:
+    """Sentences and heads, to learn from and to be judged by."""
+
+    table: Table
+    heads: np.ndarray
+    test_table: Table
+    test_heads: np.ndarray
+
+
+def read(folder, n_train, n_test, clusters=0):
+    """Read the corpus; `clusters` word clusters become a column."""
+    parts = []
+    for part, n in (("train", n_train), ("test", n_test)):
+        found = sorted(Path(folder).rglob(f"en_ewt-ud-{part}.conllu*"))
+        if not found:
+            raise SystemExit(f"{folder}: no en_ewt-ud-{part}.conllu.gz")
+        X, trees = read_conllu(found[0])
+        parts += [X[:n], np.concatenate([tree.heads for tree in trees[:n]])]
+    table, heads, test_table, test_heads = parts
+    if clusters:
+        found = WordClusters(n_clusters=clusters).fit(table)
+        table, test_table = found.transform(table), found.transform(test_table)
+    return Treebank(table, heads, test_table, test_heads)
+
+
+class Study:
+    """One choice of hash functions and input kernel, for any C."""
+
+    def __init__(self, bank, match, kernel=None, construction="exact", jobs=1):
+        began = time.process_time()
+        self.bank = bank
+        self.kernel = None if kernel is None else as_kernel(kernel)
+        hasher = ArcHasher(match)
+        self.keys = hasher.transform(bank.table)
+        self.test_keys = hasher.transform(bank.test_table)
+        values, self.test_values = None, np.ones((len(bank.test_table), 1), np.float32)
+        if self.kernel is not None:
+            names = kernel_columns(self.kernel, bank.table)
+            one, two = bank.table.select(names), bank.test_table.select(names)
+            values = gram(self.kernel, one, dtype=np.float32, n_jobs=jobs)
+            self.gram_seconds = time.process_time() - began
+            self.test_values = gram(
+                self.kernel, two, one, dtype=np.float32, n_jobs=jobs
+            )
+        tree = Arborescence(normalized=True, construction=construction)
+        self.problem = tree.pack(
+            self.keys, bank.heads, scorer=AtomicScorer(values), n_jobs=jobs
+        )
+        scorer = IndexScorer(None, bank.test_table)
+        self.test = tree.pack(
+            self.test_keys, bank.test_heads, scorer=scorer, n_jobs=jobs
+        )
+
+    def fit(self, C, solver=None):
+        """Train; returns ‖w‖², train and test loss, seconds, share of trees."""
+        began = time.process_time()
+        problem = self.problem
+        objective = Objective.create(C, problem.n_blocks, "l1")
+        solver = solver or BCFW(eps=EPS, max_iter=300)
+        self.state = solver.solve(problem, objective)
+        seconds = time.process_time() - began
+        train = problem.predict_codes(self.state.model).b.mean()
+        beta = problem.compact(self.state.model)
+        index, beta = AtomicIndex.create(
+            self.kernel, self.bank.table, self.keys, problem.blocks.rows, beta
+        )
+        column = index.row.astype(np.int32)
+        if self.kernel is None:
+            column = np.zeros(1, np.int32)
+        model, rows = self.test.zero(), self.test.blocks.rows
+        weigh_keys(
+            key_values(self.test_keys, rows), index.key, index.begin, index.anchor,
+            beta, rows.anchor, column, self.test_values, model[rows.n_slots :],
+        )  # fmt: skip
+        test = self.test.predict_codes(model).b.mean()
+        valid = self.test.decode(model)[2].mean()
+        square = problem.dot(self.state.model, self.state.model)
+        return square, train, test, seconds, valid
+
+
+def explicit(bank, C, jobs):
+    """The parser's own features with the same loss and trees: train and test loss."""
+    began = time.process_time()
+    templates = default_arc_templates(bank.table.columns)
+    featurizer = ArcFeaturizer(templates, hash_bits=20)
+    tree = Arborescence(normalized=True)
+    problem = tree.pack(featurizer.transform(bank.table), bank.heads, n_jobs=jobs)
+    objective = Objective.create(C, problem.n_blocks, "l1")
+    model = BCFW(eps=EPS, max_iter=300).solve(problem, objective).model
+    seconds = time.process_time() - began
+    test = tree.pack(
+        featurizer.transform(bank.test_table), bank.test_heads, n_jobs=jobs
+    )
+    train_loss = problem.predict_codes(model).b.mean()
+    return train_loss, test.predict_codes(model).b.mean(), seconds
+
+
+def line(*cells):
+    """One row of a Markdown table, as soon as it is known."""
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def header(*cells):
+    """The first two rows of a table."""
+    print(flush=True)
+    line(*cells)
+    line(*["---"] * len(cells))
+
+
+def percent(value):
+    """Two digits after the point, as the thesis prints them."""
+    return f"{100 * value:.2f}%"
+
+
+def hashes(args):
+    """Hash functions without input kernel."""
+    bank = read(args.data, args.train, args.test, clusters=args.clusters)
+    grid = args.C or [0.1, 1, 10, 50, 100, 200]
+    header("hash function", *(f"C = {C:g}: train, test" for C in grid), "seconds")
+    for column in ("form", "lemma", "upos", "xpos", "cluster"):
+        for step in ("", "+direction", "+bucket", "+distance"):
+            study = Study(bank, column + step, jobs=args.jobs)
+            cells, total = [], 0.0
+            for C in grid:
+                _, train, test, seconds, _ = study.fit(C)
+                cells.append(f"{percent(train)}, {percent(test)}")
+                total += seconds
+            line(f"`{column}{step}`", *cells, f"{total:.0f}")
+
+
+def kernels(args):
+    """Input kernels."""
+    bank = read(args.data, args.train, args.test)
+    header("input kernel", "C", "‖w‖²", "train", "test", "seconds")
+    for name, kernel in {"none": None, **KERNELS}.items():
+        normal = name == "none" or kernel.startswith("normalized")
+        grid = args.C or ([10, 100, 1000, 10000] if normal else [0.1, 1, 10, 100])
+        study = Study(bank, BEST_HASH, kernel, jobs=args.jobs)
+        for C in grid:
+            square, train, test, seconds, _ = study.fit(C)
+            line(
+                SHOWN.get(name, name), f"{C:g}", f"{square:.4g}", percent(train),
+                percent(test), f"{seconds:.1f}",
+            )  # fmt: skip
+
+
+def construction(args):
+    """The best tree beside the best head of each word."""
+    bank = read(args.data, args.train, args.test)
+    kernel = KERNELS["polynomial bag of words"]
+    header("C", "exact: train, test", "best heads: train, test", "trees among them")
+    ways = [
+        Study(bank, BEST_HASH, kernel, way, args.jobs)
+        for way in ("exact", "best_heads")
+    ]
+    for C in args.C or [0.001, 0.01, 0.1, 1, 2, 10]:
+        one, two = (study.fit(C) for study in ways)
+        line(
+            f"{C:g}",
+            *(f"{percent(fit[1])}, {percent(fit[2])}" for fit in (one, two)),
+            percent(two[4]),
+        )
+
+
+def larger(args):
+    """All sentences, two kernels."""
+    bank = read(args.data, args.train, args.test)
+    header("input kernel", "C", "train", "test", "test − train", "seconds")
+    for name in ("n-gram", "polynomial bag of words"):
+        study = Study(bank, BEST_HASH, KERNELS[name], jobs=args.jobs)
+        normal = KERNELS[name].startswith("normalized")
+        for C in args.C or ([10, 100, 1000] if normal else [0.1, 1, 10]):
+            _, train, test, seconds, _ = study.fit(C)
+            line(
+                SHOWN[name], f"{C:g}", percent(train), percent(test),
+                percent(test - train), f"{seconds:.0f}",
+            )  # fmt: skip
+        del study
+
+
+def summed(args):
+    """Sums of hash functions with the annotated kernel, and explicit features."""
+    bank = read(args.data, args.train, args.test)
+    grid = args.C or [10, 100, 500, 1000, 5000]
+    header("arcs", "input kernel", "C", "train", "test", "test − train", "seconds")
+    kernel = KERNELS["annotated n-gram"]
+    sums = [
+        BEST_HASH,
+        f"{BEST_HASH}, form",
+        f"{BEST_HASH}, form+direction",
+        "xpos+bucket, head.form+dep.xpos+bucket, head.xpos+dep.form+bucket, "
+        "form+direction, dep.xpos[-1]+xpos+bucket, dep.xpos[1]+xpos+bucket, "
+        "head.xpos[-1]+xpos+bucket, head.xpos[1]+xpos+bucket",
+    ]
+    for match in sums:
+        for name in (None, kernel):
+            study = Study(bank, match, name, jobs=args.jobs)
+            for C in grid:
+                _, train, test, seconds, _ = study.fit(C)
+                line(
+                    f"`{match}`", "annotated" if name else "none", f"{C:g}",
+                    percent(train), percent(test), percent(test - train),
+                    f"{seconds:.0f}",
+                )  # fmt: skip
+            del study
+    for C in grid:
+        train, test, seconds = explicit(bank, C, args.jobs)
+        line(
+            "the parser's features", "", f"{C:g}", percent(train), percent(test),
+            percent(test - train), f"{seconds:.0f}",
+        )  # fmt: skip
+
+
+# --------------------------------------------------------------------- Figure 6.6
+
+
+@njit(cache=True, nogil=True)
+def naive_product(key, anchor, entry, gram, w, n_slots, step):
+    """Algorithm 4: every candidate key, or each `step`-th, with every model symbol."""
+    for s in range(0, n_slots, step):
+        total = 0.0
+        for k in range(entry.shape[0]):
+            e = entry[k]
+            if key[e] == key[s]:
+                total += w[e] * gram[anchor[e], anchor[s]]
+        w[n_slots + s] = total
+
+
+@njit(cache=True, nogil=True)
+def table_product(key, anchor, by_anchor, ends, entry, gram, place, w, n_slots):
+    """Algorithm 5: a table of the sentence's keys, looked up by all symbols."""
+    for j in range(ends.shape[0] - 1):
+        for k in range(ends[j], ends[j + 1]):
+            place[key[by_anchor[k]]] = by_anchor[k]
+            w[n_slots + by_anchor[k]] = 0.0
+        for k in range(entry.shape[0]):
+            e = entry[k]
+            s = place[key[e]]
+            if s >= 0:
+                w[n_slots + s] += w[e] * gram[anchor[e], j]
+        for k in range(ends[j], ends[j + 1]):
+            place[key[by_anchor[k]]] = -1
+
+
+class TimedScorer(AtomicScorer):
+    """Products by Algorithm 4, 5 or 7, under a clock.
+
+    ``step`` > 1: of naive products only a sample of scores is computed, the rest by the
+    index, and the time is that of all.
+    """
+
+    def __init__(self, values, way, step):
+        super().__init__(values)
+        self.way, self.step = way, step
+        self.seconds, self.products = 0.0, 0
+
+    def complete(self, rows, model, n_jobs=1):
+        """Scores from coefficients."""
+        entry = np.flatnonzero(model[: rows.n_slots])
+        entry = entry[np.argsort(rows.anchor[entry], kind="stable")]
+        by_anchor = np.argsort(rows.anchor, kind="stable")
+        ends = np.searchsorted(rows.anchor[by_anchor], np.arange(len(rows.gram) + 1))
+        place = np.full(len(rows.begin) - 1, -1)
+        if self.step > 1:
+            super().complete(rows, model)
+        began = time.process_time()
+        if self.way == "naive":
+            naive_product(
+                rows.key, rows.anchor, entry, rows.gram, model, rows.n_slots, self.step
+            )
+        elif self.way == "table":
+            table_product(
+                rows.key, rows.anchor, by_anchor, ends, entry, rows.gram, place, model,
+                rows.n_slots,
+            )  # fmt: skip
+        else:
+            complete_keys(
+                rows.begin, rows.anchor, rows.gram, model, rows.n_slots, 0,
+                len(rows.begin) - 1,
+            )  # fmt: skip
+        self.seconds += self.step * (time.process_time() - began)
+        self.products += 1
+
+
+def products(args):
+    """Time of naive, hash-table and indexed products in one-slack training."""
+    C = (args.C or [10])[0]
+    _time_products(args, 20, C, 1)  # compiles
+    header(
+        "sentences", "products", "indexed: s", "table: s", "naive: s",
+        "naive ÷ indexed", "objective", "largest difference",
+    )  # fmt: skip
+    for n in (250, 500, 1000, 2000):
+        if n > args.train:
+            break
+        step = 1 if n <= args.naive_up_to else 200
+        seconds, count, objective, worst = _time_products(args, n, C, step)
+        told = [f"{each:.2f}" for each in seconds]
+        if step > 1:
+            told[2] += " (by a sample)"
+        line(
+            n, count, *told, f"{seconds[2] / seconds[0]:.0f}", f"{objective:.6g}",
+            f"{worst:.1e}",
+        )  # fmt: skip
+
+
+def _time_products(args, n, C, step):
+    """Train with each way of products: seconds of each, and that they agree."""
+    bank = read(args.data, n, 1)
+    kernel = as_kernel(KERNELS["annotated n-gram"])
+    inputs = bank.table.select(kernel_columns(kernel, bank.table))
+    values = gram(kernel, inputs, dtype=np.float32)
+    keys = ArcHasher(BEST_HASH).transform(bank.table)
+    tree = Arborescence(normalized=True)
+    objective = Objective.create(C, n, "l1")
+    seconds, primal, models, count = [], [], [], 0
+    for way in ("indexed", "table", "naive"):
+        scorer = TimedScorer(values, way, step if way == "naive" else 1)
+        problem = tree.pack(keys, bank.heads, scorer=scorer)
+        state = OneSlack(eps=EPS, max_iter=2000).solve(problem, objective)
+        seconds.append(scorer.seconds)
+        primal.append(state.primal)
+        count = scorer.products
+        if not models:
+            coefficients = problem.compact(state.model).copy()
+        models.append(problem.complete(coefficients))
+    worst = max(np.abs(model - models[0]).max() for model in models)
+    if worst > 1e-9 or max(primal) - min(primal) > 1e-6 * min(primal):
+        raise SystemExit(f"n = {n}: products differ by {worst}, objectives {primal}")
+    return seconds, count, primal[0], worst
+
+
+def speed(args):
+    """One fit, Gram matrix included."""
+    bank = read(args.data, args.train, args.test)
+    C = (args.C or [100])[0]
+    header("solver", "Gram matrix: s", "training: s", "wall: s", "train", "test")
+    for name in ("bcfw", "one_slack"):
+        made = {"bcfw": BCFW, "one_slack": OneSlack}[name](eps=EPS, max_iter=2000)
+        began = time.perf_counter()
+        study = Study(bank, BEST_HASH, KERNELS["annotated n-gram"], jobs=args.jobs)
+        _, train, test, seconds, _ = study.fit(C, made)
+        line(
+            name, f"{study.gram_seconds:.1f}", f"{seconds:.1f}",
+            f"{time.perf_counter() - began:.1f}", percent(train), percent(test),
+        )  # fmt: skip
+
+
+STUDIES = {
+    study.__name__: study
+    for study in (hashes, kernels, construction, larger, summed, products, speed)
+}
+
+
+def main():
+    """Read the command line and run one study."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("study", choices=STUDIES)
+    parser.add_argument("--data", default=os.environ.get("PARTWISE_DATA"))
+    parser.add_argument("--train", type=int, help="training sentences")
+    parser.add_argument("--test", type=int, default=2000, help="test sentences")
+    parser.add_argument("--C", type=float, nargs="+")
+    parser.add_argument("--clusters", type=int, default=1250)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--naive-up-to", type=int, default=250,
+        help="train with naive products up to so many sentences; time one above",
+    )  # fmt: skip
+    args = parser.parse_args()
+    if not args.data:
+        parser.error("give --data DIR, or set PARTWISE_DATA")
+    if args.train is None:
+        args.train = {"larger": 10**6, "products": 2000}.get(args.study, 5000)
+    print(f"{platform.processor() or platform.machine()}, Python", end=" ")
+    print(f"{platform.python_version()}: {args.study}, {vars(args)}")
+    STUDIES[args.study](args)
+
+
+if __name__ == "__main__":
+    main()
