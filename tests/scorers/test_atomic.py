@@ -22,7 +22,7 @@ MATCH = "upos+bucket, form"
 def data():
     """Sentences, trees, and inputs in a feature space of three dimensions."""
     rng = np.random.default_rng(3)
-    lengths = rng.integers(1, 5, N)
+    lengths = rng.integers(2, 4, N)
     words = [
         [(str(rng.integers(3)), str(rng.integers(2))) for _ in range(n)]
         for n in lengths

@@ -19,7 +19,7 @@ from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError, Floats
 from partwise.readers.table import Table
 from partwise.scorers.atomic import AtomicScorer
-from partwise.scorers.atomic_budget import keep_anchors_within
+from partwise.scorers.atomic_budget import check_budget, keep_anchors_within
 from partwise.scorers.atomic_index import AtomicIndex, kernel_columns
 from partwise.structures.arborescence import Arborescence
 
@@ -58,6 +58,8 @@ class KernelTrees:
                 "such as 'normalized(annotated)', 'ngram' or 'bow'"
             )
         self.hasher = ArcHasher(default_match(table) if match is None else match)
+        if budget is not None:
+            check_budget(budget, over_budget)
         self.budget = budget
         self.over_budget = over_budget
         self.table = table

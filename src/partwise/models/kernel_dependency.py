@@ -52,9 +52,8 @@ class TreeExplanation:
             f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}"
         )
         for own in self.support:
-            lines.append(
-                f"  {own.share:+.4f}  training sentence {own.row}: {' '.join(own.words)}"
-            )
+            words = " ".join(own.words)
+            lines.append(f"  {own.share:+.4f}  training sentence {own.row}: {words}")
             for head, dep, share in own.arcs[:3]:
                 lines.append(f"    {share:+.4f}  {names[head]} → {names[dep]}")
         return "\n".join(lines)
@@ -98,7 +97,10 @@ class KernelDependencyModel(DependencyModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
     ) -> ArborescenceProblem:
-        """The problem whose objective the certificate speaks of; its Gram matrix."""
+        """The problem whose objective the certificate speaks of.
+
+        Computes the Gram matrix anew; `expand` gives the model of `weights`.
+        """
         table = sentence_table(X)
         codes = encode_trees(y, table.offset, [])
         kernel, values = self.index.kernel, None
@@ -107,9 +109,11 @@ class KernelDependencyModel(DependencyModel):
             values = gram(kernel, inputs, dtype=np.float32, n_jobs=n_jobs)
         keys = self.hasher.transform(table)
         scorer = AtomicScorer(values)
-        return self.structure.pack(
+        problem = self.structure.pack(
             keys, codes, formulation, n_jobs=n_jobs, scorer=scorer
         )
+        scorer.kept = self.index.slots(keys, problem.blocks.rows)
+        return problem
 
     # ---------------------------------------------------------------- explanation
 

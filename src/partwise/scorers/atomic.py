@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from partwise.features.arc_keys import ArcKeys
-from partwise.protocol import CapabilityError, Floats
+from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers._atomic_rows import (
     AtomicRows,
     complete_keys,
@@ -46,6 +46,7 @@ class AtomicScorer:
     """
 
     is_euclidean = False
+    kept: Ints | None = None  # slots that coefficients are given of; all by default
 
     def __init__(self, gram: Any = None) -> None:
         self.gram = None
@@ -123,8 +124,9 @@ class AtomicScorer:
     def fill(
         self, rows: AtomicRows, coefficients: Floats, model: Floats, n_jobs: int = 1
     ) -> None:
-        """Write the model of these coefficients, (n_slots,)."""
-        model[: rows.n_slots] = coefficients
+        """Write the model of these coefficients, of all slots or of those kept."""
+        slots: Any = slice(rows.n_slots) if self.kept is None else self.kept
+        model[slots] = coefficients
         self.complete(rows, model, n_jobs)
 
     def complete(self, rows: AtomicRows, model: Floats, n_jobs: int = 1) -> None:

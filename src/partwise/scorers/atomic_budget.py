@@ -10,6 +10,14 @@ from partwise.scorers._atomic_rows import AtomicRows
 from partwise.scorers.budget import WAYS
 
 
+def check_budget(budget: int, how: str) -> None:
+    """Refuse nonsense before the work."""
+    if how not in WAYS:
+        raise ValueError(f"over_budget={how!r}: choose {' or '.join(WAYS)}")
+    if isinstance(budget, bool) or int(budget) != budget or budget < 1:
+        raise ValueError(f"budget={budget!r}: give a positive whole number of anchors")
+
+
 def keep_anchors_within(
     rows: AtomicRows, beta: Floats, budget: int, how: str = "merge"
 ) -> Floats:
@@ -46,10 +54,7 @@ def keep_anchors_within(
     >>> keep_anchors_within(rows, np.array([2.0, 1.0]), 1)
     array([2.5, 0. ])
     """
-    if how not in WAYS:
-        raise ValueError(f"over_budget={how!r}: choose {' or '.join(WAYS)}")
-    if isinstance(budget, bool) or int(budget) != budget or budget < 1:
-        raise ValueError(f"budget={budget!r}: give a positive whole number of anchors")
+    check_budget(budget, how)
     n = rows.gram.shape[1]
     if n == 1:
         return beta

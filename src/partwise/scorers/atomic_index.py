@@ -111,6 +111,41 @@ class AtomicIndex(NamedTuple):
         )
         return index, np.array(beta[held])
 
+    def slots(self, keys: ArcKeys, rows: AtomicRows) -> Ints:
+        """
+        Slots of the postings among those of the training data.
+
+        Parameters
+        ----------
+        keys, rows : ArcKeys, AtomicRows
+            Of the training sentences.
+
+        Returns
+        -------
+        int64 array (n_postings,)
+
+        Raises
+        ------
+        ValueError
+            These are not the sentences that the model was trained on.
+        """
+        known = key_values(keys, rows)[rows.begin[:-1]]  # rising, as slots are
+        n = len(keys.first) - 1
+        rank = np.repeat(np.searchsorted(known, self.key), np.diff(self.begin))
+        row = self.row if self.kernel is not None else np.zeros_like(self.row)
+        wanted = rank * n + row[self.anchor]
+        there = rows.key.astype(np.int64) * n + rows.anchor
+        at = np.searchsorted(there, wanted)
+        inside = np.minimum(at, len(there) - 1)
+        is_same = there[inside] == wanted
+        is_same &= known[rows.key[inside]] == np.repeat(self.key, np.diff(self.begin))
+        if not is_same.all():
+            bad = int(self.row[self.anchor[int(np.argmin(is_same))]])
+            raise ValueError(
+                f"sentence {bad} is not the one that the model was trained on"
+            )
+        return at
+
     def weigh(
         self, table: Table, keys: ArcKeys, rows: AtomicRows, beta: Floats, n_jobs: int
     ) -> Floats:

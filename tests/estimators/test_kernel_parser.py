@@ -1,0 +1,173 @@
+"""Dependency parsers with kernels: fit, predict, explain, files."""
+
+import numpy as np
+import pytest
+
+from partwise.datasets import toy_dependencies
+from partwise.estimators.dependency_parser import DependencyParser
+from partwise.kernels import FromFunction
+from partwise.model_file import ModelFileError, load_model, save_model
+from partwise.models.kernel_dependency import KernelDependencyModel
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError
+
+KERNEL = "normalized(annotated:n=2)"
+MATCH = "xpos+distance, form+direction"
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = toy_dependencies(90, random_state=1)
+    return X[:60], y[:60], X[60:], y[60:]
+
+
+@pytest.fixture(scope="module")
+def parser(data):
+    settings = {"kernel": KERNEL, "match": MATCH, "C": 20.0, "tol": 0.02}
+    return DependencyParser(hash_bits=12, **settings).fit(*data[:2])
+
+
+def words_of(table, s):
+    columns = [table[s].strings(name)[0] for name in table.columns]
+    rows = zip(*columns, strict=True)
+    return [dict(zip(table.columns, values, strict=True)) for values in rows]
+
+
+def test_the_parser_has_learned(data, parser):
+    X, y, X_new, y_new = data
+    assert parser.certificate_.relative_gap <= 0.02
+    assert isinstance(parser.model_, KernelDependencyModel)
+    assert parser.score(X, y) > 0.9
+    assert parser.score(X_new, y_new) > 0.6
+    assert set(parser.classes_) == {label for tree in y for label in tree.labels}
+
+
+def test_the_index_gives_the_scores_of_training(data, parser):
+    """New sentences are scored by postings, training ones by kept scores: the same."""
+    X, y, *_ = data
+    model = parser.model_
+    problem = model.training_problem(X, y, Formulation())
+    trained = problem.expand(model.weights)
+    assert problem.n_slots > len(model.weights)
+    new = model.problem(X)
+    scores = new.expand(model.weights)
+    value, other = (p.decode(m)[1] for p, m in ((problem, trained), (new, scores)))
+    np.testing.assert_allclose(value, other, rtol=1e-5)
+    square = problem.dot(trained, trained)
+    bound = problem.oracle(trained).bound
+    primal = parser.objective_.primal(square, bound)
+    assert primal == pytest.approx(parser.certificate_.primal, rel=1e-9)
+
+
+def test_other_sentences_are_not_the_training_data(data, parser):
+    with pytest.raises(ValueError, match="not the one that the model was trained on"):
+        parser.model_.training_problem(*data[2:], Formulation())
+
+
+def test_explanations_add_up_to_the_lead(data, parser):
+    X_new = data[2]
+    found = parser.model_.explain(words_of(X_new, 3), top=1000)
+    assert sum(own.share for own in found.support) == pytest.approx(found.lead)
+    for own in found.support:
+        assert sum(share for *_, share in own.arcs) == pytest.approx(own.share)
+        assert own.words == data[0][own.row].strings("form")[0]
+    assert found.winner.heads == parser.predict(X_new[3:4])[0].heads
+    assert "training sentence" in str(found)
+
+
+def test_files_bring_the_same_parser_back(data, parser, tmp_path):
+    X_new = data[2]
+    path = tmp_path / "kernel.model"
+    parser.save(path)
+    again = DependencyParser.load(path)
+    assert list(again.predict(X_new)) == list(parser.predict(X_new))
+    assert again.match == ["xpos+distance", "form+direction"]
+    assert again.certificate_ == parser.certificate_
+    np.testing.assert_array_equal(again.margin(X_new), parser.margin(X_new))
+
+
+def test_threads_do_not_change_bits(data, parser):
+    settings = {"kernel": KERNEL, "match": MATCH, "C": 20.0, "tol": 0.02}
+    two = DependencyParser(labels=None, n_jobs=2, **settings).fit(*data[:2])
+    assert np.array_equal(two.model_.weights, parser.model_.weights)
+    assert set(two.predict(data[2])[0].labels) == {"_"}
+
+
+@pytest.mark.parametrize("how", ["merge", "drop"])
+def test_a_budget_of_sentences(data, parser, how):
+    settings = {"kernel": KERNEL, "match": MATCH, "C": 20.0, "tol": 0.02}
+    small = DependencyParser(
+        labels=None, budget=25, over_budget=how, metric="uas", **settings
+    )
+    small.fit(*data[:2])
+    assert len(small.model_.index.table) == 25
+    assert small.certificate_.dual is None
+    assert small.certificate_.primal >= parser.certificate_.dual
+    assert "25 anchors" in small.certificate_.note
+    assert small.score(*data[:2]) > 0.7
+
+
+def test_keys_alone_without_a_kernel(data):
+    X, y, X_new, y_new = data
+    parser = DependencyParser(match="xpos+bucket", labels=None, tol=0.05, metric="uas")
+    parser.fit(X, y)
+    assert parser.model_.index.kernel is None
+    assert parser.score(X_new, y_new) > 0.6
+    found = parser.model_.explain(words_of(X_new, 0))
+    assert found.lead >= 0
+
+
+def test_a_function_of_the_user(data, tmp_path):
+    def tags(sentence, head, dep):
+        codes = np.append(-1, sentence.columns["xpos"].codes).astype(np.int64) + 1
+        return 1000 * codes[head] + codes[dep]
+
+    X, y, *_ = data
+    named, own = (
+        DependencyParser(match=match, labels=None, tol=0.05).fit(X, y)
+        for match in ("xpos", [tags])
+    )
+    assert own.certificate_.primal == pytest.approx(named.certificate_.primal)
+    with pytest.raises(ValueError, match="cannot be kept in a file"):
+        own.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"kernel": KERNEL, "loss": "log"}, CapabilityError, "no kernel form"),
+        ({"kernel": "rbf"}, ValueError, "does not compare sentences"),
+        ({"match": "nothing+distance"}, ValueError, "needs a column 'nothing'"),
+        ({"kernel": "bow:columns=nothing"}, ValueError, "a column 'nothing'"),
+        ({"kernel": KERNEL, "budget": 0}, ValueError, "positive whole number"),
+        ({"kernel": FromFunction(len)}, ValueError, "does not compare sentences"),
+    ],
+)
+def test_what_is_refused(data, settings, error, text):
+    with pytest.raises(error, match=text):
+        DependencyParser(labels=None, max_iter=1, **settings).fit(*data[:2])
+
+
+DAMAGES = {
+    "anchor": lambda a: a + 10**6,
+    "key": lambda a: a[::-1],
+    "begin": lambda a: a + 1,
+    "row": lambda a: a * 0,
+    "weight": lambda a: a * np.nan,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_files_are_refused(parser, tmp_path, name):
+    from safetensors import safe_open
+    from safetensors.numpy import load_file, save_file
+
+    path = tmp_path / "kernel.model"
+    save_model(parser.model_, path)
+    with safe_open(path, "np") as file:
+        metadata = file.metadata()
+    arrays = load_file(path)
+    arrays[name] = np.ascontiguousarray(DAMAGES[name](arrays[name]))
+    save_file(arrays, path, metadata)
+    with pytest.raises(ModelFileError, match="damaged model file"):
+        load_model(path)
