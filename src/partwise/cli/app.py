@@ -17,6 +17,7 @@ from partwise.cli.explain import explain
 from partwise.cli.fetch import fetch
 from partwise.cli.inspect import inspect
 from partwise.cli.predict import predict
+from partwise.cli.train_constparse import train_constparse
 from partwise.cli.train_depparse import train_depparse
 from partwise.cli.train_tag import train_tag
 from partwise.cli.verify import verify
@@ -41,6 +42,7 @@ train = typer.Typer(
 )
 train.command("tag")(train_tag)
 train.command("depparse")(train_depparse)
+train.command("constparse")(train_constparse)
 app.add_typer(train, name="train")
 for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
     app.command()(command)

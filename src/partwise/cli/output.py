@@ -42,6 +42,14 @@ def shown(value: Any, digits: int = 6) -> str:
     return f"{value:.{digits}g}"
 
 
+def metric_rows(metrics: dict[str, float]) -> list[tuple[str, str]]:
+    """Metrics for a table: shares with four decimals, numbers whole."""
+    return [
+        (name, f"{value:,}" if isinstance(value, int) else f"{value:.4f}")
+        for name, value in metrics.items()
+    ]
+
+
 def percent(value: float | None) -> str:
     """A share in percent with two significant digits, whole ones from ten on."""
     if value is None:

@@ -175,6 +175,7 @@ class Task(ABC):
 
 # by the class of the model, so that predicting imports only what it needs
 _TASKS = {
+    "ConstituencyModel": ("partwise.cli.phrase_task", "PhraseTask"),
     "DependencyModel": ("partwise.cli.dependency_task", "DependencyTask"),
     "SequenceModel": ("partwise.cli.tag_task", "TagTask"),
 }

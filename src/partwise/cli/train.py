@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from partwise.cli.options import threads
-from partwise.cli.output import certificate_lines, print_json, print_table, say
+from partwise.cli.output import (
+    certificate_lines,
+    metric_rows,
+    print_json,
+    print_table,
+    say,
+)
 from partwise.cli.tasks import Data, Task
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
@@ -56,11 +62,15 @@ def train_model(task: Task, request: TrainingRequest) -> int:
         if issubclass(warning.category, UserWarning):
             say(f"warning: {warning.message}")
     model = estimator.model_
-    if request.keep_dual and model.support is None:
+    has_dual = getattr(model, "support", None) is not None
+    if request.keep_dual and not has_dual:
         solver = type(estimator.solver_).__name__
         say(f"warning: {solver} has no dual per sentence to keep; bcfw has")
     model.info["reader"] = task.reader_info()
-    estimator.save(request.model, keep_dual=request.keep_dual)
+    if request.keep_dual and has_dual:
+        estimator.save(request.model, keep_dual=True)
+    else:
+        estimator.save(request.model)
     seconds = {
         "read": read,
         "features": fit - estimator.fit_seconds_,
@@ -98,8 +108,7 @@ def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:
     print(f"features      {answer['n_features']:,}")
     if "dev" in answer:
         print(f"on {request.dev}")
-        rows = [(name, f"{value:.4f}") for name, value in answer["dev"].items()]
-        print_table((), rows)
+        print_table((), metric_rows(answer["dev"]))
     say(f"model written to {request.model}")
     if request.report:
         say(f"report written to {request.report}")

@@ -170,7 +170,7 @@ def _checks(
         yield Check("data bound", stated.data_bound, recomputed, holds, how)
     if stated.dual is None:
         return
-    if model.support is not None and penalty != "log":
+    if getattr(model, "support", None) is not None and penalty != "log":
         yield from _dual_checks(
             task, model, problem, objective, stated.dual, found.primal
         )
