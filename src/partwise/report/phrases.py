@@ -100,7 +100,7 @@ def measure(y: Trees, y_pred: Trees) -> dict[str, float]:
 def _tables(
     y: Trees, y_pred: Trees, caption: str, n_failures: int | None
 ) -> list[MetricTable]:
-    overall = dict(measure(y, y_pred))
+    overall: dict[str, Any] = dict(measure(y, y_pred))
     if n_failures is not None:
         overall["failures"] = n_failures
     header = ("label", "precision", "recall", "F1", "number")
