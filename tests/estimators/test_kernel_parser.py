@@ -27,12 +27,6 @@ def parser(data):
     return DependencyParser(hash_bits=12, **settings).fit(*data[:2])
 
 
-def words_of(table, s):
-    columns = [table[s].strings(name)[0] for name in table.columns]
-    rows = zip(*columns, strict=True)
-    return [dict(zip(table.columns, values, strict=True)) for values in rows]
-
-
 def test_the_parser_has_learned(data, parser):
     X, y, X_new, y_new = data
     assert parser.certificate_.relative_gap <= 0.02
@@ -66,7 +60,7 @@ def test_other_sentences_are_not_the_training_data(data, parser):
 
 def test_explanations_add_up_to_the_lead(data, parser):
     X_new = data[2]
-    found = parser.model_.explain(words_of(X_new, 3), top=1000)
+    found = parser.model_.explain(X_new[3], top=1000)
     assert sum(own.share for own in found.support) == pytest.approx(found.lead)
     for own in found.support:
         assert sum(share for *_, share in own.arcs) == pytest.approx(own.share)
@@ -113,7 +107,7 @@ def test_keys_alone_without_a_kernel(data):
     parser.fit(X, y)
     assert parser.model_.index.kernel is None
     assert parser.score(X_new, y_new) > 0.6
-    found = parser.model_.explain(words_of(X_new, 0))
+    found = parser.model_.explain(X_new[0])
     assert found.lead >= 0
 
 

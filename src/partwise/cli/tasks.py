@@ -177,6 +177,10 @@ class Task(ABC):
 _TASKS = {
     "ConstituencyModel": ("partwise.cli.phrase_task", "PhraseTask"),
     "DependencyModel": ("partwise.cli.dependency_task", "DependencyTask"),
+    "KernelDependencyModel": (
+        "partwise.cli.kernel_dependency_task",
+        "KernelDependencyTask",
+    ),
     "SequenceModel": ("partwise.cli.tag_task", "TagTask"),
 }
 

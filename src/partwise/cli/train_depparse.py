@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from partwise.cli import options as common
 from partwise.cli.options import FeaturePanel
+
+if TYPE_CHECKING:
+    from partwise.cli.dependency_task import DependencyTask
 
 HASH_BITS = 20
 
@@ -85,6 +88,34 @@ def train_depparse(
         str,
         typer.Option(help="exact, or best_heads of single words.", **FeaturePanel),
     ] = "exact",
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare sentences by a kernel: normalized(annotated), bow, …",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            help="When arcs of two sentences match: xpos+distance, form+direction, …",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Training sentences that a kernel model may keep.",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
+    over_budget: Annotated[
+        str, typer.Option(help="How the others go: merge or drop.", **FeaturePanel)
+    ] = "merge",
     max_length: common.MaxLength = None,
     solver: common.SolverName = "auto",
     tol: common.Tolerance = 0.1,
@@ -129,6 +160,10 @@ def train_depparse(
         "cost": _cost(cost),
         "normalized": normalized,
         "construction": construction,
+        "kernel": kernel,
+        "match": match,
+        "budget": budget,
+        "over_budget": over_budget,
         "loss": loss,
         "formulation": formulation,
         "penalty": penalty,
@@ -140,10 +175,26 @@ def train_depparse(
         "random_state": seed,
         "n_jobs": jobs,
     }
-    task = DependencyTask(single_root=not many_roots, max_length=max_length)
+    kind = DependencyTask
+    if kernel is not None or match is not None:
+        kind = _kernel_task(kernel, match)
+    task = kind(single_root=not many_roots, max_length=max_length)
     return train_model(
         task, TrainingRequest(data, model, settings, dev, report, keep_dual, json)
     )
+
+
+def _kernel_task(kernel: str | None, match: str | None) -> type[DependencyTask]:
+    """The task with a kernel, after a look at what is asked for."""
+    from partwise.cli.kernel_dependency_task import KernelDependencyTask
+    from partwise.features.arc_keys import ArcHasher
+    from partwise.kernels.naming import parse_kernel
+
+    if kernel is not None:
+        parse_kernel(kernel)
+    if match is not None:
+        ArcHasher(match)
+    return KernelDependencyTask
 
 
 def _cost(text: str) -> str | float:

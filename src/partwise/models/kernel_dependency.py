@@ -13,6 +13,7 @@ from partwise.kernels.gram import gram
 from partwise.models.dependency import DependencyModel, encode_trees
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints
+from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.scorers.atomic import AtomicScorer
 from partwise.scorers.atomic_index import AtomicIndex, IndexScorer, kernel_columns
@@ -123,7 +124,7 @@ class KernelDependencyModel(DependencyModel):
 
         Parameters
         ----------
-        x : one sentence
+        x : one sentence, or a table whose first one is explained
         top : int
             Sentences to show.
 
@@ -134,7 +135,7 @@ class KernelDependencyModel(DependencyModel):
             the lead of the best tree over the second is told, and which arcs it speaks
             for (positive) or against.
         """
-        table = sentence_table([x])
+        table = x[:1] if isinstance(x, Table) else sentence_table([x])
         problem = self.problem(table)
         found = problem.k_best(problem.expand(self.weights), 2)[0]
         best, score = found[0]

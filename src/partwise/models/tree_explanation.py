@@ -92,7 +92,7 @@ def telling_arcs(model: DependencyModel, top: int) -> list[tuple[str, float]]:
         Weights without direction and distance, falling.
     """
     featurizer = model.featurizer
-    if featurizer.hash_bits is not None:
+    if featurizer is None or featurizer.hash_bits is not None:
         return []
     names = featurizer.feature_names_
     plain = model.weights[: featurizer.n_rows_ * N_VARIANTS : N_VARIANTS]

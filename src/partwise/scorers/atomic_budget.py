@@ -7,7 +7,8 @@ from numba import njit
 
 from partwise.protocol import Floats
 from partwise.scorers._atomic_rows import AtomicRows
-from partwise.scorers.budget import WAYS
+
+WAYS = ("merge", "drop")
 
 
 def check_budget(budget: int, how: str) -> None:

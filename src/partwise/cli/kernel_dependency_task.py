@@ -1,0 +1,72 @@
+"""The task `depparse` with a kernel: trees through training sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from partwise.cli.dependency_task import DependencyTask
+from partwise.cli.tasks import Data, Listing
+
+
+class KernelDependencyTask(DependencyTask):
+    """Dependency trees with a kernel."""
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """What is compared, and how many training sentences are kept."""
+        index = model.index
+        facts = [("Arcs match by", ", ".join(model.hasher.names))]
+        if index.kernel is not None:
+            facts.append(("Kernel", str(index.kernel)))
+            facts.append(("Training sentences kept", f"{len(index.table):,}"))
+        return [*super().report_facts(model), *facts]
+
+    @classmethod
+    def facts(cls, model: Any) -> dict[str, Any]:
+        """Relations, hash functions, kernel, anchors."""
+        index = model.index
+        return {
+            "labels": model.labels,
+            "n_features": len(model.weights),
+            "match": model.hasher.names,
+            "kernel": None if index.kernel is None else index.kernel.to_dict(),
+            "n_keys": len(index.key),
+            "n_anchors": 0 if index.kernel is None else len(index.table),
+            "trees": model.structure.get_params(),
+            "labeller": model.labeller is not None,
+            "support": 0,
+            "reader": model.info.get("reader", {}),
+        }
+
+    @classmethod
+    def telling_parts(
+        cls, model: Any, top: int
+    ) -> tuple[dict[str, Any], list[Listing]]:
+        """The training sentences with the largest coefficients."""
+        index = model.index
+        if not top or index.kernel is None:
+            return {"sentences": []}, []
+        size = np.sqrt(np.bincount(index.anchor, model.weights**2, len(index.table)))
+        words = index.table.strings(next(iter(index.table.columns)))
+        found = [
+            {"row": int(index.row[a]), "words": words[a], "size": float(size[a])}
+            for a in np.argsort(-size, kind="stable")[:top].tolist()
+        ]
+        rows = [
+            (f"{own['size']:.4f}", str(own["row"]), " ".join(own["words"]))
+            for own in found
+        ]
+        names = ("coefficients", "row", "")
+        return {"sentences": found}, [Listing("training sentences", names, rows)]
+
+    def explain(
+        self, model: Any, data: Data, row: int, top: int
+    ) -> tuple[dict[str, Any], str]:
+        """The training sentences that carried the decision."""
+        explanation = model.explain(data.X[row], top=top)
+        told = asdict(explanation)
+        told["support"] = [own._asdict() for own in explanation.support]
+        return told, str(explanation)

@@ -1,0 +1,72 @@
+"""`depparse` with a kernel, from the command line."""
+
+import pytest
+
+from partwise.datasets import toy_dependencies
+from partwise.readers import write_conllu
+
+KERNEL = ("--kernel", "normalized(annotated:n=2)", "--match", "xpos+distance, form")
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("treebank")
+    for name, n, seed in (("train", 40, 0), ("dev", 15, 1)):
+        write_conllu(folder / f"{name}.conllu", *toy_dependencies(n, random_state=seed))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def parser(process, treebank):
+    done = process(
+        "train", "depparse", treebank / "train.conllu", "--model", treebank / "k.model",
+        *KERNEL, "--hash-bits", 12, "--C", 20, "--tol", 0.1,
+        "--report", treebank / "k.html", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["certificate"]["relative_gap"] <= 0.1
+    assert done.json["n_features"] > 0
+    page = (treebank / "k.html").read_text(encoding="utf-8")
+    assert "Training sentences kept" in page
+    return treebank / "k.model"
+
+
+def test_evaluate_and_verify(run, parser, treebank):
+    told = run("evaluate", parser, treebank / "dev.conllu", "--json").json
+    assert 0.4 < told["metrics"]["las"] <= told["metrics"]["uas"] <= 1
+    done = run("verify", parser, treebank / "train.conllu", "--json")
+    assert done.code == 0, done.err
+    done = run("verify", parser, treebank / "dev.conllu", "--json")
+    assert done.code != 0
+
+
+def test_inspect_and_explain(run, parser, treebank):
+    facts = run("inspect", parser, "--json").json
+    assert facts["match"] == ["xpos+distance", "form"]
+    assert facts["kernel"]["kernel"] == "normalized.v1"
+    assert 0 < facts["n_anchors"] <= 40
+    told = run(
+        "explain", parser, treebank / "dev.conllu", "--sentence", 2, "--json"
+    ).json
+    assert told["support"][0]["row"] < 40
+    text = run("explain", parser, treebank / "dev.conllu", "--sentence", 2).out
+    assert "training sentence" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--kernel", "nonsense"), "no kernel 'nonsense'"),
+        (("--kernel", "rbf"), "does not compare sentences"),
+        (("--match", "direction"), "name a column"),
+        (("--match", "lemmas"), "needs a column 'lemmas'"),
+        (("--match", "form", "--budget", "0"), "positive whole number"),
+    ],
+)
+def test_bad_options_are_told(run, treebank, options, text):
+    done = run(
+        "train", "depparse", treebank / "train.conllu", "--model", treebank / "no",
+        *options,
+    )  # fmt: skip
+    assert done.code == 2
+    assert text in " ".join(done.err.split())
