@@ -130,6 +130,7 @@ def test_a_function_of_the_user(data, tmp_path):
     ("settings", "error", "text"),
     [
         ({"kernel": KERNEL, "loss": "log"}, CapabilityError, "no kernel form"),
+        ({"kernel": KERNEL, "order": 2}, CapabilityError, "order=1"),
         ({"kernel": "rbf"}, ValueError, "does not compare sentences"),
         ({"match": "nothing+distance"}, ValueError, "needs a column 'nothing'"),
         ({"kernel": "bow:columns=nothing"}, ValueError, "a column 'nothing'"),

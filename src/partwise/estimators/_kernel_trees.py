@@ -142,6 +142,8 @@ def fit_kernel(
     """
     if parser.warm_start and hasattr(parser, "model_"):
         raise ValueError("warm_start=True: a kernel parser begins anew each time")
+    if parser.order != 1:
+        raise CapabilityError("order=2 has no kernel form; use order=1")
     side = KernelTrees(
         parser.kernel, parser.match, parser.loss, parser.solver, parser.budget,
         parser.over_budget, table,

@@ -18,7 +18,6 @@ from partwise.readers.trees import DependencyTree
 from partwise.scorers.atomic import AtomicScorer
 from partwise.scorers.atomic_index import AtomicIndex, IndexScorer, kernel_columns
 from partwise.structures.arborescence import Arborescence
-from partwise.structures.arborescence_problem import ArborescenceProblem
 
 
 class SupportSentence(NamedTuple):
@@ -88,8 +87,8 @@ class KernelDependencyModel(DependencyModel):
         self.hasher = hasher
         self.index = index
 
-    def problem(self, X: Any, n_jobs: int = 1) -> ArborescenceProblem:
-        """Packed sentences to parse."""
+    def problem(self, X: Any, n_jobs: int = 1, kept: Ints | None = None) -> Any:
+        """Packed sentences to parse; all heads are candidates, the `kept` ones too."""
         table = sentence_table(X)
         keys = self.hasher.transform(table)
         scorer = IndexScorer(self.index, table)
@@ -97,7 +96,7 @@ class KernelDependencyModel(DependencyModel):
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
-    ) -> ArborescenceProblem:
+    ) -> Any:
         """The problem whose objective the certificate speaks of.
 
         Computes the Gram matrix anew; `expand` gives the model of `weights`.
@@ -110,7 +109,7 @@ class KernelDependencyModel(DependencyModel):
             values = gram(kernel, inputs, dtype=np.float32, n_jobs=n_jobs)
         keys = self.hasher.transform(table)
         scorer = AtomicScorer(values)
-        problem = self.structure.pack(
+        problem: Any = self.structure.pack(
             keys, codes, formulation, n_jobs=n_jobs, scorer=scorer
         )
         scorer.kept = self.index.slots(keys, problem.blocks.rows)

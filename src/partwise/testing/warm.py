@@ -173,6 +173,27 @@ def trees() -> None:
     climbs = climbing.new_climb_work(n)
     climbing.climb_trees(score, row, table, table, n, False, climbs, heads)
     prune_arcs(score, score, 0.0, n, n, many, marginal, row)
+    _atomic_trees()
+
+
+def _atomic_trees() -> None:
+    """Dependency trees scored through keys and a kernel."""
+    import numpy as np
+
+    from partwise.features.arc_keys import ArcHasher
+    from partwise.objective import Objective
+    from partwise.scorers.atomic import AtomicScorer
+    from partwise.solvers import make_solver
+    from partwise.structures.arborescence import Arborescence
+
+    keys = ArcHasher("word").transform([["a", "b"], ["b", "a"]])
+    heads = np.array([0, 1, 2, 0])
+    problem: Any = Arborescence().pack(keys, heads, scorer=AtomicScorer(np.eye(2)))
+    for solver in ("bcfw", "one_slack", "perceptron", "mira", "pegasos"):
+        solved = make_solver(solver, {"max_iter": 2})
+        state = solved.solve(problem, Objective.create(1.0, 2, "l1"))
+    problem.decode(state.model)
+    problem.k_best(state.model, 2)
 
 
 # the longest first, so that the others fill the rest of its time
