@@ -13,6 +13,7 @@ SOLVERS = {
     "bcfw": ("bcfw", "BCFW"),
     "n_slack": ("n_slack", "NSlack"),
     "one_slack": ("one_slack", "OneSlack"),
+    "sampled_cuts": ("sampled_cuts", "SampledCuts"),
     "bundle": ("bundle", "ProximalBundle"),
     "perceptron": ("online", "Perceptron"),
     "mira": ("online", "MIRA"),

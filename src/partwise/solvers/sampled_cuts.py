@@ -1,0 +1,131 @@
+"""One-slack cutting planes from samples: a plane costs r examples, whatever n.
+
+As `one_slack.py`, except that each joint plane is an estimate: r examples are drawn
+with replacement, in proportion to their weights c_i, and each stands for C/r,
+
+    F(w) ≈ o − <w, g>,   g = (C/r) Σ_j a_j,   o = (C/r) Σ_j b_j,   C = Σ c_i,
+
+over the drawn examples whose most violated cut is violated. Stops when the planes of
+`patience` samples in a row are violated by at most ξ + ε. A plane that overestimates is
+not a lower bound, so there is no dual: the certificate has the bound from data alone.
+The number of planes is O(1/ε²), and each kernel model has at most r examples per plane.
+
+Yu, Joachims: Training structural SVMs with kernels using sampled cuts, KDD 2008.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from partwise.protocol import Floats, Model, Objective, Solver, State
+from partwise.solvers._planes import PlaneStore
+
+
+@dataclass
+class SampledMemo:
+    """Planes, the solution over them, and who is drawn next."""
+
+    planes: PlaneStore
+    rng: np.random.Generator
+    model: Floats
+    slack: float = 0.0
+    quiet: int = 0  # samples in a row without a violated plane
+
+
+class SampledCuts(Solver):
+    """Cutting planes from samples: for kernels on many examples.
+
+    Parameters
+    ----------
+    eps : float
+        Violation of a sampled plane, per unit of C, that is small enough.
+    sample : int
+        Examples per plane, drawn with replacement.
+    patience : int
+        Samples in a row that must find no more.
+    max_iter : int
+        Planes.
+    time_limit : float or None
+        Seconds.
+    prune_after : int
+        Forget a plane after so many solutions in a row without it.
+    random_state : int
+
+    Examples
+    --------
+    >>> from partwise.solvers.sampled_cuts import SampledCuts
+    >>> SampledCuts(sample=50).get_params()["sample"]
+    50
+    """
+
+    penalties = ("l1",)
+    tol = 1e-3  # never reached without a lower bound
+
+    def __init__(
+        self,
+        eps: float = 0.05,
+        sample: int = 100,
+        patience: int = 3,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        prune_after: int = 50,
+        random_state: int = 0,
+    ) -> None:
+        self.eps = eps
+        self.sample = sample
+        self.patience = patience
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.prune_after = prune_after
+        self.random_state = random_state
+
+    def refuse(self, problem: Any, objective: Objective) -> None:
+        """Samples and patience are positive."""
+        super().refuse(problem, objective)
+        for name in ("sample", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r}: give a positive whole number"
+                )
+
+    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+        """No planes; a given start only says where the first one touches."""
+        model = problem.zero() if start is None else start
+        rng = np.random.default_rng(self.random_state)
+        return State(model=model, memo=SampledMemo(PlaneStore(problem), rng, model))
+
+    def step(self, problem: Any, objective: Objective, state: State) -> None:
+        """Draw examples, add their plane, and solve over all planes."""
+        memo: SampledMemo = state.memo
+        total = float(np.sum(objective.weight))
+        share = objective.weight / total
+        rows = np.sort(memo.rng.choice(problem.n_blocks, self.sample, p=share))
+        cuts = problem.oracle(memo.model, rows)
+        state.oracle_calls += len(rows)
+        mass = np.where(cuts.violation > 0.0, total / self.sample, 0.0)
+        excess = float(np.sum(mass * cuts.violation)) - memo.slack
+        violation = max(excess, 0.0) / total
+        memo.quiet = memo.quiet + 1 if violation <= self.eps else 0
+        state.violation = violation if memo.quiet >= self.patience else np.inf
+        square = problem.dot(memo.model, memo.model)
+        state.estimate = 0.5 * square + float(np.sum(mass * cuts.violation))
+        if memo.quiet >= self.patience:
+            return
+        planes = memo.planes
+        offset = float(np.sum(mass * cuts.b))
+        planes.add(problem.combine(cuts, mass), offset, rows, mass * cuts.scale)
+        planes.lower_bound()  # of the sampled planes, not of the objective
+        planes.drop_idle(self.prune_after, planes.alpha > 0)
+        used = np.flatnonzero(planes.alpha)
+        margin = np.sum(planes.gram[:, used] * planes.alpha[used], axis=1)
+        memo.slack = float(np.max(planes.offset - margin))
+        memo.model = planes.combine(planes.alpha)
+        state.model = memo.model
+
+    def finish(self, problem: Any, objective: Objective, state: State) -> None:
+        """Evaluate the model once, on all examples."""
+        cuts = problem.oracle(state.model)
+        state.oracle_calls += problem.n_blocks
+        square = problem.dot(state.model, state.model)
+        state.primal = objective.primal(square, cuts.bound)
