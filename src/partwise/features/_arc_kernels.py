@@ -6,7 +6,7 @@ below zero mean "no feature". A key leads to a row of weights by an exact table 
 addressing) or by its low bits; row 0 belongs to no feature and stays zero.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,7 +14,7 @@ from numba import njit
 from partwise.features._columnar_kernels import first_slot
 
 # Called once per arc and template from kernels that do not count references.
-UNCOUNTED = {"cache": True, "nogil": True, "_nrt": False}
+UNCOUNTED: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 
 MISSING = -(1 << 61)  # three shares below 2**60 cannot lift it above zero
 N_VARIANTS = 16  # a row: plain, 7 distances to the right, 7 to the left, 1 to align

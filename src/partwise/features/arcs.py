@@ -304,13 +304,13 @@ class ArcFeaturizer:
         spaces = self._check_space()
         keys = [state_array(arrays, name, np.int64) for name in ("key", "label_key")]
         n_arcs = len(self.templates)
-        for is_label, own in enumerate(keys):
-            number = own % len(spaces)
-            if (own < 0).any() or (own >= spaces[number]).any():
+        for is_label, found in enumerate(keys):
+            number = found % len(spaces)
+            if (found < 0).any() or (found >= spaces[number]).any():
                 raise ValueError("damaged featurizer state: a key without strings")
             if ((number >= n_arcs) != is_label).any():
                 raise ValueError("damaged featurizer state: a key at a wrong place")
-            if len(np.unique(own)) < len(own):
+            if len(np.unique(found)) < len(found):
                 raise ValueError("damaged featurizer state: a feature stands twice")
         self.n_rows_ = len(keys[0]) + 1
         self.n_label_rows_ = len(keys[1]) + 1 if self.label_templates else 0
