@@ -195,6 +195,8 @@ def kernels(args):
     bank = read(args.data, args.train, args.test)
     header("input kernel", "C", "‖w‖²", "train", "test", "seconds")
     for name, kernel in {"none": None, **KERNELS}.items():
+        if args.only and args.only not in name:
+            continue
         normal = name == "none" or kernel.startswith("normalized")
         grid = args.C or ([10, 100, 1000, 10000] if normal else [0.1, 1, 10, 100])
         study = Study(bank, BEST_HASH, kernel, jobs=args.jobs)
@@ -426,6 +428,7 @@ def main():
     parser.add_argument("--train", type=int, help="training sentences")
     parser.add_argument("--test", type=int, default=2000, help="test sentences")
     parser.add_argument("--C", type=float, nargs="+")
+    parser.add_argument("--only", help="kernels: those with this in their names")
     parser.add_argument("--clusters", type=int, default=1250)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument(
