@@ -141,9 +141,12 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self.solver_ = solver
         if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
             gap = self.certificate_.relative_gap
+            told = "without a known gap"
+            if gap is not None:
+                told = f"at a relative gap of {gap:.2%}"
             warnings.warn(
-                f"{type(solver).__name__} stopped by {state.stopped} at a relative gap "
-                f"of {gap:.2%}; raise max_iter or time_limit, or accept a larger tol",
+                f"{type(solver).__name__} stopped by {state.stopped} {told}; raise "
+                "max_iter or time_limit, or accept a larger tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -16,6 +16,8 @@ from partwise.features.arc_templates import (
     ARC_PRESETS,
     default_arc_templates,
     default_label_templates,
+    default_pruner_templates,
+    second_order_templates,
 )
 from partwise.features.arcs import ArcFeaturizer
 from partwise.features.sentences import sentence_table
@@ -25,6 +27,8 @@ from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.protocol import Floats
 from partwise.readers.table import Table
 from partwise.structures.arborescence import Arborescence
+
+PRUNER_TOL = 0.3  # relative gap at which a pruner is good enough
 
 
 class DependencyParser(StructuredEstimator):
@@ -47,8 +51,14 @@ class DependencyParser(StructuredEstimator):
     hash_bits : int or None
         Hash features to ``2**hash_bits`` rows of weights. None: a vocabulary of the
         features of true arcs, with names, several times slower.
+    order : {1, 2}
+        Score single arcs, or also arcs with the next sibling and with the head of the
+        head, over the candidate heads that a small first model chooses.
+    n_candidates : int
+        With ``order=2``: heads per word that the first model keeps.
     projective : bool
-        Whether arcs must not cross.
+        Whether arcs must not cross. With crossing arcs, a parser of order 2 finds good
+        trees but not surely the best ones.
     single_root : bool
         Whether exactly one word hangs from the root.
     labels : {"joint", "second_stage", None}
@@ -115,6 +125,8 @@ class DependencyParser(StructuredEstimator):
         label_templates: Any = None,
         min_count: int = 1,
         hash_bits: int | None = 20,
+        order: int = 1,
+        n_candidates: int = 10,
         projective: bool = True,
         single_root: bool = False,
         labels: str | None = "joint",
@@ -143,6 +155,8 @@ class DependencyParser(StructuredEstimator):
         self.label_templates = label_templates
         self.min_count = min_count
         self.hash_bits = hash_bits
+        self.order = order
+        self.n_candidates = n_candidates
         self.projective = projective
         self.single_root = single_root
         self.labels = labels
@@ -200,9 +214,16 @@ class DependencyParser(StructuredEstimator):
         if not warm:
             featurizer.fit(table, [heads for heads, _ in y])
         structure = self._structure(len(own))
+        pruner = candidates = None
+        n_jobs = self._n_jobs()
+        if self.order == 2:
+            pruner = self.model_.pruner if warm else self._fit_pruner(table, y)
+            truth = codes // max(len(own), 1)
+            candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
         problem = structure.pack(
-            featurizer.transform(table), codes, formulation, n_jobs=self._n_jobs()
-        )
+            featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
+            candidates=candidates,
+        )  # fmt: skip
         start = self.model_.weights if warm else None
         state, support = self._solve(problem, sample_weight, start)
         kept = None
@@ -214,9 +235,26 @@ class DependencyParser(StructuredEstimator):
             labeller = self._fit_labeller(table, y, names, sample_weight)
         info = {"certificate": self.certificate_.to_dict()}
         self.model_ = DependencyModel(
-            featurizer, structure, own, weights, info, kept, labeller
-        )
+            featurizer, structure, own, weights, info, kept, labeller, pruner,
+            self.n_candidates,
+        )  # fmt: skip
         return self
+
+    def _fit_pruner(self, table: Table, y: Any) -> DependencyModel:
+        """A small parser of first order, whose most probable heads are candidates."""
+        small = DependencyParser(
+            templates=default_pruner_templates(table.columns),
+            hash_bits=None if self.hash_bits is None else max(10, self.hash_bits - 2),
+            projective=self.projective,
+            single_root=self.single_root,
+            labels=None,
+            tol=PRUNER_TOL,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        model = small.fit(table, y).model_
+        model.support = None
+        return model
 
     def _structure(self, n_labels: int) -> Arborescence:
         return Arborescence(
@@ -239,6 +277,10 @@ class DependencyParser(StructuredEstimator):
             raise ValueError(
                 f"construction={self.construction!r}: choose 'exact' or 'best_heads'"
             )
+        if self.order not in (1, 2):
+            raise ValueError(f"order={self.order!r}: choose 1 or 2")
+        if self.order == 2 and (self.loss == "log" or self.n_candidates < 1):
+            raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
         find_metric(self.metric)
 
     def _featurizer(self, table: Table, what: str, *, labelled: bool) -> ArcFeaturizer:
@@ -248,6 +290,8 @@ class DependencyParser(StructuredEstimator):
             templates = ARC_PRESETS.get(templates, templates)
         if templates is None:
             templates = default_arc_templates(table.columns)
+            if self.order == 2:
+                templates += second_order_templates(table.columns)
         of_labels: Any = self.label_templates
         if of_labels is None:
             of_labels = default_label_templates(table.columns)
@@ -464,4 +508,6 @@ def _features_of(model: DependencyModel) -> dict[str, Any]:
         "min_count": model.featurizer.min_count,
         "hash_bits": model.featurizer.hash_bits,
         "templates": [str(template) for template in model.featurizer.templates],
+        "order": 1 if model.pruner is None else 2,
+        "n_candidates": model.n_candidates,
     }

@@ -92,15 +92,18 @@ class TrueArcs:
         return np.where(absent[:, None], -1, total)
 
     def siblings(self) -> np.ndarray:
-        """The next dependent of the same head towards it, (n_positions,); −1: none."""
-        found = np.full(len(self.head), -1, np.int64)
+        """The next dependent of the same head towards it, (n_positions,); or the root.
+
+        The root is nobody's dependent: it stands for "none".
+        """
+        found = np.repeat(self.offset[:-1], np.diff(self.offset))
         innermost: dict[tuple[int, bool], int] = {}
         right = range(len(self.head))
         for order, is_left in ((right, False), (reversed(right), True)):
             for d in order:
                 h = int(self.head[d])
                 if h >= 0 and (h > d) == is_left:
-                    found[d] = innermost.get((h, is_left), -1)
+                    found[d] = innermost.get((h, is_left), found[d])
                     innermost[h, is_left] = d
         return found
 

@@ -136,8 +136,23 @@ ARC_PRESETS: dict[str, str] = {
 }
 
 
+def contexts(word: str, tag: str) -> str:
+    """Tags of both ends with more around them, and words beside them."""
+    h, d = f"head.{tag}", f"dep.{tag}"
+    rows = [
+        (h, f"{d}[-1]", d, f"{d}[1]"), (f"{h}[-1]", h, f"{h}[1]", d),
+        (h, f"{d}[-2]", f"{d}[-1]", d), (f"head.{word}", f"dep.{word}[-1]"),
+        (h, d, f"dep.{word}[-1]"), (h, d, f"dep.{word}[1]"),
+        (h, d, f"head.{word}[1]"), (h, d, f"head.{word}[-1]"),
+    ]  # fmt: skip
+    return _lines(rows)
+
+
 def default_arc_templates(columns: Iterable[str]) -> str:
-    """Templates for sentences with these columns: every word with every tag.
+    """Templates for sentences with these columns.
+
+    Those of the preset ``mcdonald`` with more around both ends; lemmas go with
+    universal tags and forms with language-specific ones, where both are there.
 
     Parameters
     ----------
@@ -146,20 +161,60 @@ def default_arc_templates(columns: Iterable[str]) -> str:
     Returns
     -------
     str
-        Those of the preset ``mcdonald``, for the columns that there are.
     """
     names = list(columns)
-    words = [name for name in ("form", "lemma", "word") if name in names]
+    words = [name for name in ("lemma", "form", "word") if name in names]
     tags = [name for name in ("upos", "xpos", "pos") if name in names]
     text = "bias\n"
-    for tag in tags:
-        text += "".join(backoffs(word, tag) for word in words) + surroundings(tag)
-        text += f"head.{tag}|between.{tag}|dep.{tag}\n"
     if not tags or not words:
         for name in words or tags or names:
             h, d = f"head.{name}", f"dep.{name}"
             text += _lines([(h,), (d,), (h, d), (h, f"{h}[1]", d), (h, f"{d}[-1]", d)])
-    return text
+        return text
+    pairs = {(words[0], tags[0]), (words[-1], tags[-1]), (words[-1], tags[0])}
+    if len(words) > 1 and len(tags) > 1:
+        pairs = {(words[0], tags[0]), (words[-1], tags[-1])}
+    for word, tag in sorted(pairs):
+        text += backoffs(word, tag)
+    for tag in tags:
+        text += surroundings(tag) + f"head.{tag}|between.{tag}|dep.{tag}\n"
+    return text + contexts(words[0], tags[0])
+
+
+def default_pruner_templates(columns: Iterable[str]) -> str:
+    """A few cheap templates, to choose the candidate heads of each word."""
+    names = list(columns)
+    words = [name for name in ("lemma", "form", "word") if name in names]
+    tags = [name for name in ("upos", "xpos", "pos") if name in names]
+    if not tags or not words:
+        return default_arc_templates(names)
+    word, tag = words[0], tags[0]
+    rows = [(f"{end}.{name}",) for name in (word, *tags) for end in ENDS]
+    rows += [(f"head.{name}", f"dep.{name}") for name in tags]
+    rows += [(f"head.{word}", f"dep.{tag}"), (f"head.{tag}", f"dep.{word}"), ("bias",)]
+    rows += [(f"head.{tag}", f"between.{tag}", f"dep.{tag}")]
+    return _lines(rows) + surroundings(tag)
+
+
+def second_order_templates(columns: Iterable[str]) -> str:
+    """Siblings and grandparents: all three tags, pairs of them, and words."""
+    names = list(columns)
+    words = [name for name in ("lemma", "form", "word") if name in names]
+    tags = [name for name in ("upos", "xpos", "pos") if name in names] or words or names
+    rows: list[tuple[str, ...]] = []
+    for a, b, c in (("head", "sib", "dep"), ("grand", "head", "dep")):
+        far = "sib" if a == "head" else "grand"
+        for tag in tags:
+            rows += [(f"{a}.{tag}", f"{b}.{tag}", f"{c}.{tag}")]
+        tag = tags[0]
+        rows += [(f"{far}.{tag}", f"dep.{tag}")]
+        for word in words[:1]:
+            for role in (a, b, c):
+                rest = [f"{r}.{tag}" for r in (a, b, c) if r != role]
+                rows += [(f"{role}.{word}", *rest)]
+            rows += [(f"{far}.{word}", f"dep.{word}")]
+            rows += [(f"{far}.{word}", f"dep.{tag}"), (f"{far}.{tag}", f"dep.{word}")]
+    return _lines(rows)
 
 
 def default_label_templates(columns: Iterable[str]) -> str:

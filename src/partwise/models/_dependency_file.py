@@ -24,6 +24,7 @@ Arrays = dict[str, np.ndarray]
 State = tuple[dict[str, Any], Arrays]
 
 MAX_LABELS = 5000
+MAX_CANDIDATES = 1000
 MAX_WEIGHTS = 1 << 31  # places are kept as 32-bit numbers
 
 
@@ -33,6 +34,9 @@ def to_state(model: DependencyModel) -> State:
     settings["support"] = model.support is not None
     settings["labeller"], more = labeller_state(model)
     arrays |= more
+    settings["pruner"], more = _other_state("pruner", model.pruner)
+    arrays |= more
+    settings["n_candidates"] = model.n_candidates
     if model.support is not None:
         own = _support_arrays(model.support)
         settings["columns"] = list(model.support.table.columns)
@@ -42,11 +46,17 @@ def to_state(model: DependencyModel) -> State:
 
 def labeller_state(model: DependencyModel) -> tuple[dict[str, Any] | None, Arrays]:
     """The labeller of a parser, if it has one."""
-    if model.labeller is None:
+    return _other_state("labeller", model.labeller)
+
+
+def _other_state(
+    name: str, model: DependencyModel | None
+) -> tuple[dict[str, Any] | None, Arrays]:
+    if model is None:
         return None, {}
-    settings, arrays = _own_state(model.labeller)
-    settings["info"] = model.labeller.info
-    return settings, {f"labeller/{name}": array for name, array in arrays.items()}
+    settings, arrays = _own_state(model)
+    settings["info"] = model.info
+    return settings, {f"{name}/{key}": array for key, array in arrays.items()}
 
 
 def _own_state(model: DependencyModel) -> State:
@@ -79,6 +89,12 @@ def from_state(
     model.labeller = labeller_from_state(settings["labeller"], arrays)
     is_doubled = model.labeller is not None and bool(model.own_labels)
     require(not is_doubled, "labels from two models")
+    model.pruner = _other_model("pruner", settings["pruner"], arrays)
+    model.n_candidates = entry(settings, "n_candidates", int)
+    require(0 < model.n_candidates <= MAX_CANDIDATES, "number of candidates")
+    if model.pruner is not None:
+        require(model.pruner.structure.construction == "exact", "no pruner")
+        require(model.structure.construction == "exact", "candidates without a tree")
     if entry(settings, "support", bool):
         columns = entry(settings, "columns", list)
         model.support = _support(under("support/", arrays), columns, model)
@@ -87,14 +103,19 @@ def from_state(
 
 def labeller_from_state(settings: Any, arrays: Arrays) -> DependencyModel | None:
     """Rebuild a labeller; None for none."""
+    labeller = _other_model("labeller", settings, arrays)
+    if labeller is not None:
+        is_labeller = labeller.structure.construction == "given"
+        require(is_labeller and bool(labeller.own_labels), "no labeller")
+    return labeller
+
+
+def _other_model(name: str, settings: Any, arrays: Arrays) -> DependencyModel | None:
     if settings is None:
         return None
-    require(isinstance(settings, dict), "entry 'labeller' is no dict")
+    require(isinstance(settings, dict), f"entry {name!r} is no dict")
     told = entry(settings, "info", dict)
-    labeller = _own_model(settings, under("labeller/", arrays), told)
-    is_labeller = labeller.structure.construction == "given"
-    require(is_labeller and bool(labeller.own_labels), "no labeller")
-    return labeller
+    return _own_model(settings, under(f"{name}/", arrays), told)
 
 
 def _own_model(

@@ -19,7 +19,6 @@ from partwise.protocol import Cuts, Floats, Ints, Support
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.structures.arborescence import Arborescence
-from partwise.structures.arborescence_problem import ArborescenceProblem
 
 
 class SupportTrees(NamedTuple):
@@ -56,6 +55,10 @@ class DependencyModel:
     support : SupportTrees, optional
     labeller : DependencyModel, optional
         Gives labels to the trees of a parser without them.
+    pruner : DependencyModel, optional
+        Chooses the candidate heads of a parser with second-order parts.
+    n_candidates : int
+        Heads per word that the pruner keeps.
     """
 
     def __init__(
@@ -67,6 +70,8 @@ class DependencyModel:
         info: dict[str, Any] | None = None,
         support: SupportTrees | None = None,
         labeller: DependencyModel | None = None,
+        pruner: DependencyModel | None = None,
+        n_candidates: int = 10,
     ) -> None:
         self.featurizer = featurizer
         self.structure = structure
@@ -75,6 +80,8 @@ class DependencyModel:
         self.info = info or {}
         self.support = support
         self.labeller = labeller
+        self.pruner = pruner
+        self.n_candidates = n_candidates
 
     @property
     def labels(self) -> list[str]:
@@ -83,19 +90,60 @@ class DependencyModel:
 
     # ------------------------------------------------------------------- problems
 
-    def problem(self, X: Any, n_jobs: int = 1) -> ArborescenceProblem:
-        """Packed sentences to parse."""
-        features = self.featurizer.transform(sentence_table(X))
-        return self.structure.pack(features, None, n_jobs=n_jobs)
+    def problem(self, X: Any, n_jobs: int = 1, kept: Ints | None = None) -> Any:
+        """Packed sentences to parse.
+
+        Parameters
+        ----------
+        X : sentences
+        n_jobs : int
+        kept : int array (n_words,), optional
+            Heads that must be among the candidates; −1 for none.
+        """
+        return self._pack(sentence_table(X), None, None, n_jobs, kept)
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
-    ) -> ArborescenceProblem:
+    ) -> Any:
         """The problem whose objective the certificate speaks of."""
         table = sentence_table(X)
         codes = encode_trees(y, table.offset, self.own_labels)
-        features = self.featurizer.transform(table)
-        return self.structure.pack(features, codes, formulation, n_jobs=n_jobs)
+        heads = codes // max(len(self.own_labels), 1)
+        return self._pack(table, codes, formulation, n_jobs, heads)
+
+    def _pack(
+        self,
+        table: Table,
+        codes: Ints | None,
+        formulation: Formulation | None,
+        n_jobs: int,
+        kept: Ints | None,
+    ) -> Any:
+        candidates = None
+        if self.pruner is not None:
+            candidates = self.pruner.candidates(table, self.n_candidates, n_jobs, kept)
+        return self.structure.pack(
+            self.featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
+            candidates=candidates,
+        )  # fmt: skip
+
+    def candidates(
+        self, table: Table, k: int, n_jobs: int = 1, kept: Ints | None = None
+    ) -> Ints:
+        """The k most probable heads of each word, (n_words, k); −1 for none.
+
+        A head to be kept takes the last place where it is not among them.
+        """
+        found = np.full((int(table.offset[-1]), k), -1, np.int32)
+        for s, own in enumerate(self.problem(table, n_jobs).marginals(self.weights)[0]):
+            words = slice(int(table.offset[s]), int(table.offset[s + 1]))
+            order = np.argsort(-own[:, 1:], axis=0, kind="stable")[:k].T
+            is_arc = order != np.arange(1, len(own))[:, None]
+            found[words, : order.shape[1]] = np.where(is_arc, order, -1)
+        if kept is not None:
+            absent = (kept >= 0) & ~(found == np.asarray(kept)[:, None]).any(axis=1)
+            found[absent, -1] = kept[absent]
+        return found
 
     # ----------------------------------------------------------------- prediction
 
@@ -165,6 +213,7 @@ class DependencyModel:
         """The k best trees of each sentence with their scores, best first."""
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
+        self._need_first_order("the k best trees")
         table = sentence_table(X)
         answers = []
         problem = self.problem(table, n_jobs)

@@ -26,7 +26,8 @@ from partwise.features._arc_kernels import (
 
 # numbers with a type: a literal argument would compile a function anew
 DOT, ADD, WIPE = np.int64(0), np.int64(1), np.int64(2)
-ARC = np.int64(-1)  # the part that is no label
+ARC, SIBLING, GRANDPARENT = np.int64(-1), np.int64(-2), np.int64(-3)  # not labels
+NOBODY = np.int64(0)  # in the place of a third token
 
 
 class ArcScores(NamedTuple):
@@ -77,26 +78,26 @@ class ArcRows(NamedTuple):
         )  # fmt: skip
 
     def dot_arc(rows, w, i, h, d):
-        return touch_rows(rows, w, i, h, d, ARC, DOT, 0.0)
+        return touch_rows(rows, w, i, h, d, ARC, NOBODY, DOT, 0.0)
 
     def add_arc(rows, w, i, h, d, coef):
-        touch_rows(rows, w, i, h, d, ARC, ADD, coef)
+        touch_rows(rows, w, i, h, d, ARC, NOBODY, ADD, coef)
 
     def wipe_arc(rows, w, i, h, d):
-        touch_rows(rows, w, i, h, d, ARC, WIPE, 0.0)
+        touch_rows(rows, w, i, h, d, ARC, NOBODY, WIPE, 0.0)
 
     def dot_label(rows, w, i, h, d, label):
         if rows.width == 0:
             return 0.0
-        return touch_rows(rows, w, i, h, d, label, DOT, 0.0)
+        return touch_rows(rows, w, i, h, d, label, NOBODY, DOT, 0.0)
 
     def add_label(rows, w, i, h, d, label, coef):
         if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, ADD, coef)
+            touch_rows(rows, w, i, h, d, label, NOBODY, ADD, coef)
 
     def wipe_label(rows, w, i, h, d, label):
         if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, WIPE, 0.0)
+            touch_rows(rows, w, i, h, d, label, NOBODY, WIPE, 0.0)
 
 
 def bind_rows(features, n_labels):
@@ -115,7 +116,7 @@ ARRAYS = (
     ONE_INT, types.int32[:, ::1], TWO_INT, types.int32[::1], ONE_INT, ONE_INT, ONE,
 )  # fmt: skip
 SCORE = types.void(*ARRAYS, types.int64, TWO, TWO, THREE, TWO, TWO, ONE_INT)
-TOUCH = types.float64(*ARRAYS, *(types.int64,) * 5, types.float64)
+TOUCH = types.float64(*ARRAYS, *(types.int64,) * 6, types.float64)
 
 
 @functools.cache  # loading from numba's cache takes a tenth of a second
@@ -126,11 +127,11 @@ def by_address(function, signature):
 
 
 @kernel
-def touch_rows(rows, w, i, h, d, part, mode, coef):
+def touch_rows(rows, w, i, h, d, part, other, mode, coef):
     """`touch_part` of a tag."""
     return rows.touch(
         rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout, w, i,
-        h, d, part, mode, coef,
+        h, d, part, other, mode, coef,
     )  # fmt: skip
 
 
@@ -160,9 +161,9 @@ def score_all(
 
 @kernel
 def touch_part(
-    offset, found, shares, slots, keys, layout, w, i, h, d, part, mode, coef
+    offset, found, shares, slots, keys, layout, w, i, h, d, part, other, mode, coef
 ):  # fmt: skip
-    """`touch_arc`, or `touch_label` where `part` is a label."""
+    """`touch_arc`, or `touch_label` where `part` is a label, or `touch_third`."""
     features = ArcFeatures(
         offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
         layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
@@ -170,6 +171,8 @@ def touch_part(
     )  # fmt: skip
     if part == ARC:
         return touch_arc(features, w, i, h, d, mode, coef)
+    if part < ARC:
+        return touch_third(features, w, offset[i], h, d, part, other, mode, coef)
     return touch_label(features, layout[15], w, i, h, d, part, mode, coef)
 
 
@@ -178,8 +181,16 @@ def score_pairs(features, w, i, scores):
     """Features of the head, of the dependent and of both, into `arc`."""
     begin = features.offset[i]
     n = features.offset[i + 1] - begin - 1
-    shares, n_pair = features.shares, features.n_pair
-    sums, arc = scores.sums, scores.arc
+    sum_tokens(features, w, begin, n, scores.sums)
+    for h in range(n + 1):
+        for d in range(1, n + 1):
+            if h != d:
+                scores.arc[h, d] = score_pair(features, w, begin, h, d, scores.sums)
+
+
+@kernel
+def sum_tokens(features, w, begin, n, sums):
+    """Sums of the rows of features of each token alone, as head and as dependent."""
     for p in range(n + 1):
         for side in range(2):
             first = features.n_head if side else 0
@@ -192,20 +203,22 @@ def score_pairs(features, w, i, scores):
                 if at > 0:
                     for v in range(N_VARIANTS):
                         sums[r, v] += w[at + v]
-    for h in range(n + 1):
-        for d in range(1, n + 1):
-            if h == d:
-                continue
-            v = variant(h, d)
-            plain = sums[2 * h, 0] + sums[2 * d + 1, 0]
-            varied = sums[2 * h, v] + sums[2 * d + 1, v]
-            for t in range(n_pair):
-                key = shares[begin + h, t] + shares[begin + d, n_pair + t]
-                at = find_row(features, key) * N_VARIANTS
-                if at > 0:
-                    plain += w[at]
-                    varied += w[at + v]
-            arc[h, d] = plain + varied
+
+
+@kernel
+def score_pair(features, w, begin, h, d, sums):
+    """Score of one arc but for what lies between."""
+    shares, n_pair = features.shares, features.n_pair
+    v = variant(h, d)
+    plain = sums[2 * h, 0] + sums[2 * d + 1, 0]
+    varied = sums[2 * h, v] + sums[2 * d + 1, v]
+    for t in range(n_pair):
+        key = shares[begin + h, t] + shares[begin + d, n_pair + t]
+        at = find_row(features, key) * N_VARIANTS
+        if at > 0:
+            plain += w[at]
+            varied += w[at + v]
+    return plain + varied
 
 
 @kernel
@@ -254,14 +267,23 @@ def label_columns(features):
 @kernel
 def score_labels(features, n_labels, width, w, i, scores):
     """Scores of all labels of all arcs, and `total` with the best of each."""
+    begin = features.offset[i]
+    n = features.offset[i + 1] - begin - 1
+    sum_label_tokens(features, width, w, begin, n, scores.label_sums)
+    for h in range(n + 1):
+        for d in range(1, n + 1):
+            if h != d:
+                best = score_label(features, n_labels, width, w, begin, h, d, scores)
+                scores.total[h, d] = scores.arc[h, d] + best
+
+
+@kernel
+def sum_label_tokens(features, width, w, begin, n, sums):
+    """As `sum_tokens`, for labels: to the right and to the left of each token."""
     start = features.n_rows * N_VARIANTS
     size = features.n_label_rows * 2
     weights = w[start : start + size * width].reshape(size, width)
-    begin = features.offset[i]
-    n = features.offset[i + 1] - begin - 1
-    shares, n_pair = features.shares, features.n_label_pair
-    singles, pairs = label_columns(features)
-    sums, label = scores.label_sums, scores.label
+    singles, _ = label_columns(features)
     for p in range(n + 1):
         for end in range(2):
             first = singles + (features.n_label_head if end else 0)
@@ -275,25 +297,32 @@ def score_labels(features, n_labels, width, w, i, scores):
                     if row > 1:
                         for k in range(width):
                             sums[r, k] += weights[row, k]
-    for h in range(n + 1):
-        for d in range(1, n + 1):
-            if h == d:
-                continue
-            side = 0 if d > h else 1
-            p, q = 4 * h + side, 4 * d + 2 + side
+
+
+@kernel
+def score_label(features, n_labels, width, w, begin, h, d, scores):
+    """Scores of all labels of one arc into `label`; returns the best."""
+    start = features.n_rows * N_VARIANTS
+    size = features.n_label_rows * 2
+    weights = w[start : start + size * width].reshape(size, width)
+    shares, n_pair = features.shares, features.n_label_pair
+    _, pairs = label_columns(features)
+    sums, label = scores.label_sums, scores.label
+    side = 0 if d > h else 1
+    p, q = 4 * h + side, 4 * d + 2 + side
+    for k in range(width):
+        label[h, d, k] = sums[p, k] + sums[q, k]
+    for t in range(pairs, pairs + n_pair):
+        key = shares[begin + h, t] + shares[begin + d, n_pair + t]
+        row = find_label_row(features, key)
+        if row > 0:
+            r = 2 * row + side
             for k in range(width):
-                label[h, d, k] = sums[p, k] + sums[q, k]
-            for t in range(pairs, pairs + n_pair):
-                key = shares[begin + h, t] + shares[begin + d, n_pair + t]
-                row = find_label_row(features, key)
-                if row > 0:
-                    r = 2 * row + side
-                    for k in range(width):
-                        label[h, d, k] += weights[r, k]
-            best = label[h, d, 0]
-            for k in range(1, n_labels):
-                best = label[h, d, k] if label[h, d, k] > best else best
-            scores.total[h, d] = scores.arc[h, d] + best
+                label[h, d, k] += weights[r, k]
+    best = label[h, d, 0]
+    for k in range(1, n_labels):
+        best = label[h, d, k] if label[h, d, k] > best else best
+    return best
 
 
 @kernel
@@ -325,7 +354,7 @@ def touch_arc(features, w, i, h, d, mode, coef):
     """
     begin = features.offset[i]
     found, shares = features.found, features.shares
-    n_pair, n_between = features.n_pair, features.n_between
+    n_pair = features.n_pair
     v = variant(h, d)
     total = 0.0
     for t in range(features.n_head):
@@ -335,7 +364,16 @@ def touch_arc(features, w, i, h, d, mode, coef):
     for t in range(n_pair):
         key = shares[begin + h, t] + shares[begin + d, n_pair + t]
         total += touch_row(w, find_row(features, key), v, mode, coef)
+    return total + touch_between(features, w, begin, h, d, mode, coef)
+
+
+@kernel
+def touch_between(features, w, begin, h, d, mode, coef):
+    """`touch_arc` for the features of what lies between, each kind once."""
+    shares, n_pair, n_between = features.shares, features.n_pair, features.n_between
+    v = variant(h, d)
     low, high = min(h, d), max(h, d)
+    total = 0.0
     for t in range(2 * n_pair, 2 * n_pair + n_between):
         middle = t + n_between
         both = shares[begin + h, t] + shares[begin + d, middle + n_between]
@@ -374,4 +412,30 @@ def touch_label(features, width, w, i, h, d, label, mode, coef):
         row = find_label_row(features, key)
         if row > 0:
             total += touch(w, start + row * step, mode, coef)
+    return total
+
+
+@kernel
+def touch_third(features, w, begin, h, d, part, other, mode, coef):
+    """`touch_arc` for an arc with its next sibling towards the head, or grandparent.
+
+    The sibling of the innermost dependent is the head itself; its place is taken by
+    the root, which is nobody's sibling.
+    """
+    shares = features.shares
+    first = 2 * features.n_pair + 3 * features.n_between
+    if part == SIBLING:
+        n = features.n_sib
+        v = variant(other, d)
+        one, two = h, (0 if other == h else other)
+    else:
+        first += 3 * features.n_sib
+        n = features.n_grand
+        v = 1 + (2 if h > other else 0) + (1 if d > h else 0)
+        one, two = other, h
+    total = 0.0
+    for t in range(first, first + n):
+        key = shares[begin + one, t] + shares[begin + two, n + t]
+        key += shares[begin + d, 2 * n + t]
+        total += touch_row(w, find_row(features, key), v, mode, coef)
     return total

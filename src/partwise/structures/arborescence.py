@@ -21,6 +21,7 @@ from partwise.features._arc_kernels import N_VARIANTS, ArcFeatures
 from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers.arcs import ArcScorer, n_weights
 from partwise.structures._arborescence_kernels import ArcBlocks
 from partwise.structures._arborescence_searches import (
@@ -34,9 +35,11 @@ from partwise.structures._arborescence_searches import (
     decode_by,
     search_by,
 )
+from partwise.structures._second_order_kernels import PartBlocks, decode_parts_by
 from partwise.structures._tree_reference import all_trees
 from partwise.structures.arborescence_problem import ArborescenceProblem
 from partwise.structures.atomic_problem import AtomicProblem
+from partwise.structures.second_order_problem import SecondOrderProblem
 
 COSTS = {"uas": 0.0, "las": 1.0}
 CONSTRUCTIONS = ("exact", "best_heads", "given")
@@ -193,7 +196,8 @@ class Arborescence(Structure):
         *,
         n_jobs: int = 1,
         scorer: Any = None,
-    ) -> ArborescenceProblem:
+        candidates: Ints | None = None,
+    ) -> ArborescenceProblem | SecondOrderProblem:
         """Lay sentences out for a solver.
 
         Parameters
@@ -204,6 +208,10 @@ class Arborescence(Structure):
         n_jobs : int
         scorer : object with ``bind(features, n_labels)``, optional
             How arcs are scored; `ArcScorer` by default.
+        candidates : int array (n_words, K), optional
+            Heads that a word may have, −1 for none: trees then also score the siblings
+            and grandparents that the templates of X name. The true heads must be among
+            them.
         """
         formulation = (formulation or Formulation()).validate()
         if not hasattr(X, "offset"):
@@ -223,6 +231,8 @@ class Arborescence(Structure):
         construction = self.kind()
         if construction == GIVEN and not self.n_labels:
             raise ValueError("construction='given' needs labels")
+        if candidates is not None:
+            return self._pack_parts(X, offset, y, unit, formulation, n_jobs, candidates)
         oracle = self._oracle(formulation, construction)
         blocks = ArcBlocks(
             rows=scorer.bind(X, self.n_labels),
@@ -243,6 +253,34 @@ class Arborescence(Structure):
         if scorer.is_euclidean:
             return ArborescenceProblem(self, blocks, formulation, n_jobs, scorer)
         return AtomicProblem(self, blocks, formulation, n_jobs, scorer)
+
+    def _pack_parts(
+        self,
+        X: ArcFeatures,
+        offset: Ints,
+        y: Ints,
+        unit: Floats,
+        formulation: Formulation,
+        n_jobs: int,
+        candidates: Ints,
+    ) -> SecondOrderProblem:
+        """The problem with second-order parts."""
+        if not formulation.is_additive or self.construction != "exact":
+            raise CapabilityError(
+                "second-order parts have no `frontier`: use formulation='margin', "
+                "penalty='l1' and construction='exact'"
+            )
+        blocks = PartBlocks(
+            rows=bind_candidates(X, self.n_labels, candidates),
+            offset=np.ascontiguousarray(offset, np.int64),
+            y=np.ascontiguousarray(y),
+            unit=unit,
+            label_cost=self.label_cost(),
+            n_labels=max(self.n_labels, 1),
+            single_root=int(self.single_root),
+            decode=decode_parts_by(self.projective, X.n_grand > 0),
+        )
+        return SecondOrderProblem(self, blocks, formulation, n_jobs, X.n_grand > 0)
 
     def decode(self, X: Any, w: Floats) -> list[Any]:
         """The best codes of each sentence."""

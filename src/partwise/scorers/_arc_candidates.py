@@ -1,0 +1,182 @@
+"""Second-order parts of candidate arcs: scores of siblings and grandparents.
+
+Beside arcs, a part is an arc with the next sibling towards its head, or with the head
+of its head. Only arcs from a few candidate heads of each word are looked at, so that a
+sentence of n words with K candidates each has about n·K² parts of either kind.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from partwise.compiled import kernel
+from partwise.features._arc_kernels import ArcFeatures
+from partwise.scorers._arc_rows import (
+    ADD,
+    ARC,
+    ARRAYS,
+    DOT,
+    GRANDPARENT,
+    NOBODY,
+    ONE_INT,
+    SIBLING,
+    THREE,
+    TOUCH,
+    TWO,
+    WIPE,
+    ArcScores,
+    bind_rows,
+    by_address,
+    score_label,
+    score_pair,
+    sum_label_tokens,
+    sum_tokens,
+    touch_between,
+    touch_part,
+    touch_rows,
+    touch_third,
+)
+
+PAIRS = types.int32[:, ::1]
+SCORE_SOME = types.void(
+    *ARRAYS, types.int64, PAIRS, TWO, TWO, THREE, TWO, TWO, ONE_INT, PAIRS, TWO, TWO
+)
+
+
+class PartScores(NamedTuple):
+    """Buffers of one thread: arcs, then rows of second-order scores.
+
+    Row d·K + c belongs to the arc from candidate c of word d + 1.
+    """
+
+    arcs: ArcScores
+    row: np.ndarray  # (N, N) int32, row of an arc
+    sibling: np.ndarray  # (longest·K, N)
+    grandparent: np.ndarray  # (longest·K, N), or (0, 0) without grandparents
+
+
+class CandidateRows(NamedTuple):
+    """Features of arcs, labels and second-order parts, and candidate heads."""
+
+    offset: np.ndarray  # as in `ArcRows`
+    found: np.ndarray
+    shares: np.ndarray
+    slots: np.ndarray
+    keys: np.ndarray
+    layout: np.ndarray
+    n_labels: int
+    width: int
+    heads: np.ndarray  # (n_words, K) int32 candidates; −1 for none
+    score: Any  # `score_some`
+    touch: Any  # `touch_part`
+
+    def score_arcs(rows, w, i, scores):
+        arcs = scores.arcs
+        rows.score(
+            rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout,
+            w, i, rows.heads, arcs.arc, arcs.total, arcs.label, arcs.sums,
+            arcs.label_sums, arcs.near, scores.row, scores.sibling, scores.grandparent,
+        )  # fmt: skip
+
+    def dot_arc(rows, w, i, h, d):
+        return touch_rows(rows, w, i, h, d, ARC, NOBODY, DOT, 0.0)
+
+    def add_arc(rows, w, i, h, d, coef):
+        touch_rows(rows, w, i, h, d, ARC, NOBODY, ADD, coef)
+
+    def wipe_arc(rows, w, i, h, d):
+        touch_rows(rows, w, i, h, d, ARC, NOBODY, WIPE, 0.0)
+
+    def dot_label(rows, w, i, h, d, label):
+        if rows.width == 0:
+            return 0.0
+        return touch_rows(rows, w, i, h, d, label, NOBODY, DOT, 0.0)
+
+    def add_label(rows, w, i, h, d, label, coef):
+        if rows.width > 0:
+            touch_rows(rows, w, i, h, d, label, NOBODY, ADD, coef)
+
+    def wipe_label(rows, w, i, h, d, label):
+        if rows.width > 0:
+            touch_rows(rows, w, i, h, d, label, NOBODY, WIPE, 0.0)
+
+
+def bind_candidates(features, n_labels, heads):
+    """The tag of features and candidate heads, (n_words, K) with −1 for none."""
+    rows = bind_rows(features, n_labels)
+    return CandidateRows(
+        *rows[:8], np.ascontiguousarray(heads, np.int32),
+        by_address(score_some, SCORE_SOME), by_address(touch_part, TOUCH),
+    )  # fmt: skip
+
+
+@kernel
+def score_some(
+    offset, found, shares, slots, keys, layout, w, i, heads, arc, total, label, sums,
+    label_sums, near, row, sibling, grandparent,
+):  # fmt: skip
+    """Scores of candidate arcs and of their second-order parts; −inf elsewhere."""
+    features = ArcFeatures(
+        offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
+        layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
+        layout[11], layout[12], layout[13],
+    )  # fmt: skip
+    scores = ArcScores(arc, total, label, sums, label_sums, near)
+    begin = offset[i]
+    word = begin - i
+    n = offset[i + 1] - begin - 1
+    size = heads.shape[1]
+    sum_tokens(features, w, begin, n, sums)
+    if layout[15] > 0:
+        sum_label_tokens(features, layout[15], w, begin, n, label_sums)
+    for h in range(n + 1):
+        for d in range(n + 1):
+            total[h, d] = -np.inf
+    for d in range(1, n + 1):
+        for c in range(size):
+            h = heads[word + d - 1, c]
+            if h < 0:
+                continue
+            value = score_pair(features, w, begin, h, d, sums)
+            value += touch_between(features, w, begin, h, d, DOT, 0.0)
+            arc[h, d] = value
+            if layout[15] > 0:
+                value += score_label(
+                    features, layout[14], layout[15], w, begin, h, d, scores
+                )
+            total[h, d] = value
+            row[h, d] = (d - 1) * size + c
+    for d in range(1, n + 1):
+        for c in range(size):
+            h = heads[word + d - 1, c]
+            if h >= 0:
+                score_third(features, w, begin, n, h, d, total, row, sibling, heads,
+                            word, grandparent)  # fmt: skip
+
+
+@kernel
+def score_third(
+    features, w, begin, n, h, d, total, row, sibling, heads, word, grandparent
+):  # fmt: skip
+    """Scores of the siblings and grandparents that the arc h → d may have."""
+    r = row[h, d]
+    for s in range(n + 1):
+        sibling[r, s] = 0.0
+    sibling[r, h] = touch_third(features, w, begin, h, d, SIBLING, h, DOT, 0.0)
+    low, high = min(h, d), max(h, d)
+    for s in range(low + 1, high):
+        if total[h, s] > -np.inf:
+            sibling[r, s] = touch_third(features, w, begin, h, d, SIBLING, s, DOT, 0.0)
+    if grandparent.shape[0] == 0:
+        return
+    for g in range(n + 1):
+        grandparent[r, g] = 0.0
+    if h == 0:
+        return
+    for c in range(heads.shape[1]):
+        g = heads[word + h - 1, c]
+        if g >= 0 and g != d:
+            grandparent[r, g] = touch_third(
+                features, w, begin, h, d, GRANDPARENT, g, DOT, 0.0
+            )
