@@ -29,7 +29,8 @@ def evaluate(
 ) -> int:
     """Measure a model on data whose outputs are known.
 
-    Labels that the model has never seen count as errors.
+    Labels that the model has never seen count as errors. The scores of parsers are
+    those of udtools (dependencies) and of EVALB (phrases).
 
     Example: `partwise evaluate chunks.model test.txt`
     """

@@ -35,7 +35,7 @@ def predict(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of labels to keep; _ where the label is unknown.",
+            help="Column of labels to keep, HEAD for trees; _ where it is unknown.",
             show_default=False,
         ),
     ] = None,
@@ -49,7 +49,9 @@ def predict(
     """Write the file again with the model's predictions.
 
     A tagger appends a column; the file needs the columns of the training data, that of
-    the labels may be absent.
+    the labels may be absent. A dependency parser fills HEAD and DEPREL of CoNLL-U. A
+    phrase-structure parser writes trees in brackets, for trees or for lines with a word
+    and its tag.
 
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """

@@ -18,7 +18,7 @@ def unseen_warning(
     if not unseen:
         return {}, []
     listed = ", ".join(f"{name} ({n})" for name, n in sorted(unseen.items())[:10])
-    warning = f"{what} unknown to the model, counted as errors: {listed}"
+    warning = f"{what} unknown to the model: {listed}"
     return dict(unseen), [warning]
 
 
