@@ -7,6 +7,7 @@ keep a hostile file from asking for more memory than a grammar needs.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -220,7 +221,7 @@ def _spans(arrays: Arrays, min_count: int) -> SpanFeatures:
     spans.values_ = []
     for k, template in enumerate((*BEGIN, *END)):
         values = array(arrays, f"values{k}", np.int64, None)
-        limit = int(np.prod([width[column] for column in template[::2]]))
+        limit = math.prod(width[str(column)] for column in template[::2])
         inside(values, limit, "a feature")
         ordered = len(values) > 0 and bool((np.diff(values) > 0).all())
         require(ordered, "features out of order")

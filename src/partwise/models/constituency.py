@@ -31,10 +31,12 @@ def as_sentences(X: Any, *, need_tags: bool = True) -> list[Sentence]:
         Words alone will do where no tags are needed.
     need_tags : bool
     """
-    if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
-        raise ValueError("X is one sentence; give a list of sentences: [X]")
     if not len(X):
         raise ValueError("X has no sentence")
+    is_word = isinstance(X, str) or isinstance(X[0], str)
+    is_token = isinstance(X[0], tuple) and all(isinstance(part, str) for part in X[0])
+    if is_word or (need_tags and is_token and X[0]):
+        raise ValueError("X is one sentence; give a list of sentences: [X]")
     sentences = []
     for i, x in enumerate(X):
         tokens: Sentence = []

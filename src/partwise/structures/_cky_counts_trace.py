@@ -1,5 +1,7 @@
 """The way down a chart with counts: the best tree for given (c, p)."""
 
+from typing import Any
+
 import numpy as np
 
 from partwise.compiled import allocating, kernel
@@ -111,14 +113,14 @@ def trace_counts(
     none = tables.n_weights
     for t in range(code.shape[0]):
         code[t] = -1
-    a, best = np.int64(0), -np.inf
+    zero: Any = np.int64(0)  # not a literal: each would compile its callees again
+    a, best = zero, -np.inf
     for s in range(n_symbols):
         e = symbols.entry[n * n_symbols + s]
         if tables.root_weight[s] >= 0 and e[AT] >= 0:
             value = look(symbols.table, e, c, p) + scores.weight[tables.root_weight[s]]
             if value > best:
                 best, a = value, s
-    zero = np.int64(0)  # not a literal: each would compile its callees again
     size = write(code, zero, n_chains + tables.root_weight[a], n)
     stack = np.empty((2 * n + 2, 5), np.int64)
     put(stack, zero, a, zero, n, c, p)

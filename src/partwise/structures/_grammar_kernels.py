@@ -117,4 +117,4 @@ def _oracle_for(data: Any, work: Any) -> Any:
     signature = types.UniTuple(types.float64, 3)(
         data, work, types.float64[::1], types.int64, types.int32[::1]
     )
-    return cfunc(signature, cache=True, nopython=True)(search)
+    return cfunc(signature, cache=True)(search)

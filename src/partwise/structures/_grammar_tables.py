@@ -137,18 +137,18 @@ def build_tables(
     first.sort()
     edges.sort()
     done.sort()
-    child, state, weight = _columns(first, 3)
-    is_tag, source, edge_child, target, edge_weight = _columns(edges, 5)
+    opener, opened, open_weight = _columns(first, 3)
+    is_tag, begins, edge_child, ends, edge_weight = _columns(edges, 5)
     done_state, done_symbol, done_weight = _columns(done, 3)
     n_own = int(np.sum(is_tag == 0))
     tag_edge = np.full((n_states, n_tags), -1, np.int32)
-    tag_edge[source[n_own:], edge_child[n_own:] - n_symbols] = np.arange(
+    tag_edge[begins[n_own:], edge_child[n_own:] - n_symbols] = np.arange(
         n_own, len(edges)
     )
-    into = np.argsort(target, kind="stable")
-    opened = np.argsort(state, kind="stable")
+    into = np.argsort(ends, kind="stable")
+    by_state = np.argsort(opened, kind="stable")
     is_open = np.zeros(n_states, np.uint8)
-    is_open[source] = 1
+    is_open[begins] = 1
     weight_label = np.full(n_weights, -1, np.int32)
     weight_label[done_weight] = np.array(label, np.int32)[done_symbol]
 
@@ -168,19 +168,19 @@ def build_tables(
         n_labels=len(labels),
         n_weights=n_weights,
         label=np.array(label, np.int32),
-        first_ptr=pointers(child, n_all),
-        first_state=state.astype(np.int32),
-        first_weight=_or_none(weight, n_weights),
-        opened_ptr=pointers(state, n_states),
-        opened_by=child[opened].astype(np.int32),
-        opened_weight=_or_none(weight, n_weights)[opened],
-        edge_ptr=pointers(source[:n_own], n_states),
-        edge_from=source.astype(np.int32),
+        first_ptr=pointers(opener, n_all),
+        first_state=opened.astype(np.int32),
+        first_weight=_or_none(open_weight, n_weights),
+        opened_ptr=pointers(opened, n_states),
+        opened_by=opener[by_state].astype(np.int32),
+        opened_weight=_or_none(open_weight, n_weights)[by_state],
+        edge_ptr=pointers(begins[:n_own], n_states),
+        edge_from=begins.astype(np.int32),
         edge_child=edge_child.astype(np.int32),
-        edge_to=target.astype(np.int32),
+        edge_to=ends.astype(np.int32),
         edge_weight=_or_none(edge_weight, n_weights),
         tag_edge=tag_edge,
-        into_ptr=pointers(target, n_states),
+        into_ptr=pointers(ends, n_states),
         into=into.astype(np.int32),
         is_open=is_open,
         done_ptr=pointers(done_state, n_states),

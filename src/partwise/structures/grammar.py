@@ -264,7 +264,7 @@ class Grammar(GrammarReference, Structure):
         words = list(x)
         if self.lexical:
             words = [(w, self._tags_of(w)[0]) for w, _ in words]
-            names = self._names()
+            names = self._weight_names()
             for part, cell in code.reshape(-1, 2).tolist():
                 name = names[part - len(self._chain_number)]
                 if part >= len(self._chain_number) and name[0] == "word":
@@ -276,7 +276,7 @@ class Grammar(GrammarReference, Structure):
             return label, tuple((tag, (word,)) for word, tag in words)
         return nest(brackets, words)
 
-    def _names(self) -> list[tuple[Any, ...]]:
+    def _weight_names(self) -> list[tuple[Any, ...]]:
         return list(self.number_)
 
     def _tags_of(self, word: str) -> list[str]:
@@ -341,8 +341,8 @@ class Grammar(GrammarReference, Structure):
         longest = int(sizes.max())
         bucket = np.searchsorted(LENGTHS, np.arange(longest + 1), side="right") - 1
         empty = np.zeros((n_tokens, 0), np.int32)
-        no_truth = [np.zeros(0, np.int32)] * (0 if codes else len(sizes))
-        codes = codes or no_truth
+        nothing: Ints = np.zeros(0, np.int32)
+        codes = codes or [nothing] * len(sizes)
         n = sizes.tolist()
         return GrammarData(
             tables=tables,
