@@ -37,6 +37,7 @@ class ArcTemplate:
 
     text: str
     parts: tuple[tuple[str, tuple[Term, ...]], ...]  # (role, terms) in order of ROLES
+    written: tuple[tuple[str, int], ...] = ()  # role, place in its part of each term
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -79,15 +80,17 @@ def parse_arc_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:
 
 def _by_role(template: Template) -> ArcTemplate:
     parts: dict[str, list[Term]] = {}
+    written = []
     for term in template.terms:
         role, view = _split(term.view, template)
-        parts.setdefault(role, []).append(Term(view, term.offset))
+        written.append((role, len(parts.setdefault(role, []))))
+        parts[role].append(Term(view, term.offset))
     if len([role for role in parts if role in ("between", "sib", "grand")]) > 1:
         raise TemplateError(
             f"template {template}: one of between, sib and grand is allowed; split it"
         )
     ordered = tuple((role, tuple(parts[role])) for role in ROLES if role in parts)
-    return ArcTemplate(str(template), ordered)
+    return ArcTemplate(str(template), ordered, tuple(written))
 
 
 def _split(view: View, template: Template) -> tuple[str, View]:
@@ -189,6 +192,7 @@ def default_pruner_templates(columns: Iterable[str]) -> str:
     if not tags or not words:
         return default_arc_templates(names)
     word, tag = words[0], tags[0]
+    rows: list[tuple[str, ...]]
     rows = [(f"{end}.{name}",) for name in (word, *tags) for end in ENDS]
     rows += [(f"head.{name}", f"dep.{name}") for name in tags]
     rows += [(f"head.{word}", f"dep.{tag}"), (f"head.{tag}", f"dep.{word}"), ("bias",)]
@@ -223,6 +227,7 @@ def default_label_templates(columns: Iterable[str]) -> str:
     tags = [name for name in ("upos", "xpos", "pos") if name in names]
     words = [name for name in ("form", "lemma", "word") if name in names]
     others = [name for name in names if name == "feats"]
+    rows: list[tuple[str, ...]]
     rows = [(f"{end}.{name}",) for name in [*words, *tags, *others] for end in ENDS]
     for tag in tags[:1]:
         h, d = f"head.{tag}", f"dep.{tag}"

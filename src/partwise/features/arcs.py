@@ -231,13 +231,15 @@ class ArcFeaturizer:
     def _spell(self, key: int) -> str:
         every = [*self.templates, *self.label_templates]
         key, number = divmod(key, len(every))
-        words = []
-        for _, terms in every[number].parts:
-            for term in terms:
+        template = every[number]
+        words = {}
+        for role, terms in template.parts:
+            for place, term in enumerate(terms):
                 strings = [*self._strings[term.view], BOUNDARY, ROOT]
                 key, digit = divmod(key, len(strings))
-                words.append(strings[digit])
-        return f"{every[number]}={'|'.join(words)}" if words else str(every[number])
+                words[role, place] = strings[digit]
+        values = "|".join(words[place] for place in template.written)
+        return f"{template}={values}" if words else str(template)
 
     # --------------------------------------------------------------------- files
 
