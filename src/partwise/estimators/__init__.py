@@ -6,4 +6,10 @@ from partwise.estimators.reranker import Reranker
 from partwise.estimators.sequence_tagger import SequenceTagger
 from partwise.estimators.structured_svm import StructuredSVM
 
-__all__ = ["ConstituencyParser", "DependencyParser", "Reranker", "SequenceTagger", "StructuredSVM"]
+__all__ = [
+    "ConstituencyParser",
+    "DependencyParser",
+    "Reranker",
+    "SequenceTagger",
+    "StructuredSVM",
+]

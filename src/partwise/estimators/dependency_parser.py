@@ -218,6 +218,7 @@ class DependencyParser(StructuredEstimator):
         n_jobs = self._n_jobs()
         if self.order == 2:
             pruner = self.model_.pruner if warm else self._fit_pruner(table, y)
+            assert pruner is not None
             truth = codes // max(len(own), 1)
             candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
         problem = structure.pack(

@@ -127,7 +127,7 @@ def code_shares(
     shares: Shares = []
     for number, template in enumerate(templates):
         stride = len(templates)
-        own = {}
+        own: dict[str, Any] = {}
         for role, terms in template.parts or (("dep", ()),):
             share = np.full(len(places.is_root), 0 if own else number, np.int64)
             missing = np.zeros(len(share), bool)

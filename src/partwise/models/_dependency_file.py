@@ -163,7 +163,7 @@ def _is_share(cost: Any) -> bool:
 
 def _support_arrays(support: SupportTrees) -> Arrays:
     cuts = support.cuts
-    arrays = {
+    arrays: Arrays = {
         "offset": support.table.offset,
         "y": np.asarray(support.y, np.int32),
         "rows": np.asarray(support.rows, np.int64),

@@ -15,7 +15,7 @@ import numpy as np
 from partwise.features.arcs import ArcFeaturizer
 from partwise.features.sentences import sentence_table
 from partwise.objective import Formulation
-from partwise.protocol import Cuts, Floats, Ints, Support
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Support
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.structures.arborescence import Arborescence
@@ -206,6 +206,12 @@ class DependencyModel:
             DependencyTree(heads[a:b], labels[a:b])
             for a, b in pairwise(np.asarray(offset).tolist())
         ]
+
+    def _need_first_order(self, what: str) -> None:
+        if self.pruner is not None:
+            raise CapabilityError(
+                f"{what} of a second-order parser are not known; fit one with order=1"
+            )
 
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1

@@ -105,7 +105,7 @@ class CandidateRows(NamedTuple):
 def bind_candidates(features, n_labels, heads):
     """The tag of features and candidate heads, (n_words, K) with −1 for none."""
     rows = bind_rows(features, n_labels)
-    return CandidateRows(
+    return CandidateRows(  # type: ignore[call-arg]
         *rows[:8], np.ascontiguousarray(heads, np.int32),
         by_address(score_some, SCORE_SOME), by_address(touch_part, TOUCH),
     )  # fmt: skip

@@ -104,7 +104,7 @@ def bind_rows(features, n_labels):
     """The tag of features; `n_labels` is 0 for arcs without labels."""
     width = -(-n_labels // 4) * 4
     layout = np.array([*features[5:], max(n_labels, 1), width], np.int64)
-    return ArcRows(
+    return ArcRows(  # type: ignore[call-arg]
         *features[:5], layout, max(n_labels, 1), width, by_address(score_all, SCORE),
         by_address(touch_part, TOUCH),
     )  # fmt: skip
@@ -123,7 +123,7 @@ TOUCH = types.float64(*ARRAYS, *(types.int64,) * 6, types.float64)
 def by_address(function, signature):
     """The function where numba calls it by address."""
     text = getattr(function, "py_func", function)
-    return text if config.DISABLE_JIT else cfunc(signature, cache=True)(text)
+    return text if vars(config)["DISABLE_JIT"] else cfunc(signature, cache=True)(text)
 
 
 @kernel

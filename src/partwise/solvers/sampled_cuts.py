@@ -106,6 +106,7 @@ class SampledCuts(Solver):
         mass = np.where(cuts.violation > 0.0, total / self.sample, 0.0)
         excess = float(np.sum(mass * cuts.violation)) - memo.slack
         violation = max(excess, 0.0) / total
+        assert self.eps is not None
         memo.quiet = memo.quiet + 1 if violation <= self.eps else 0
         state.violation = violation if memo.quiet >= self.patience else np.inf
         square = problem.dot(memo.model, memo.model)

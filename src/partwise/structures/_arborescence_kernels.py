@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import kernel, output_loss, recall_margin
+from partwise.compiled import kernel, output_loss, recall_margin, uncounted
 from partwise.scorers._arc_rows import new_arc_scores
 from partwise.scorers.arcs import score_arcs
 from partwise.structures._arborescence_oracles import (
@@ -48,9 +48,11 @@ class ArcWork(NamedTuple):
 def new_arc_work(longest, width):
     """Buffers for sentences of at most `longest` words."""
     heads = np.zeros(longest, np.int32)
-    return ArcWork(new_arc_scores(longest, width), *new_buffers(longest), heads)
+    scores = new_arc_scores(longest, width)
+    return ArcWork(scores, *new_buffers(longest), heads)  # type: ignore[call-arg]
 
 
+@uncounted
 class ArcBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
@@ -68,8 +70,6 @@ class ArcBlocks(NamedTuple):
     slack_scaled: int  # the offset also scales the plane
     square_root: int  # L2 penalties see √Δ
     constant: int  # the offset is 1 whatever the loss (hard margin)
-
-    uncounted = True
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]

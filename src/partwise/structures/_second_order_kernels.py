@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from partwise.compiled import allocating, kernel, output_loss, recall_margin
+from partwise.compiled import (
+    allocating,
+    kernel,
+    output_loss,
+    recall_margin,
+    uncounted,
+)
 from partwise.scorers._arc_candidates import PAIRS, PartScores
 from partwise.scorers._arc_rows import (
     ADD,
@@ -117,6 +123,7 @@ def decode_parts_by(projective, has_grandparents):
     return by_address(decoder if projective else decode_climbing, DECODE_PARTS)
 
 
+@uncounted
 class PartBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
@@ -128,8 +135,6 @@ class PartBlocks(NamedTuple):
     n_labels: int  # 1 without labels
     single_root: int
     decode: Any  # the decoder
-
-    uncounted = True
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
