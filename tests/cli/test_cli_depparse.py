@@ -184,6 +184,21 @@ def test_features_with_names_and_shorter_sentences_only(run, treebank, tmp_path)
     assert run("verify", model, treebank / "train.conllu").code == 0
 
 
+def test_second_order(run, treebank, tmp_path):
+    model = tmp_path / "two.model"
+    done = run(
+        "train", "depparse", treebank / "train.conllu", "--model", model, "--order", 2,
+        "--candidates", 4, "--hash-bits", 12, "--tol", 0.3,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert run("inspect", model, "--json").json["order"] == 2
+    told = run("evaluate", model, treebank / "dev.conllu", "--json").json
+    assert told["metrics"]["uas"] > 0.6
+    assert run("verify", model, treebank / "train.conllu").code == 0
+    done = run("explain", model, treebank / "dev.conllu")
+    assert done.code == 2 and "second-order" in done.err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -214,6 +229,7 @@ def test_bad_files_are_refused_in_one_line(run, parser, tmp_path, text, message)
     [
         (["--cost", "2"], "--cost 2: choose uas, las or a number"),
         (["--labels", "many"], "--labels 'many'"),
+        (["--order", "3"], "--order 3: choose 1 or 2"),
         (["--construction", "exakt"], "did you mean 'exact'"),
         (["--max-length", "0"], "--max-length 0: give a positive"),
         (["--formulation", "slack", "--non-projective"], "projective"),

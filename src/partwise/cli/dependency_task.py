@@ -240,6 +240,7 @@ class DependencyTask(Task):
             "n_features": model.featurizer.n_rows_ + model.featurizer.n_label_rows_,
             "featurizer": settings,
             "trees": model.structure.get_params(),
+            "order": 1 if model.pruner is None else 2,
             "labeller": model.labeller is not None,
             "support": 0 if model.support is None else len(model.support.alpha),
             "reader": model.info.get("reader", {}),

@@ -61,6 +61,18 @@ def train_depparse(
             **FeaturePanel,
         ),
     ] = HASH_BITS,
+    order: Annotated[
+        int,
+        typer.Option(
+            help="2 also scores siblings and grandparents, slower.", **FeaturePanel
+        ),
+    ] = 1,
+    candidates: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Heads per word that order 2 tries.", **FeaturePanel
+        ),
+    ] = 10,
     projective: Annotated[
         bool,
         typer.Option(
@@ -150,11 +162,17 @@ def train_depparse(
     refuse_settings(C, bits, min_count, tol, eps, solver, formulation, penalty, loss)
     refuse_choice("--labels", labels, ("joint", "second_stage", "none"))
     refuse_choice("--construction", construction, ("exact", "best_heads"))
+    if order not in (1, 2):
+        raise ValueError(f"--order {order}: choose 1 or 2")
+    if candidates < 1:
+        raise ValueError(f"--candidates {candidates}: give a positive whole number")
     settings = {
         "C": C,
         "templates": read_templates(preset, template, ARC_PRESETS, parse_arc_templates),
         "min_count": min_count,
         "hash_bits": bits,
+        "order": order,
+        "n_candidates": candidates,
         "projective": projective,
         "labels": None if labels == "none" else labels,
         "cost": _cost(cost),
