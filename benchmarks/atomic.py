@@ -179,7 +179,8 @@ def hashes(args):
     bank = read(args.data, args.train, args.test, clusters=args.clusters)
     grid = args.C or [0.1, 1, 10, 50, 100, 200]
     header("hash function", *(f"C = {C:g}: train, test" for C in grid), "seconds")
-    for column in ("form", "lemma", "upos", "xpos", "cluster"):
+    columns = ["form", "lemma", "upos", "xpos"] + ["cluster"] * bool(args.clusters)
+    for column in columns:
         for step in ("", "+direction", "+bucket", "+distance"):
             study = Study(bank, column + step, jobs=args.jobs)
             cells, total = [], 0.0
