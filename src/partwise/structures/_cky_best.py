@@ -17,7 +17,8 @@ import numpy as np
 from partwise.compiled import allocating, kernel
 from partwise.structures._chain_programs import _sift_down as sift_down
 from partwise.structures._chain_programs import _sift_up as sift_up
-from partwise.structures._cky_programs import gather_base, item_of, leaf_of
+from partwise.structures._cky_programs import gather_base
+from partwise.structures._cky_trace import item_of, leaf_of
 from partwise.structures._semirings import MAX_PLUS
 
 SYMBOL, BASE, STATE = 0, 1, 2

@@ -15,7 +15,27 @@ from partwise.structures._cky_counts import (
     look,
     new_row,
 )
-from partwise.structures._cky_programs import leaf_of, write
+from partwise.structures._cky_trace import leaf_of, write
+
+
+@allocating
+def root_table(tables, scores, symbols, n):
+    """Best score of a whole tree with (c, p) brackets, (rows, columns)."""
+    rows, high = 1, 1
+    for a in range(tables.n_symbols):
+        e = symbols.entry[n * tables.n_symbols + a]
+        if tables.root_weight[a] >= 0 and e[AT] >= 0:
+            rows, high = max(rows, e[ROWS]), max(high, e[HIGH])
+    best = np.full((rows, high), -np.inf)
+    for a in range(tables.n_symbols):
+        e = symbols.entry[n * tables.n_symbols + a]
+        if tables.root_weight[a] >= 0 and e[AT] >= 0:
+            own = scores.weight[tables.root_weight[a]]
+            for c in range(e[ROWS]):
+                for p in range(e[LOW], e[HIGH]):
+                    value = look(symbols.table, e, c, p) + own
+                    best[c, p] = max(best[c, p], value)
+    return best
 
 
 @kernel

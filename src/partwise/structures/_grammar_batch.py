@@ -5,7 +5,8 @@ import numpy as np
 from partwise.compiled import allocating, find_output, kernel
 from partwise.structures._cky_best import k_best
 from partwise.structures._cky_outside import Outside, outside
-from partwise.structures._cky_programs import Chart, Scores, best_root, inside
+from partwise.structures._cky_programs import Chart, Scores, inside
+from partwise.structures._cky_trace import best_root
 from partwise.structures._grammar_parts import (
     add_parts,
     dot_parts,

@@ -26,10 +26,11 @@ from numba import njit
 
 from partwise.compiled import kernel
 from partwise.structures._cky_best import k_best
-from partwise.structures._cky_counts import inside_counts, root_table
-from partwise.structures._cky_counts_trace import trace_counts
+from partwise.structures._cky_counts import inside_counts
+from partwise.structures._cky_counts_trace import root_table, trace_counts
 from partwise.structures._cky_outside import Outside, outside
-from partwise.structures._cky_programs import Scores, inside, trace
+from partwise.structures._cky_programs import Scores, inside
+from partwise.structures._cky_trace import trace
 from partwise.structures._grammar_parts import (
     BRACKETS,
     F1,

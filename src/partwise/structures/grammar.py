@@ -25,6 +25,7 @@ from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures._cky_reference import GrammarReference
 from partwise.structures._grammar_kernels import GrammarData
+from partwise.structures._grammar_names import show_weight
 from partwise.structures._grammar_oracles import ADDITIVE, COUNTS, TWO_BEST
 from partwise.structures._grammar_parts import BRACKETS, F1, ZERO_ONE
 from partwise.structures._grammar_rules import (
@@ -182,7 +183,7 @@ class Grammar(GrammarReference, Structure):
 
     def rules(self) -> list[tuple[str, ...]]:
         """The weights by name: rules, events of the Markov process, roots, words."""
-        return [_show(name) for name in self.number_]
+        return [show_weight(name) for name in self.number_]
 
     def feature_names(self) -> list[str]:
         """Name of each coordinate of a model."""
@@ -416,31 +417,3 @@ class Grammar(GrammarReference, Structure):
         """The best tree of each sentence."""
         problem = self.pack(X, None)
         return problem.outputs(problem.predict_codes(problem.expand(w)))
-
-
-def _show(name: tuple[Any, ...]) -> tuple[str, ...]:
-    """A weight's name for people."""
-    kind, *rest = name
-    if kind == "root":
-        return ("→", _symbol(rest[0]))
-    if kind == "word":
-        return (rest[0], "→", repr(rest[1]))
-    if kind == "unary":
-        return (_symbol(rest[0]), "→", _symbol(rest[1]))
-    if kind == "rule":
-        return (_symbol(rest[0]), "→", *map(_symbol, rest[1]))
-    if kind == "first":
-        return (_symbol(rest[0]), "→", _symbol(rest[1]), "…")
-    parent, _, recent = rest[0]
-    context = [*map(_symbol, recent)]
-    if kind == "step":
-        return (_symbol(parent), "→ …", *context, _symbol(rest[1]), "…")
-    return (_symbol(parent), "→ …", *context, "end")
-
-
-def _symbol(symbol: Any) -> str:
-    """A symbol with its ancestors, or a tag."""
-    if isinstance(symbol, str):
-        return symbol
-    label, above = symbol
-    return "^".join((label, *above))
