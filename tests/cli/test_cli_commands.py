@@ -260,11 +260,22 @@ def test_verify_on_other_data(run, model, toys):
 
 def test_without_the_dual_verify_says_so(run, toys, tmp_path):
     place = tmp_path / "m"
-    options = ("--model", place, "--preset", "window", "--tol", "0.1", "--keep-dual")
-    learned = run("train", "tag", toys / "ten.txt", *options, "--solver", "one_slack")
-    assert learned.code == 0 and "OneSlack has no dual" in learned.err
+    train = ("train", "tag", toys / "ten.txt", "--model", place, "--preset", "window")
+    learned = run(*train, "--tol", "0.1")
+    assert learned.code == 0, learned.err
     done = run("verify", place, toys / "ten.txt")
     assert done.code == 0 and "as stated by the solver" in done.out
+    learned = run(*train, "--solver", "perceptron", "--keep-dual", "--max-iter", "2")
+    assert learned.code == 0 and "Perceptron has no dual" in learned.err
+
+
+def test_joint_planes_are_kept_as_a_proof_too(run, toys, tmp_path):
+    place = tmp_path / "m"
+    options = ("--model", place, "--preset", "window", "--tol", "0.1", "--keep-dual")
+    learned = run("train", "tag", toys / "ten.txt", *options, "--solver", "one_slack")
+    assert learned.code == 0 and "has no dual" not in learned.err
+    done = run("verify", place, toys / "ten.txt", "--json")
+    assert done.code == 0 and done.json["checks"]["dual"]["recomputed"] is not None
 
 
 # ------------------------------------------------------------------------- the rest
