@@ -35,7 +35,8 @@ def words(tree):
 def make(seed, *, longest=4, n_trees=4, **params):
     """A grammar read off a few random trees, sentences with their trees, a model."""
     rng = np.random.default_rng(seed)
-    trees = [
+    trees = [("S", (("a", ("a0",)), ("b", ("b0",))))]  # the others may have no rule
+    trees += [
         random_tree(rng, int(rng.integers(1, longest + 1))) for _ in range(n_trees)
     ]
     grammar = Grammar(**{"min_count": 1, "unary_steps": 2} | params).setup(None, trees)
