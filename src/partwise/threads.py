@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 from numba import njit
@@ -50,9 +50,24 @@ def run_sharded(
         for first, last in bounds:
             work_on(first, last)
         return
-    threads = _threads(os.getpid(), n_jobs)
-    for _ in threads.map(lambda bound: work_on(*bound), bounds):
-        pass
+    waiting = iter(bounds)  # shared: next() of a list's iterator is atomic
+
+    def work_until_done() -> None:
+        for first, last in waiting:
+            work_on(first, last)
+
+    # One task per thread, not per shard: a task costs some 20 µs, and the calling
+    # thread would otherwise only wait.
+    threads = _threads(os.getpid(), n_jobs - 1)
+    others = [threads.submit(work_until_done) for _ in range(n_jobs - 1)]
+    try:
+        work_until_done()
+    finally:
+        for _ in waiting:  # left over only after an error or Ctrl-C
+            pass
+        wait(others)
+    for other in others:
+        other.result()
 
 
 @njit(cache=True, nogil=True)
@@ -86,6 +101,22 @@ def dot(n_jobs: int, one: Floats, other: Floats) -> float:
 
     run_sharded(n_jobs, len(one), work_on, shard=SHARD)
     return float(np.sum(part))
+
+
+@njit(cache=True, nogil=True)
+def _add(one: Floats, coef: float, other: Floats, out: Floats) -> None:
+    for k in range(out.shape[0]):
+        out[k] = one[k] + coef * other[k]
+
+
+def add(n_jobs: int, one: Floats, coef: float, other: Floats, out: Floats) -> Floats:
+    """Write one + coef·other, three flat arrays, to `out`; returns `out`."""
+
+    def work_on(first: int, last: int) -> None:
+        _add(one[first:last], coef, other[first:last], out[first:last])
+
+    run_sharded(n_jobs, len(out), work_on, shard=SHARD)
+    return out
 
 
 def add_scaled(

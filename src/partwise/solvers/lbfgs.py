@@ -28,7 +28,7 @@ import numpy as np
 
 from partwise.certificate import log_loss
 from partwise.protocol import Floats, Model, Objective, Solver, State
-from partwise.threads import add_scaled
+from partwise.threads import add, add_scaled
 
 ARMIJO, WOLFE = 1e-4, 0.9
 TRIALS = 40  # of a line search; by then the step is below rounding
@@ -44,11 +44,7 @@ class LBFGSMemo:
 
 def combined(problem: Any, one: Floats, coef: float, other: Floats) -> Floats:
     """One + coef·other, a new model."""
-    model = problem.zero()
-    n_jobs = getattr(problem, "n_jobs", 1)
-    add_scaled(n_jobs, model, 1.0, one)
-    add_scaled(n_jobs, model, coef, other)
-    return model
+    return add(getattr(problem, "n_jobs", 1), one, coef, other, problem.zero())
 
 
 class LBFGS(Solver):

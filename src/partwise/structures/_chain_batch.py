@@ -206,9 +206,9 @@ def turn(order, edges):
 
 
 @allocating
-def subtract_truth(blocks, weight, node, pair, triple, begin_end):
-    """Take c_i times the counts of the true labels from expected ones."""
-    for i in range(blocks.offset.shape[0] - 1):
+def subtract_truth(blocks, first, last, weight, node, pair, triple, begin_end):
+    """Take c_i times the counts of the true labels of rows [first, last)."""
+    for i in range(first, last):
         begin = blocks.offset[i]
         end = blocks.offset[i + 1]
         for token in range(begin, end):

@@ -227,7 +227,6 @@ class ChainProblem(PackedProblem):
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
         node, pair, triple, ends, log_z, truth = self._sums(model, weight, edges=True)
-        batch.subtract_truth(self.blocks, weight, node, pair, triple, ends)
         gradient = self.zero()
         into = self.weights(gradient)
         if self._columns is None:
@@ -281,6 +280,7 @@ class ChainProblem(PackedProblem):
         return model
 
     def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> Sequence[Any]:
+        """Expected counts of labels; with `edges` less true ones, of edges, too."""
         size = padded(self.chain.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
@@ -300,6 +300,10 @@ class ChainProblem(PackedProblem):
                 self.blocks, work, model, rows, first, last, weight, node, pair[s],
                 triple[s], ends[s], log_z, truth,
             )  # fmt: skip
+            if edges:
+                batch.subtract_truth(
+                    self.blocks, first, last, weight, node, pair[s], triple[s], ends[s]
+                )
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
