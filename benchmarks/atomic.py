@@ -388,7 +388,7 @@ def _time_products(args, n, C, step):
         count = scorer.products
         if not models:
             coefficients = problem.compact(state.model).copy()
-        models.append(problem.complete(coefficients))
+        models.append(problem.with_scores(coefficients))
     worst = max(np.abs(model - models[0]).max() for model in models)
     if worst > 1e-9 or max(primal) - min(primal) > 1e-6 * min(primal):
         raise SystemExit(f"n = {n}: products differ by {worst}, objectives {primal}")

@@ -123,9 +123,9 @@ class PlaneStore:
     problem : Problem
         Its models are float arrays; their inner product is the plain one, or where
         it is not Euclidean (kernels), the problem's `dot`. A problem whose models hold
-        more than sparse coefficients says so by `complete`: ``coefficients(model)`` is
-        then what a plane keeps, ``values(model)`` what coefficients are multiplied
-        with to give `dot`, and ``complete(coefficients)`` the model.
+        more than sparse coefficients says so by `with_scores`: ``coefficients(model)``
+        is then what a plane keeps, ``values(model)`` what coefficients are multiplied
+        with to give `dot`, and ``with_scores(coefficients)`` the model.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class PlaneStore:
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.n_jobs = getattr(problem, "n_jobs", 1)
-        self.is_split = hasattr(problem, "complete")
+        self.is_split = hasattr(problem, "with_scores")
         zero = self._coefficients(problem.zero())
         nobody = np.zeros(0, np.int64)
         self.planes = [Plane(zero, nobody, np.zeros(0), self.n_jobs)]
@@ -211,20 +211,20 @@ class PlaneStore:
                 plane.add_to(model, coef, first, last)
 
         run_sharded(self.n_jobs, len(model), work_on, shard=SHARD)
-        return self._complete(model)
+        return self._with_scores(model)
 
     def _dense(self, plane: Plane) -> Model:
         """The plane's gradient as a model."""
         model = self._coefficients(self.problem.zero())
         for first in range(0, len(model), SHARD):
             plane.add_to(model, 1.0, first, min(first + SHARD, len(model)))
-        return self._complete(model)
+        return self._with_scores(model)
 
     def _coefficients(self, model: Model) -> Floats:
         return self.problem.coefficients(model) if self.is_split else model
 
-    def _complete(self, coefficients: Floats) -> Model:
-        return self.problem.complete(coefficients) if self.is_split else coefficients
+    def _with_scores(self, coefficients: Floats) -> Model:
+        return self.problem.with_scores(coefficients) if self.is_split else coefficients
 
     def ascend(self, offset: Floats, alpha: Floats) -> None:
         """Maximise Σ α o − ½ αᵀGα over the simplex, in place, from where α is."""

@@ -43,7 +43,7 @@ class AtomicProblem(ArborescenceProblem):
         """What coefficients are multiplied with to give `dot`, (n_slots,)."""
         return model[self.n_slots :]
 
-    def complete(self, coefficients: Floats) -> Floats:
+    def with_scores(self, coefficients: Floats) -> Floats:
         """The model that has these coefficients."""
         model = self.zero()
         self.scorer.fill(self.blocks.rows, coefficients, model, self.n_jobs)
@@ -55,7 +55,7 @@ class AtomicProblem(ArborescenceProblem):
 
     def expand(self, weights: Floats) -> Floats:
         """The model of these coefficients; for new sentences those of an index."""
-        return self.complete(weights)
+        return self.with_scores(weights)
 
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
         """Σ α a: coefficients in row order, then all scores at once."""
