@@ -2,7 +2,9 @@
 
 import pytest
 
+from partwise.cli.progress import GramTeller
 from partwise.datasets import toy_dependencies
+from partwise.kernels import Estimate, Progress
 from partwise.readers import write_conllu
 
 KERNEL = ("--kernel", "normalized(annotated:n=2)", "--match", "xpos+distance, form")
@@ -21,13 +23,16 @@ def parser(process, treebank):
     done = process(
         "train", "depparse", treebank / "train.conllu", "--model", treebank / "k.model",
         *KERNEL, "--hash-bits", 12, "--C", 20, "--tol", 0.1,
-        "--report", treebank / "k.html", "--json",
+        "--report", treebank / "k.html", "--keep-dual", "--json",
+        "--gram-cache", treebank / "grams",
     )  # fmt: skip
     assert done.code == 0, done.err
     assert done.json["certificate"]["relative_gap"] <= 0.1
     assert done.json["n_features"] > 0
     page = (treebank / "k.html").read_text(encoding="utf-8")
     assert "Training sentences kept" in page
+    assert "support structure 1 of" in page
+    assert len(list((treebank / "grams").iterdir())) == 1
     return treebank / "k.model"
 
 
@@ -36,6 +41,7 @@ def test_evaluate_and_verify(run, parser, treebank):
     assert 0.4 < told["metrics"]["las"] <= told["metrics"]["uas"] <= 1
     done = run("verify", parser, treebank / "train.conllu", "--json")
     assert done.code == 0, done.err
+    assert done.json["checks"]["dual"]["how"].startswith("D(α) of")
     done = run("verify", parser, treebank / "dev.conllu", "--json")
     assert done.code != 0
 
@@ -61,6 +67,7 @@ def test_inspect_and_explain(run, parser, treebank):
         (("--match", "direction"), "name a column"),
         (("--match", "lemmas"), "needs a column 'lemmas'"),
         (("--match", "form", "--budget", "0"), "positive whole number"),
+        (("--match", "form", "--gram-cache", "x"), "give --kernel"),
     ],
 )
 def test_bad_options_are_told(run, treebank, options, text):
@@ -70,3 +77,13 @@ def test_bad_options_are_told(run, treebank, options, text):
     )  # fmt: skip
     assert done.code == 2
     assert text in " ".join(done.err.split())
+
+
+def test_large_gram_matrices_are_announced(capsys):
+    teller = GramTeller(patience=0.0)
+    teller.begin(Estimate(0.1, 1000))
+    assert capsys.readouterr().err == ""
+    teller.begin(Estimate(90.0, 1 << 30))
+    teller(Progress(0.25, 10.0, 30.0))
+    told = capsys.readouterr().err
+    assert "about 90 s and 1024 MB" in told and "25 %, about 30 s left" in told

@@ -5,11 +5,13 @@ import pytest
 
 from partwise.datasets import toy_dependencies
 from partwise.estimators.dependency_parser import DependencyParser
-from partwise.kernels import FromFunction
+from partwise.kernels import memory
+from partwise.kernels.memory import GramTooLarge
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
+from partwise.report.support_trees import support_tree_pictures
 
 KERNEL = "normalized(annotated:n=2)"
 MATCH = "xpos+distance, form+direction"
@@ -126,6 +128,104 @@ def test_a_function_of_the_user(data, tmp_path):
         own.save(tmp_path / "model")
 
 
+def test_a_kernel_of_the_user(data, tmp_path):
+    """Sentences are compared by their words; the same as a bag of words."""
+
+    def common(one, other):
+        (x,), (z,) = one.strings("form"), other.strings("form")
+        return float(sum(a == b for a in x for b in z))
+
+    X, y, X_new, _ = data
+    settings = {"match": "xpos", "labels": None, "tol": 0.05, "C": 1.0}
+    own, named = (
+        DependencyParser(kernel=kernel, **settings).fit(X[:20], y[:20])
+        for kernel in (common, "bow:columns=form")
+    )
+    assert own.certificate_.primal == pytest.approx(named.certificate_.primal)
+    assert list(own.predict(X_new)) == list(named.predict(X_new))
+    with pytest.raises(ValueError, match="cannot be kept in a file"):
+        own.save(tmp_path / "model")
+
+
+# --------------------------------------------------------- warm starts, Gram matrices
+
+
+def test_a_warm_start_goes_on(data):
+    X, y, *_ = data
+    settings = {"match": MATCH, "C": 20.0, "tol": 0.02, "labels": None}
+    parser = DependencyParser(
+        kernel=KERNEL, solver="one_slack", warm_start=True, max_iter=8, **settings
+    )
+    with pytest.warns(UserWarning, match="max_iter"):
+        before = parser.fit(X[:40], y[:40]).certificate_.primal
+        after = parser.fit(X[:40], y[:40]).certificate_.primal
+    assert after < before
+    with pytest.warns(UserWarning, match="max_iter"):  # more sentences may be added
+        parser.fit(X, y)
+    with pytest.raises(ValueError, match="others may be added at the end"):
+        parser.fit(X[20:], y[20:])
+    with pytest.raises(ValueError, match="match= has changed"):
+        parser.set_params(match="form").fit(X, y)
+
+
+def test_a_gram_matrix_is_found_again(data, parser, tmp_path):
+    X, y, *_ = data
+    told = []
+    settings = {"kernel": KERNEL, "match": MATCH, "C": 20.0, "tol": 0.02}
+    options = {"cache_dir": tmp_path, "progress": told.append}
+    mapped = DependencyParser(labels=None, gram_options=options, **settings)
+    for _ in range(2):
+        mapped.fit(X, y)
+        assert np.array_equal(mapped.model_.weights, parser.model_.weights)
+    assert len(list(tmp_path.iterdir())) == 1
+    assert sum(progress.done == 1 for progress in told) == 1
+
+
+def test_a_gram_matrix_that_does_not_fit(data, monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    with pytest.raises(GramTooLarge, match=r"cache_dir.*fewer sentences"):
+        DependencyParser(kernel=KERNEL).fit(*data[:2])
+
+
+# ------------------------------------------------------------------------ the dual
+
+
+def test_the_dual_is_kept_and_adds_up(data, parser, tmp_path):
+    X, y, *_ = data
+    parser.save(tmp_path / "kernel.model", keep_dual=True)
+    model = load_model(tmp_path / "kernel.model")
+    problem = model.training_problem(X, y, Formulation())
+    cuts = model.support.cuts
+    rows = model.support.rows[cuts.block]
+    w = problem.combine(cuts._replace(block=rows), model.support.alpha)
+    kept = problem.expand(model.weights)
+    assert problem.dot(w - kept, w - kept) < 1e-12 * problem.dot(kept, kept)
+    masses = np.bincount(rows, model.support.alpha)
+    assert masses.max() <= 20.0 / 60 * (1 + 1e-9)
+    parser.save(tmp_path / "small.model")
+    assert load_model(tmp_path / "small.model").support is None
+
+
+def test_support_structures_are_drawn(data, parser):
+    pictures = support_tree_pictures(parser.model_, n_sentences=3, n_trees=2)
+    assert 3 <= len(pictures) <= 6
+    support = parser.model_.support
+    mass = np.bincount(support.cuts.block, support.alpha)
+    row = int(support.rows[np.argmax(mass)])
+    assert pictures[0].caption.startswith(f"Training sentence {row}: ")
+    assert f"α = {support.alpha[support.cuts.block == np.argmax(mass)].max():.3g}" in (
+        pictures[0].caption
+    )
+    words = data[0][row].strings("form")[0]
+    assert all(f">{word}<" in pictures[0].image for word in words)
+    assert "wrong" in pictures[0].image and "truth" in pictures[0].image
+    without = KernelDependencyModel(
+        parser.model_.hasher, parser.model_.index, parser.model_.structure,
+        parser.model_.weights,
+    )  # fmt: skip
+    assert support_tree_pictures(without) == []
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "text"),
     [
@@ -135,7 +235,12 @@ def test_a_function_of_the_user(data, tmp_path):
         ({"match": "nothing+distance"}, ValueError, "needs a column 'nothing'"),
         ({"kernel": "bow:columns=nothing"}, ValueError, "a column 'nothing'"),
         ({"kernel": KERNEL, "budget": 0}, ValueError, "positive whole number"),
-        ({"kernel": FromFunction(len)}, ValueError, "does not compare sentences"),
+        ({"kernel": KERNEL, "gram_options": {"cache": 1}}, ValueError, "cache_dir"),
+        (
+            {"kernel": KERNEL, "gram_options": {"dtype": "float64"}},
+            ValueError,
+            "leave dtype out",
+        ),
     ],
 )
 def test_what_is_refused(data, settings, error, text):

@@ -143,7 +143,9 @@ def test_grid_search_sees_kernels(data):
         ({"kernel": KERNEL, "budget": 0}, ValueError, "budget=0"),
         ({"kernel": KERNEL, "budget": 3, "over_budget": "x"}, ValueError, "project"),
         ({"budget": 3}, ValueError, "give kernel="),
-        ({"kernel": KERNEL, "warm_start": True}, ValueError, "warm_start"),
+        ({"gram_options": {}}, ValueError, "give kernel="),
+        ({"kernel": KERNEL, "gram_options": {"cache": 1}}, ValueError, "cache_dir"),
+        ({"kernel": KERNEL, "gram_options": {"dtype": "int8"}}, ValueError, "float32"),
     ],
 )
 def test_what_makes_no_sense_is_refused(data, settings, error, words):
@@ -157,6 +159,39 @@ def test_a_gram_matrix_that_does_not_fit(data, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     with pytest.raises(GramTooLarge, match="fewer sequences"):
         SequenceTagger(kernel=KERNEL).fit(X, y)
+
+
+def test_a_warm_start_goes_on(data):
+    X, y = data
+    tagger = SequenceTagger(kernel=KERNEL, warm_start=True, solver="bundle", **SETTINGS)
+    first = tagger.fit(X[:40], y[:40]).n_iter_
+    again = tagger.fit(X[:40], y[:40]).n_iter_
+    assert again < first
+    assert tagger.certificate_.relative_gap <= 1e-4
+    tagger.fit(X[:50], y[:50])  # more sequences may be added
+    whole = clone(tagger).fit(X[:50], y[:50])
+    assert tagger.certificate_.primal == pytest.approx(whole.certificate_.primal, 2e-4)
+    with pytest.raises(ValueError, match="its own training data"):
+        tagger.fit(X[20:], y[20:])
+    with pytest.raises(ValueError, match="leave kernel= as it was"):
+        tagger.set_params(kernel=None).fit(X[:50], y[:50])
+
+
+def test_a_gram_matrix_in_single_precision(tagger, data, tmp_path):
+    X, y = data
+    options = {"dtype": "float32", "cache_dir": tmp_path / "grams"}
+    single = clone(tagger).set_params(gram_options=options).fit(X[:40], y[:40])
+    assert single.certificate_.primal == pytest.approx(
+        tagger.certificate_.primal, rel=2e-4
+    )
+    assert list(single.predict(X)) == list(tagger.predict(X))
+    small = clone(single).set_params(budget=50).fit(X[:40], y[:40])
+    assert np.isfinite(small.model_.weights).all() and small.coef_.shape[1] == 50
+    assert len(list((tmp_path / "grams").iterdir())) == 1
+    single.save(tmp_path / "f.model")
+    again = SequenceTagger.load(tmp_path / "f.model")
+    features = again.model_.featurizer.base.transform(X[:40])
+    assert again.model_.featurizer.between(features, None).dtype == np.float32
 
 
 def test_a_function_of_two_rows(data):
@@ -219,6 +254,7 @@ def test_hostile_arrays_are_refused(tagger, tmp_path, monkeypatch, name, spoil):
         {"kernel": None},
         {"base": None},
         {"base": {"kind": "kernel.v1"}},
+        {"dtype": "float16"},
         {"base": {"kind": "arrays.v1", "n_features": 7}},
     ],
 )

@@ -88,6 +88,25 @@ def test_blocks_take_any_positions():
             bound.block(wrong)
 
 
+def test_an_estimate_comes_before_the_work(small_tiles, tmp_path):
+    class Teller:
+        def __init__(self):
+            self.told = []
+
+        def begin(self, estimate):
+            self.told.append(estimate.bytes)
+
+        def __call__(self, progress):
+            self.told.append(progress.done)
+
+    X = random_words(100)
+    for folder, expected in ((None, 1), (tmp_path, 1), (tmp_path, 0)):
+        teller = Teller()
+        gram(NGram(2), X, dtype="float32", cache_dir=folder, progress=teller)
+        assert teller.told[:1] == [40_000] * expected
+        assert bool(teller.told[1:]) == bool(expected)
+
+
 def test_progress_is_told_and_can_stop(small_tiles):
     X = random_words(200)
     told = []

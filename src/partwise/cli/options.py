@@ -108,6 +108,15 @@ HashBits = Annotated[
         **FeaturePanel,
     ),
 ]
+GramCache = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Keep the kernel's Gram matrix there, and find it again.",
+        show_default=False,
+        **FeaturePanel,
+    ),
+]
 SolverName = Annotated[
     str, typer.Option(help="bcfw, one_slack, n_slack, mira, lbfgs, …", **_Solving)
 ]
@@ -150,6 +159,27 @@ KeepDual = Annotated[
         "--keep-dual", help="Keep the proof of the dual for verify.", **_Results
     ),
 ]
+
+
+def gram_options(
+    kernel: str | None, cache: str | None, dtype: str | None = None
+) -> dict[str, Any] | None:
+    """What estimators take as ``gram_options``; refuses it without a kernel."""
+    if kernel is None:
+        for option, value in (("--gram-cache", cache), ("--gram-dtype", dtype)):
+            if value is not None:
+                raise ValueError(f"{option} {value}: it is for kernels, give --kernel")
+        return None
+    from partwise.cli.progress import GramTeller
+
+    chosen: dict[str, Any] = {"progress": GramTeller()}
+    if dtype is not None:
+        if dtype not in ("float64", "float32"):
+            raise ValueError(f"--gram-dtype {dtype}: choose float64 or float32")
+        chosen["dtype"] = dtype
+    if cache is not None:
+        chosen["cache_dir"] = cache
+    return chosen
 
 
 def threads(jobs: int) -> int:

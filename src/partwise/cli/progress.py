@@ -85,5 +85,36 @@ class GapBar:
         return min(1.0, math.log(gap) / math.log(self.tol))
 
 
+class GramTeller:
+    """Tells what a Gram matrix will cost before it is computed, and then how far it is.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds between two lines.
+    least : float
+        Seconds, or ten megabytes, below which a matrix is not worth a word.
+    """
+
+    def __init__(self, patience: float = 5.0, least: float = 1.0) -> None:
+        self.patience = patience
+        self.least = least
+        self._next = patience
+
+    def begin(self, estimate: Any) -> None:
+        """Time and memory of the whole matrix."""
+        if max(estimate.seconds, 1e-7 * estimate.bytes) >= self.least:
+            say(f"Gram matrix: {estimate}")
+
+    def __call__(self, progress: Any) -> None:
+        """A line whenever one is due."""
+        if progress.seconds >= self._next and progress.done < 1:
+            self._next = progress.seconds + self.patience
+            say(
+                f"Gram matrix: {percent(progress.done)}, about "
+                f"{progress.remaining:.0f} s left"
+            )
+
+
 def _value(number: float) -> str:
     return shown(number, 5) if math.isfinite(number) else "–"

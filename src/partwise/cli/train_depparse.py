@@ -128,6 +128,7 @@ def train_depparse(
     over_budget: Annotated[
         str, typer.Option(help="How the others go: merge or drop.", **FeaturePanel)
     ] = "merge",
+    gram_cache: common.GramCache = None,
     max_length: common.MaxLength = None,
     solver: common.SolverName = "auto",
     tol: common.Tolerance = 0.1,
@@ -182,6 +183,7 @@ def train_depparse(
         "match": match,
         "budget": budget,
         "over_budget": over_budget,
+        "gram_options": common.gram_options(kernel, gram_cache),
         "loss": loss,
         "formulation": formulation,
         "penalty": penalty,

@@ -71,6 +71,15 @@ def train_tag(
         str,
         typer.Option(help="How the others go: project, merge or drop.", **FeaturePanel),
     ] = "project",
+    gram_cache: common.GramCache = None,
+    gram_dtype: Annotated[
+        str | None,
+        typer.Option(
+            help="Precision of the Gram matrix: float64, or float32 in half the room.",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
     solver: common.SolverName = "auto",
     tol: common.Tolerance = 1e-3,
     eps: common.Epsilon = None,
@@ -130,6 +139,7 @@ def train_tag(
         "kernel": kernel,
         "budget": budget,
         "over_budget": over_budget,
+        "gram_options": common.gram_options(kernel, gram_cache, gram_dtype),
         "loss": loss,
         "formulation": formulation,
         "penalty": penalty,

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from partwise.certificate import Certificate, certify
+from partwise.estimators._training_gram import check_options, training_gram
 from partwise.features.arc_keys import ArcHasher, ArcKeys
-from partwise.kernels.gram import gram
-from partwise.kernels.inputs import Sequences
-from partwise.kernels.memory import GramTooLarge
+from partwise.kernels.inputs import Objects, Sequences
 from partwise.kernels.naming import as_kernel
-from partwise.models.dependency import DependencyModel, encode_trees
+from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError, Floats
@@ -31,20 +30,23 @@ class KernelTrees:
     Parameters
     ----------
     kernel : Kernel, str, callable or None
-        None stands for k = 1.
+        None stands for k = 1. A function of the user is given two tables of one
+        sentence each.
     match : see `ArcHasher`, or None
         None: the finest tag that there is, with the distance.
     loss, solver : str
         Of the parser, to refuse early what has no kernel form.
     budget : int or None
     over_budget : {"merge", "drop"}
+    gram_options : dict or None
+        Without ``dtype``: the table is always in single precision.
     table : Table
         The training sentences.
     """
 
     def __init__(
         self, kernel: Any, match: Any, loss: str, solver: Any, budget: Any,
-        over_budget: str, table: Table,
+        over_budget: str, gram_options: Any, table: Table,
     ) -> None:  # fmt: skip
         if loss == "log" or solver == "lbfgs":
             raise CapabilityError(
@@ -52,7 +54,8 @@ class KernelTrees:
                 "use explicit features (templates=)"
             )
         self.kernel = None if kernel is None else as_kernel(kernel)
-        if self.kernel and not isinstance(self.kernel.input_family(), Sequences):
+        family = self.kernel and self.kernel.input_family()
+        if self.kernel and not isinstance(family, Sequences | Objects):
             raise ValueError(
                 f"{self.kernel} does not compare sentences; use a kernel on sequences, "
                 "such as 'normalized(annotated)', 'ngram' or 'bow'"
@@ -62,6 +65,13 @@ class KernelTrees:
             check_budget(budget, over_budget)
         self.budget = budget
         self.over_budget = over_budget
+        self.gram_options = check_options(gram_options)
+        precision = self.gram_options.setdefault("dtype", "float32")
+        if np.dtype(precision) != np.float32:
+            raise ValueError(
+                f"gram_options: dtype={precision!r}; a parser keeps its table in "
+                "float32, leave dtype out"
+            )
         self.table = table
 
     def bind(self, n_jobs: int) -> tuple[ArcKeys, AtomicScorer]:
@@ -70,14 +80,37 @@ class KernelTrees:
         if self.kernel is None:
             return self.keys, AtomicScorer()
         inputs = self.table.select(kernel_columns(self.kernel, self.table))
-        try:
-            values = gram(self.kernel, inputs, dtype=np.float32, n_jobs=n_jobs)
-        except GramTooLarge as error:
-            raise GramTooLarge(
-                f"kernel= compares all {len(self.table)} sentences with each other: "
-                f"{str(error).partition(';')[0]}; train on fewer sentences"
-            ) from None
+        values = training_gram(
+            self.kernel, inputs, self.gram_options, n_jobs,
+            compared=f"{len(self.table)} sentences",
+            remedy="train on fewer sentences",
+        )  # fmt: skip
         return self.keys, AtomicScorer(values)
+
+    def start(self, problem: Any, model: Any) -> Floats:
+        """
+        The last model as one of this problem.
+
+        Parameters
+        ----------
+        problem : AtomicProblem
+            With the scorer of `bind`.
+        model : KernelDependencyModel
+            Of the same hash functions; its sentences must come first.
+        """
+        advice = "leave it out, or change neither match= nor the sentences of the"
+        advice += " last fit; others may be added at the end"
+        if not isinstance(model, KernelDependencyModel):
+            raise ValueError(f"warm_start=True: the last fit had no kernel; {advice}")
+        if model.hasher.match != self.hasher.match:
+            raise ValueError(f"warm_start=True: match= has changed; {advice}")
+        try:
+            slots = model.index.slots(self.keys, problem.blocks.rows)
+        except ValueError as error:
+            raise ValueError(f"warm_start=True: {error}; {advice}") from None
+        beta = np.zeros(problem.n_slots)
+        beta[slots] = model.weights
+        return np.asarray(problem.expand(beta))
 
     def within_budget(self, problem: Any, weights: Floats) -> Floats:
         """Weights on no more anchors than allowed; themselves if they are so."""
@@ -106,6 +139,7 @@ class KernelTrees:
         structure: Arborescence,
         weights: Floats,
         info: dict[str, Any],
+        support: SupportTrees | None,
         labeller: DependencyModel | None,
     ) -> KernelDependencyModel:
         """A model on the anchors that carry weight."""
@@ -113,7 +147,7 @@ class KernelTrees:
             self.kernel, self.table, self.keys, problem.blocks.rows, weights
         )
         return KernelDependencyModel(
-            self.hasher, index, structure, beta, info, labeller
+            self.hasher, index, structure, beta, info, support, labeller
         )
 
 
@@ -140,29 +174,32 @@ def fit_kernel(
     formulation : Formulation
     sample_weight : array (n_sentences,) or None
     """
-    if parser.warm_start and hasattr(parser, "model_"):
-        raise ValueError("warm_start=True: a kernel parser begins anew each time")
     if parser.order != 1:
         raise CapabilityError("order=2 has no kernel form; use order=1")
     side = KernelTrees(
         parser.kernel, parser.match, parser.loss, parser.solver, parser.budget,
-        parser.over_budget, table,
+        parser.over_budget, parser.gram_options, table,
     )  # fmt: skip
     structure = parser._structure(0)
     codes = encode_trees(y, table.offset, [])
     n_jobs = parser._n_jobs()
     keys, scorer = side.bind(n_jobs)
     problem = structure.pack(keys, codes, formulation, n_jobs=n_jobs, scorer=scorer)
-    state, _ = parser._solve(problem, sample_weight)
+    start = None
+    if parser.warm_start and hasattr(parser, "model_"):
+        start = side.start(problem, parser.model_)
+    state, support = parser._solve(problem, sample_weight, start)
     weights = problem.compact(state.model)
     small = side.within_budget(problem, weights)
     if small is not weights:
         parser.certificate_ = side.certify(
             problem, parser.objective_, parser.certificate_, small
         )
+        support = None  # its planes make up the model without a budget
+    kept = None if support is None else SupportTrees.create(table, codes, support)
     labeller = None
     if parser.labels:
         names = sorted({label for _, own in y for label in own})
         labeller = parser._fit_labeller(table, y, names, sample_weight)
     info = {"certificate": parser.certificate_.to_dict()}
-    return side.model(problem, structure, small, info, labeller)
+    return side.model(problem, structure, small, info, kept, labeller)

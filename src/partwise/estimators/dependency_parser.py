@@ -71,7 +71,7 @@ class DependencyParser(StructuredEstimator):
         Divide the loss by the number of words.
     construction : {"exact", "best_heads"}
         The best tree, or the best head of each word, which may run in circles.
-    kernel : Kernel, str or None
+    kernel : Kernel, str, callable or None
         Compare whole sentences by this kernel instead of features, as in
         ``"normalized(annotated)"``; see `partwise.kernels` and docs/atomic.md. Labels
         then come from a second stage.
@@ -83,6 +83,9 @@ class DependencyParser(StructuredEstimator):
         Training sentences that a kernel parser may keep.
     over_budget : {"merge", "drop"}
         What becomes of the least useful ones.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
+        of sentences, as in ``{"cache_dir": "folder"}``.
     loss : {"hinge", "log"}
         Maximum margin, or conditional likelihood.
     formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
@@ -137,6 +140,7 @@ class DependencyParser(StructuredEstimator):
         match: Any = None,
         budget: int | None = None,
         over_budget: str = "merge",
+        gram_options: dict[str, Any] | None = None,
         loss: str = "hinge",
         formulation: str = "margin",
         penalty: str = "l1",
@@ -167,6 +171,7 @@ class DependencyParser(StructuredEstimator):
         self.match = match
         self.budget = budget
         self.over_budget = over_budget
+        self.gram_options = gram_options
         self.loss = loss
         self.formulation = formulation
         self.penalty = penalty

@@ -64,6 +64,9 @@ class SequenceTagger(StructuredEstimator):
     over_budget : {"project", "merge", "drop"}
         How the least useful anchors go: the nearest model on the others, each into its
         nearest neighbour, or forgotten. The certificate is that of the smaller model.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table, as in
+        ``{"dtype": "float32", "cache_dir": "folder"}``.
     loss : {"hinge", "log"}
         Maximum margin, or conditional likelihood (a CRF).
     formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
@@ -71,7 +74,7 @@ class SequenceTagger(StructuredEstimator):
         ``loss="log"``; ``"hmm"`` is the generative baseline.
     warm_start : bool
         Keep the labels and features of the last fit and start from its weights, where
-        the solver can.
+        the solver can. With a kernel, the data of the last fit must come first in X.
     metric : str
         What `score` measures; a name of `partwise.metrics`.
 
@@ -113,6 +116,7 @@ class SequenceTagger(StructuredEstimator):
         kernel: Any = None,
         budget: int | None = None,
         over_budget: str = "project",
+        gram_options: dict[str, Any] | None = None,
         loss: str = "hinge",
         formulation: str = "margin",
         penalty: str = "l1",
@@ -138,6 +142,7 @@ class SequenceTagger(StructuredEstimator):
         self.kernel = kernel
         self.budget = budget
         self.over_budget = over_budget
+        self.gram_options = gram_options
         self.loss = loss
         self.formulation = formulation
         self.penalty = penalty
@@ -177,6 +182,7 @@ class SequenceTagger(StructuredEstimator):
         warm = self.warm_start and hasattr(self, "model_")
         if warm:
             featurizer, labels = self.model_.featurizer, self.model_.labels
+            featurizer = featurizer if by_kernel is None else featurizer.base
             features = featurizer.transform(X)
         else:
             templates = self.templates
@@ -204,7 +210,11 @@ class SequenceTagger(StructuredEstimator):
         )
         if self.scheme is not None or self.forbidden is not None:
             problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
-        start = problem.expand(self.model_.weights) if warm else None
+        start = None
+        if warm and by_kernel is not None:
+            start = by_kernel.start(problem, self.model_, features)
+        elif warm:
+            start = problem.expand(self.model_.weights)
         state, support = self._solve(problem, sample_weight, start)
         weights = problem.compact(state.model)
         self.n_features_in_ = featurizer.n_features_

@@ -71,6 +71,8 @@ class AnchorFeaturizer:
         Sequence of the training data and token in it, in rising order.
     words : list of str
         How to show the anchors.
+    dtype : {"float64", "float32"}
+        Precision of the training data's table, for those who compute it again.
 
     Examples
     --------
@@ -97,12 +99,14 @@ class AnchorFeaturizer:
         anchors: Any,
         place: np.ndarray,
         words: Sequence[str],
+        dtype: str = "float64",
     ) -> None:
         self.base = base
         self.kernel = kernel
         self.anchors = anchors
         self.place = place
         self.words = list(words)
+        self.dtype = dtype
 
     @property
     def n_features_(self) -> int:
@@ -169,7 +173,7 @@ class AnchorFeaturizer:
         """Kernel values of tokens with others (None: the same), as base features."""
         rows = token_inputs(self.kernel, features)
         cols = None if others is None else token_inputs(self.kernel, others)
-        return gram(self.kernel, rows, cols, n_jobs=n_jobs)
+        return gram(self.kernel, rows, cols, dtype=self.dtype, n_jobs=n_jobs)
 
     def positions(self, features: Any) -> np.ndarray:
         """
@@ -222,7 +226,12 @@ class AnchorFeaturizer:
             "text": text,
             "text_offset": text_offset,
         }
-        meta = {"kind": self.kind, "kernel": self.kernel.to_dict(), "base": settings}
+        meta = {
+            "kind": self.kind,
+            "kernel": self.kernel.to_dict(),
+            "base": settings,
+            "dtype": self.dtype,
+        }
         return meta, arrays
 
     @classmethod
@@ -259,7 +268,10 @@ class AnchorFeaturizer:
         rising |= (np.diff(rows) == 0) & (np.diff(tokens) > 0)
         if (place < 0).any() or not rising.all():
             raise ValueError("damaged featurizer state: anchors out of order")
-        return cls(base, kernel, anchors, place, words)
+        dtype = meta.get("dtype", "float64")
+        if dtype not in ("float64", "float32"):
+            raise ValueError("damaged featurizer state: an unknown precision")
+        return cls(base, kernel, anchors, place, words, dtype)
 
 
 def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

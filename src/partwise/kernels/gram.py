@@ -24,6 +24,7 @@ from partwise.kernels.memory import check_memory
 from partwise.kernels.naming import as_kernel
 
 TILE = 256  # rows and columns of a tile; never a function of n_jobs
+FORETASTE = 0.2  # seconds to measure for an estimate before the work
 
 
 class Progress(NamedTuple):
@@ -87,7 +88,8 @@ def gram(
         Bytes that the matrix may take; by default four fifths of what is free.
     progress : callable, optional
         Called with a `Progress` after each tile; returning True stops with
-        KeyboardInterrupt.
+        KeyboardInterrupt. If it has a method ``begin``, that is given an `Estimate`
+        before the work; not for a matrix that is found in `cache_dir`.
 
     Returns
     -------
@@ -202,7 +204,10 @@ def estimate(
     """
     precision = _precision(dtype)
     threads = resolve_jobs(n_jobs)
-    bound = as_kernel(kernel).bind(X, Y)
+    return _estimate(as_kernel(kernel).bind(X, Y), precision, threads, seconds)
+
+
+def _estimate(bound: Bound, precision: Any, threads: int, seconds: float) -> Estimate:
     tiles = _tiles(bound)
     size = bound.n_rows * bound.n_cols * np.dtype(precision).itemsize
     if not tiles:
@@ -259,6 +264,9 @@ def _fill(
     from partwise.kernels._gram_kernels import mirror, scatter
 
     precision = out.dtype.type
+    begin = getattr(progress, "begin", None)
+    if begin is not None:
+        begin(_estimate(bound, precision, threads, FORETASTE))
 
     def compute(tile: Tile) -> float:
         values = bound.block(tile.rows, tile.cols, precision)
@@ -270,11 +278,11 @@ def _fill(
 
     tiles = _tiles(bound)
     total = sum(tile.work for tile in tiles)
-    begin = time.perf_counter()
+    began = time.perf_counter()
     done = 0.0
     for work in _run(threads, compute, tiles):
         done += work
-        spent = time.perf_counter() - begin
+        spent = time.perf_counter() - began
         share = min(1.0, done / total)
         if progress is not None and progress(
             Progress(share, spent, spent * (1 - share) / share)

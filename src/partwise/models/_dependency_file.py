@@ -38,7 +38,7 @@ def to_state(model: DependencyModel) -> State:
     arrays |= more
     settings["n_candidates"] = model.n_candidates
     if model.support is not None:
-        own = _support_arrays(model.support)
+        own = support_arrays(model.support)
         settings["columns"] = list(model.support.table.columns)
         arrays |= {f"support/{name}": array for name, array in own.items()}
     return settings, arrays
@@ -97,7 +97,7 @@ def from_state(
         require(model.structure.construction == "exact", "candidates without a tree")
     if entry(settings, "support", bool):
         columns = entry(settings, "columns", list)
-        model.support = _support(under("support/", arrays), columns, model)
+        model.support = support_from_arrays(under("support/", arrays), columns, model)
     return model
 
 
@@ -161,7 +161,8 @@ def _is_share(cost: Any) -> bool:
 # ------------------------------------------------------------------------- support
 
 
-def _support_arrays(support: SupportTrees) -> Arrays:
+def support_arrays(support: SupportTrees) -> Arrays:
+    """Arrays of a dual; the names of the columns are kept apart."""
     cuts = support.cuts
     arrays: Arrays = {
         "offset": support.table.offset,
@@ -186,9 +187,10 @@ def _support_arrays(support: SupportTrees) -> Arrays:
     return arrays
 
 
-def _support(
+def support_from_arrays(
     arrays: Arrays, columns: list[Any], model: DependencyModel
 ) -> SupportTrees:
+    """Rebuild a dual of this model."""
     require(all(isinstance(name, str) for name in columns), "columns without names")
     offset = array(arrays, "offset", np.int64, None)
     n_words = int(offset[-1]) if len(offset) else 0

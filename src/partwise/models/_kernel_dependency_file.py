@@ -14,7 +14,12 @@ from partwise.features.arc_keys import ArcHasher
 from partwise.features.vocabulary import check_offset
 from partwise.kernels.inputs import SEQUENCES, Sequences
 from partwise.kernels.naming import from_dict
-from partwise.models._dependency_file import labeller_from_state, labeller_state
+from partwise.models._dependency_file import (
+    labeller_from_state,
+    labeller_state,
+    support_arrays,
+    support_from_arrays,
+)
 from partwise.models._file_checks import array, entry, inside, require, under
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.scorers.atomic_index import AtomicIndex
@@ -52,7 +57,13 @@ def to_state(model: KernelDependencyModel) -> tuple[dict[str, Any], Arrays]:
         "construction": tree.construction,
     }
     settings["labeller"], more = labeller_state(model)
-    return settings, arrays | more
+    arrays |= more
+    settings["columns"] = None
+    if model.support is not None:
+        settings["columns"] = list(model.support.table.columns)
+        own = support_arrays(model.support)
+        arrays |= {f"support/{name}": array for name, array in own.items()}
+    return settings, arrays
 
 
 def from_state(
@@ -90,6 +101,10 @@ def from_state(
     require(bool(np.isfinite(weight).all()), "weights that are not finite")
     index = AtomicIndex(key, begin, anchor, kernel, table, row)
     labeller = labeller_from_state(settings["labeller"], arrays)
-    return KernelDependencyModel(
-        ArcHasher(match), index, structure, weight, info, labeller
+    model = KernelDependencyModel(
+        ArcHasher(match), index, structure, weight, info, labeller=labeller
     )
+    if settings.get("columns") is not None:
+        columns = entry(settings, "columns", list)
+        model.support = support_from_arrays(under("support/", arrays), columns, model)
+    return model

@@ -10,7 +10,7 @@ import numpy as np
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.sentences import sentence_table
 from partwise.kernels.gram import gram
-from partwise.models.dependency import DependencyModel, encode_trees
+from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
@@ -71,6 +71,7 @@ class KernelDependencyModel(DependencyModel):
     weights : array (n_postings,)
         Coefficients of the postings of the index.
     info : dict
+    support : SupportTrees, optional
     labeller : DependencyModel, optional
     """
 
@@ -81,9 +82,10 @@ class KernelDependencyModel(DependencyModel):
         structure: Arborescence,
         weights: Floats,
         info: dict[str, Any] | None = None,
+        support: SupportTrees | None = None,
         labeller: DependencyModel | None = None,
     ) -> None:
-        super().__init__(None, structure, [], weights, info, None, labeller)  # type: ignore[arg-type]
+        super().__init__(None, structure, [], weights, info, support, labeller)  # type: ignore[arg-type]
         self.hasher = hasher
         self.index = index
 

@@ -15,6 +15,7 @@ import numpy as np
 from partwise.features.arc_keys import ArcKeys
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
+from partwise.kernels.inputs import Objects
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.scorers._atomic_rows import AtomicRows, mark_anchors, weigh_keys
@@ -36,7 +37,8 @@ def kernel_columns(kernel: Kernel, table: Table) -> list[str]:
     Returns
     -------
     list of str
-        The first column of the table when it has none of the usual ones.
+        The first column of the table when it has none of the usual ones; all of them
+        for a user's function, which may look at any.
 
     Examples
     --------
@@ -45,6 +47,8 @@ def kernel_columns(kernel: Kernel, table: Table) -> list[str]:
     >>> kernel_columns(BagOfWords(columns=("cluster",)), table)
     ['form', 'upos', 'cluster']
     """
+    if isinstance(kernel.input_family(), Objects):
+        return list(table.columns)
     named: list[str] = []
     for name, value in kernel.get_params(deep=True).items():
         if name.split("__")[-1] in ("column", "columns") and value is not None:

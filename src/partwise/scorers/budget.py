@@ -10,7 +10,7 @@ WAYS = ("project", "merge", "drop")
 
 
 def keep_within(
-    gram: Floats, beta: Floats, budget: int, how: str = "project"
+    gram: np.ndarray, beta: Floats, budget: int, how: str = "project"
 ) -> Floats:
     """
     Coefficients of the model on at most `budget` anchors.
@@ -60,7 +60,8 @@ def keep_within(
         return small
     if how == "project":  # anchors may be alike: least squares, no inverse
         inner, outer = gram[np.ix_(kept, kept)], gram[np.ix_(kept, gone)] @ beta[gone]
-        small[kept] += np.linalg.lstsq(inner, outer, rcond=None)[0]
+        rcond = len(kept) * np.finfo(gram.dtype).eps
+        small[kept] += np.linalg.lstsq(inner, outer, rcond=rcond)[0]
         return small
     has_length = length[kept] > 0
     scale = np.divide(1.0, length[kept], out=np.zeros(budget), where=has_length)

@@ -33,6 +33,7 @@ class KernelScorer:
     ----------
     gram : array (n_rows, n_rows)
         k(x_t, x_u) of all rows of the training data; symmetric, positive semidefinite.
+        In single precision it takes half the memory; sums are double in any case.
     kept : int array (m,), optional
         Anchors that a compact model has coefficients of; all by default.
 
@@ -46,7 +47,9 @@ class KernelScorer:
     is_euclidean = False
 
     def __init__(self, gram: Any, kept: Ints | None = None) -> None:
-        self.gram = np.ascontiguousarray(gram, np.float64)
+        values = np.asarray(gram)
+        precision = np.float32 if values.dtype == np.float32 else np.float64
+        self.gram = np.ascontiguousarray(values, precision)
         self.kept = kept
         if self.gram.ndim != 2 or self.gram.shape[0] != self.gram.shape[1]:
             raise ValueError(
@@ -67,7 +70,7 @@ class KernelScorer:
         """Rows with the anchors of their own sequence alone."""
         length = np.diff(offset)
         longest = int(length.max())
-        gram = np.zeros((len(rows.x), longest))
+        gram = np.zeros((len(rows.x), longest), rows.x.dtype)
         for first, last in pairwise(offset.tolist()):
             gram[first:last, : last - first] = rows.x[first:last, first:last]
         anchor = np.arange(len(gram)) - np.repeat(offset[:-1], length)

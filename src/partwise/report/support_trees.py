@@ -1,0 +1,71 @@
+"""Support structures of a dependency parser, drawn over their sentence.
+
+As Figure 2 of paper 002 does for labels: a training sentence with a wrong tree that
+carries dual weight, its wrong arcs above the words and the true ones below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partwise.report.arcs import dependency_picture
+from partwise.report.content import Picture
+
+if TYPE_CHECKING:
+    from partwise.models.dependency import DependencyModel
+
+_LONGEST = 20  # words of a sentence that is drawn
+
+
+def support_tree_pictures(
+    model: DependencyModel, n_sentences: int = 5, n_trees: int = 2
+) -> list[Picture]:
+    """
+    Draw the training sentences that carry most of the dual mass.
+
+    Parameters
+    ----------
+    model : DependencyModel
+    n_sentences, n_trees : int
+        How many sentences, and how many wrong trees of each.
+
+    Returns
+    -------
+    list of Picture
+        Empty for a model without its dual.
+    """
+    kept = model.support
+    if kept is None or not len(kept.alpha):
+        return []
+    block, offset = kept.cuts.block, kept.table.offset
+    mass = np.bincount(block, kept.alpha, minlength=len(kept.rows))
+    mass[np.diff(offset) > _LONGEST] = 0.0
+    names = next((n for n in ("form", "word") if n in kept.table.columns), None)
+    words = kept.table.strings(names or next(iter(kept.table.columns)))
+    pictures = []
+    for i in np.argsort(-mass, kind="stable")[:n_sentences].tolist():
+        if not mass[i] > 0:
+            break
+        planes = np.flatnonzero(block == i)
+        planes = planes[np.argsort(-kept.alpha[planes], kind="stable")]
+        truth = _tree(model, kept.y[offset[i] : offset[i + 1]])
+        for rank, p in enumerate(planes[:n_trees].tolist(), 1):
+            code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]
+            caption = (
+                f"Training sentence {int(kept.rows[i])}: support structure {rank} of "
+                f"{len(planes)}, α = {float(kept.alpha[p]):.3g}"
+            )
+            drawn = dependency_picture(words[i], _tree(model, code), truth=truth)
+            pictures.append(Picture(caption, drawn))
+    return pictures
+
+
+def _tree(model: DependencyModel, code: np.ndarray) -> tuple[list[int], list[str]]:
+    """Heads and labels of codes; without labels, empty ones."""
+    names = model.own_labels
+    size = max(len(names), 1)
+    heads = (code // size).tolist()
+    labels = [names[c % size] if names else "" for c in code.tolist()]
+    return heads, labels
