@@ -119,7 +119,7 @@ def test_features_instead_of_a_kernel(trees, tmp_path):
     assert again.predict(X).tolist() == reranker.predict(X).tolist()
 
 
-def test_candidates_of_a_base_model(trees):
+def test_candidates_of_a_base_model(trees, tmp_path):
     class Base:
         """As a tagger proposes: outputs with scores, best first."""
 
@@ -130,7 +130,37 @@ def test_candidates_of_a_base_model(trees):
     reranker = Reranker(KERNEL, base=Base(), n_candidates=4, metric=f1, C=40.0)
     reranker.fit(X[:40], y[:40])
     assert len(reranker.predict_topk(X[40:], 10)[0]) == 4
+    reranker.save(tmp_path / "r.model")
+    again = Reranker.load(tmp_path / "r.model", base=Base())
+    assert list(again.predict(X)) == list(reranker.predict(X))
+    assert again.n_candidates == 4
     assert reranker.score(X[40:], y[40:]) > base_quality(X[40:], y[40:])
+
+
+def test_inputs_without_candidates(trees):
+    """A grammar may not derive a sentence: left out of training, then as it says."""
+
+    class Base:
+        def predict_topk(self, X, k):
+            return [[] if len(ranked) % 2 else ranked[:k] for ranked in X]
+
+        def predict(self, X):
+            return [flat for _ in X]
+
+    flat = ("S", ("nothing",))
+    X, y = trees
+    X = [ranked if row % 3 else ranked[:5] for row, ranked in enumerate(X)]
+    reranker = Reranker(KERNEL, base=Base(), metric=f1, C=40.0)
+    weight = np.ones(40)
+    assert reranker.fit(X[:40], y[:40], sample_weight=weight).n_left_out_ == 14
+    plain = Reranker(KERNEL, metric=f1, C=40.0)
+    held = [row for row in range(40) if row % 3]
+    plain.fit([X[row] for row in held], [y[row] for row in held])
+    np.testing.assert_allclose(reranker.model_.weights, plain.model_.weights)
+    found = reranker.predict(X[40:])
+    assert [tree == flat for tree in found] == [r % 3 == 0 for r in range(40, 60)]
+    with pytest.raises(ValueError, match="no candidate for any example"):
+        reranker.fit([X[0]], [y[0]])
 
 
 def test_labellings_by_a_string_kernel():

@@ -47,8 +47,9 @@ class Reranker(StructuredEstimator):
     features : callable or None
         Features of a candidate, a dict, instead of the candidate itself.
     base : fitted estimator or None
-        With ``predict_topk``: X are its inputs, and it proposes the candidates. Without
-        it, X is a list of lists of pairs (candidate, score).
+        With ``predict_topk``: X are its inputs, and it proposes the candidates. Inputs
+        for which it has none are not trained on; `predict` takes its prediction.
+        Without it, X is a list of lists of pairs (candidate, score).
     n_candidates : int
         Candidates to ask `base` for.
     metric : str or callable
@@ -60,6 +61,12 @@ class Reranker(StructuredEstimator):
         See `StructuredEstimator`. ``solver="perceptron"`` is that of Collins and Duffy.
     n_jobs : int
         Threads; the bits of the result do not depend on it.
+
+    Attributes
+    ----------
+    n_left_out_ : int
+        Training examples for which `base` had no candidate.
+    certificate_, history_, n_iter_
 
     Examples
     --------
@@ -123,9 +130,19 @@ class Reranker(StructuredEstimator):
         sample_weight : array (n,), optional
         """
         kernel = self._kernel()
-        lists = self._candidates(X)
+        lists = self._proposals(X)
         if len(lists) != len(y):
             raise ValueError(f"X has {len(lists)} examples and y {len(y)}")
+        held = range(len(lists))
+        if self.base is not None:
+            held = [row for row in held if len(lists[row])]
+            if not held:
+                raise ValueError("base has no candidate for any example")
+        self.n_left_out_ = len(lists) - len(held)
+        lists, y = [lists[row] for row in held], [y[row] for row in held]
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[held]
+        check_lists(lists)
         featurizer = None
         inputs: Any = [candidate for ranked in lists for candidate, _ in ranked]
         if self.features is not None:
@@ -168,11 +185,18 @@ class Reranker(StructuredEstimator):
             raise ValueError(f"features= are rows of numbers; {kernel} takes others")
         return kernel
 
+    def _proposals(self, X: Any) -> list[Ranked]:
+        if self.base is None:
+            return list(X)
+        return list(self.base.predict_topk(X, self.n_candidates))
+
     def _candidates(self, X: Any) -> list[Ranked]:
+        """Proposals; where `base` has none, its prediction stands for them."""
+        lists = self._proposals(X)
         if self.base is not None:
-            lists = list(self.base.predict_topk(X, self.n_candidates))
-        else:
-            lists = list(X)
+            for row, ranked in enumerate(lists):
+                if not len(ranked):
+                    lists[row] = [(self.base.predict(X[row : row + 1])[0], 0.0)]
         check_lists(lists)
         return lists
 
@@ -259,7 +283,9 @@ class Reranker(StructuredEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, atomically; `features` and `base` are yours to keep."""
         self._check_fitted()
+        metric = self.metric if isinstance(self.metric, str) else None
         self.model_.info |= {
+            "settings": {"n_candidates": int(self.n_candidates), "metric": metric},
             "history": [list(point) for point in self.history_],
             "n_iter": self.n_iter_,
         }
@@ -275,7 +301,8 @@ class Reranker(StructuredEstimator):
         ----------
         path : path
         features, base
-            As the model was trained with.
+            As the model was trained with. A metric that is a function is not kept:
+            ``set_params(metric=...)`` gives it back.
         """
         model = load_model(path)
         if not isinstance(model, RerankerModel):
@@ -284,7 +311,14 @@ class Reranker(StructuredEstimator):
             raise ValueError(
                 f"{path} needs features=, the function it was trained with"
             )
-        reranker = cls(model.kernel, features=features, base=base)
+        settings = model.info["settings"]
+        reranker = cls(
+            model.kernel,
+            features=features,
+            base=base,
+            n_candidates=settings["n_candidates"],
+            metric=settings["metric"] or "exact_match",
+        )
         model.features = features
         reranker.model_ = model
         reranker.certificate_ = Certificate.from_dict(model.info["certificate"])
