@@ -19,7 +19,7 @@ import functools
 import inspect
 
 import numpy as np
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
 
@@ -38,6 +38,35 @@ def kernel(function):
 def allocating(function):
     """Compile a function that makes arrays, and may be called by a `kernel`."""
     return njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+
+
+def inner(function):
+    """A `kernel` that kernels alone call: without the entrance for Python.
+
+    Unpacking the tags that come from Python takes as long to compile as many a loop:
+    a grammar's kernels needed a quarter less without.
+    """
+    return njit(  # type: ignore[call-overload]
+        cache=True, nogil=True, _nrt=False, no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(function)  # fmt: skip
+
+
+def inner_allocating(function):
+    """A function that makes arrays, and that kernels alone call."""
+    return njit(  # type: ignore[call-overload]
+        cache=True, nogil=True, _nrt=True, no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+    )(function)  # fmt: skip
+
+
+def inlined(function):
+    """A part of one kernel with a name of its own: its text is put in place.
+
+    LLVM optimises whatever a function calls once more with it, so each level of calls
+    costs the time of all levels below.
+    """
+    return njit(inline="always")(function)
 
 
 def uncounted(tag):
@@ -216,12 +245,23 @@ def address_of(signature, function):
     text = getattr(function, "py_func", function)
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return text
-    return _compiled_function(signature, text).address
+    return _compiled_address(signature, text)
 
 
 @functools.cache
-def _compiled_function(signature, text):
-    return cfunc(signature, cache=True)(text)
+def _compiled_address(signature, text):
+    """The entrance for C of a compiled function.
+
+    `cfunc` would make it in a module of its own, and LLVM optimise all there is twice.
+    """
+    compiled = njit(cache=True, nogil=True, no_cpython_wrapper=True)(text)
+    compiled.compile(signature)
+    (result,) = compiled.overloads.values()
+    _kept.append(compiled)
+    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
+
+_kept: list = []  # compiled functions live as long as their addresses are known
 
 
 def function_at(signature):

@@ -148,6 +148,10 @@ class Problem(ABC):
     def outputs(self, cuts: Cuts) -> list[Any]:
         """The outputs ŷ as the user knows them."""
 
+    def effort(self) -> Floats:
+        """What asking each block costs, in any unit, shape (n_blocks,)."""
+        return np.ones(self.n_blocks)
+
     def compact(self, model: Model) -> Model:
         """A model in the layout that users see; solvers may work in a faster one."""
         return model
@@ -292,6 +296,11 @@ class State:
     history: list[HistoryPoint] = field(default_factory=list)
     note: str = ""  # what the user should know, e.g. which examples conflict
     memo: Any = None  # the solver's own
+    deadline: float = np.inf  # of the clock `time.perf_counter`
+
+    def is_late(self) -> bool:
+        """Whether the time limit has passed; long steps ask and end early."""
+        return time.perf_counter() >= self.deadline
 
     def point(self) -> HistoryPoint:
         """The present moment as a line of the log."""
@@ -384,6 +393,8 @@ class Solver(Parameters, ABC):
         self.refuse(problem, objective)
         clock = time.perf_counter()
         state = self.begin(problem, objective, start)
+        if self.time_limit is not None:
+            state.deadline = clock + self.time_limit
         try:
             while state.stopped is None:
                 self.step(problem, objective, state)

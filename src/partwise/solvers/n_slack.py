@@ -38,6 +38,8 @@ import numpy as np
 from partwise.protocol import Model, Objective, Solver, State, Support
 from partwise.solvers._cut_pool import BlockDual
 
+SHARD = 64  # examples between two looks at the clock
+
 
 class NSlack(Solver):
     """Working-set algorithm with one slack per example.
@@ -88,8 +90,14 @@ class NSlack(Solver):
         dual = state.memo
         order = np.arange(problem.n_blocks)
         eps = self._precision(problem, objective, state)
-        added = dual.sweep(order, eps=eps, steps=self.steps, limit=self.drop_after)
-        state.oracle_calls += problem.n_blocks
+        added = 0
+        for first in range(0, problem.n_blocks, SHARD):
+            part = order[first : first + SHARD]
+            added += dual.sweep(part, eps=eps, steps=self.steps, limit=self.drop_after)
+            state.oracle_calls += len(part)
+            if state.is_late():
+                state.dual = max(state.dual, dual.value())
+                return
         if added == 0:
             # w did not move, so every block was checked at one and the same model
             state.violation = min(state.violation, eps)
@@ -97,6 +105,8 @@ class NSlack(Solver):
         if added or (self.eps is None and state.relative_gap > self.tol):
             for _ in range(self.passes):
                 if dual.polish(order, steps=self.steps, tol=0.1 * eps) <= 0.1 * eps:
+                    break
+                if state.is_late():
                     break
                 dual.rescale()
             state.dual = max(state.dual, dual.value())

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import inner, inner_allocating
 from partwise.structures._chain_programs import _sift_down as sift_down
 from partwise.structures._chain_programs import _sift_up as sift_up
 from partwise.structures._cky_programs import gather_base
@@ -35,7 +35,7 @@ class Search(NamedTuple):
     part: np.ndarray  # (…, 3) int32: part, cell, before
 
 
-@allocating
+@inner_allocating
 def longer_rows(table, size):
     """The same rows with room for `size`."""
     if size <= table.shape[0]:
@@ -47,7 +47,7 @@ def longer_rows(table, size):
     return more
 
 
-@allocating
+@inner_allocating
 def longer_search(search, n_candidates, n_tasks, n_parts):
     """The same search with room for more of everything."""
     key, item, second = search.key, search.item, search.second
@@ -64,7 +64,7 @@ def longer_search(search, n_candidates, n_tasks, n_parts):
     )  # fmt: skip
 
 
-@allocating
+@inner
 def choices(tables, scores, chart, items, first, n, kind, x, i, j, value, choice):
     """All choices of a task with their values; returns how many there are.
 
@@ -134,7 +134,7 @@ def choices(tables, scores, chart, items, first, n, kind, x, i, j, value, choice
     return size
 
 
-@kernel
+@inner
 def add_task(search, n_tasks, kind, x, i, j, after):
     """Put a task before others; returns its number."""
     task = search.task[n_tasks]
@@ -142,7 +142,7 @@ def add_task(search, n_tasks, kind, x, i, j, after):
     return n_tasks
 
 
-@kernel
+@inner
 def take_choice(
     tables, items, search, n, n_tasks, n_parts, tasks, parts, kind, x, i, j, one, two
 ):
@@ -186,7 +186,7 @@ def take_choice(
     return tasks, parts, n_tasks, n_parts
 
 
-@allocating
+@inner_allocating
 def k_best(tables, scores, chart, items, first, n, k, codes, values):
     """The k trees of highest score, best first; returns how many there are.
 
@@ -279,7 +279,7 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
     return found
 
 
-@kernel
+@inner
 def write_code(search, parts, codes, row):
     """The parts of a finished candidate, first to last."""
     size = 0

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import inlined, inner, inner_allocating
 
 AT, ROWS, LOW, HIGH = 0, 1, 2, 3  # columns of an entry: place, rows, range of p
 
@@ -41,7 +41,7 @@ class Symbols(NamedTuple):
     table: np.ndarray
 
 
-@allocating
+@inner_allocating
 def longer(table, size):
     """The same numbers with room for `size`."""
     if size <= table.shape[0]:
@@ -52,7 +52,7 @@ def longer(table, size):
     return more
 
 
-@allocating
+@inner_allocating
 def longer_row(row, n_items, size):
     """The same row with room for more items and tables."""
     state, entry = row.state, row.entry
@@ -67,7 +67,7 @@ def longer_row(row, n_items, size):
     return Row(row.begin, state, entry, longer(row.table, size))
 
 
-@kernel
+@inner
 def convolve(one, e, other, f, extra, out, at, width):
     """out[c + c', p + p'] = max(…, one[c, p] + other[c', p'] + extra)."""
     wide, wide2 = e[HIGH] - e[LOW], f[HIGH] - f[LOW]
@@ -85,7 +85,7 @@ def convolve(one, e, other, f, extra, out, at, width):
                         out[into + z2] = total
 
 
-@kernel
+@inner
 def shift(table, e, extra, dc, dp, out, at, width):
     """out[c + dc, p + dp] = max(…, table[c, p] + extra)."""
     wide = e[HIGH] - e[LOW]
@@ -97,7 +97,7 @@ def shift(table, e, extra, dc, dp, out, at, width):
                 out[into + z] = total
 
 
-@kernel
+@inner
 def pack(source, at, rows, width, table, size, entry):
     """Copy the possible part of a table; fills its entry, returns the new size."""
     n_rows, low, high = 0, width, 0
@@ -115,7 +115,7 @@ def pack(source, at, rows, width, table, size, entry):
     return size
 
 
-@kernel
+@inner
 def look(table, e, c, p):
     """The number at (c, p) of an entry, −inf outside."""
     if c < 0 or c >= e[ROWS] or p < e[LOW] or p >= e[HIGH]:
@@ -123,7 +123,7 @@ def look(table, e, c, p):
     return table[e[AT] + c * (e[HIGH] - e[LOW]) + p - e[LOW]]
 
 
-@allocating
+@inner_allocating
 def fill_row(
     tables, scores, chart, keep_items, alive, gold, with_correct, symbols, symbol_size,
     row, first, i, last, n, keep,
@@ -275,7 +275,7 @@ def fill_row(
     return row, Symbols(symbol_entry, symbol_table), symbol_size
 
 
-@allocating
+@inner_allocating
 def finish_cell(
     tables, scores, gold, with_correct, row, entry, table, size, first, i, j, n, n_rows,
     width,
@@ -334,7 +334,7 @@ def finish_cell(
     return table, size
 
 
-@kernel
+@inner
 def chain_counts(tables, scores, gold, with_correct, c, cell):
     """Score of a chain over a cell, its correct and its predicted brackets."""
     own = scores.chain[c]
@@ -348,7 +348,7 @@ def chain_counts(tables, scores, gold, with_correct, c, cell):
     return own, dc, dp
 
 
-@allocating
+@inlined
 def inside_counts(tables, scores, chart, items, alive, gold, with_correct, first, n):
     """Tables of all symbols over all spans of a sentence.
 
@@ -380,7 +380,7 @@ def inside_counts(tables, scores, chart, items, alive, gold, with_correct, first
     return symbols
 
 
-@allocating
+@inner_allocating
 def new_row(n):
     """An empty row."""
     begin = np.zeros(n + 2, np.int64)

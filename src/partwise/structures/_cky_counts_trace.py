@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import inner, inner_allocating
 from partwise.structures._cky_counts import (
     AT,
     HIGH,
@@ -18,7 +18,7 @@ from partwise.structures._cky_counts import (
 from partwise.structures._cky_trace import leaf_of, write
 
 
-@allocating
+@inner_allocating
 def root_table(tables, scores, symbols, n):
     """Best score of a whole tree with (c, p) brackets, (rows, columns)."""
     rows, high = 1, 1
@@ -38,7 +38,7 @@ def root_table(tables, scores, symbols, n):
     return best
 
 
-@kernel
+@inner
 def base_counts(tables, scores, gold, with_correct, row, first, i, j, n, b, c, p):
     """Best base score of b over [i, j) at (c, p): value, item, end (−1: a tag)."""
     cell = i * (n + 1) + j
@@ -63,7 +63,7 @@ def base_counts(tables, scores, gold, with_correct, row, first, i, j, n, b, c, p
     return best, item_found, end_found
 
 
-@allocating
+@inner
 def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
     """The best way into state q over [i, j) at (c, p), into `out`.
 
@@ -123,7 +123,7 @@ def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
             out[0], out[2], out[3], out[4] = -1, o, c, p
 
 
-@allocating
+@inner_allocating
 def trace_counts(
     tables, scores, chart, items, alive, gold, with_correct, symbols, first, n, c, p,
     code,
@@ -216,7 +216,7 @@ def trace_counts(
             j = k
 
 
-@kernel
+@inner
 def put(stack, depth, a, i, j, c, p):
     """Remember a node to visit."""
     stack[depth, 0], stack[depth, 1], stack[depth, 2] = a, i, j

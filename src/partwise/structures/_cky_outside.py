@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import kernel
+from partwise.compiled import inlined, inner
 from partwise.structures._cky_programs import gather_base
 from partwise.structures._semirings import plus, times
 
@@ -25,7 +25,7 @@ class Outside(NamedTuple):
     span: np.ndarray  # (cells, n_labels) the same of brackets
 
 
-@kernel
+@inner
 def outside(sr, tables, scores, chart, items, first, n, out):
     """Fill `out` after an inside pass over the same scores."""
     n_symbols = tables.n_symbols
@@ -67,7 +67,7 @@ def outside(sr, tables, scores, chart, items, first, n, out):
                 out.state[items.state[at]] = sr.zero
 
 
-@kernel
+@inlined
 def close_first(sr, tables, scores, chart, items, out, n_live, cell, counts):
     """From states to the first children that opened them."""
     for at in range(chart.grows[cell], chart.end[cell]):
@@ -88,7 +88,7 @@ def close_first(sr, tables, scores, chart, items, out, n_live, cell, counts):
                 out.weight[tables.opened_weight[o]] += times(sr, value, inner)
 
 
-@kernel
+@inlined
 def close_base(sr, tables, scores, chart, items, out, n_live, cell, counts):
     """From symbols through chains to bases, and from those to finished states."""
     for z in range(n_live):
@@ -121,7 +121,7 @@ def close_base(sr, tables, scores, chart, items, out, n_live, cell, counts):
                 out.span[cell, tables.label[a]] += use
 
 
-@kernel
+@inlined
 def split(sr, tables, scores, chart, items, out, first, i, j, n, counts):
     """From states over [i, j) to their left parts and last children."""
     weight = scores.weight

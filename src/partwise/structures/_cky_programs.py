@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import inlined, inner, inner_allocating
 from partwise.structures._semirings import adds, plus, times
 
 
@@ -45,6 +45,7 @@ class Chart(NamedTuple):
     grows: np.ndarray  # (cells,) int64, first item that can grow
     end: np.ndarray  # (cells,) int64, one after the last item
     links: np.ndarray  # (longest + 2,) int64, first link of each end j of a row
+    room: np.ndarray  # (2,) int64, items and links that a sentence has needed so far
 
 
 class Items(NamedTuple):
@@ -66,34 +67,7 @@ class Links(NamedTuple):
     score: np.ndarray
 
 
-@allocating
-def grow_items(items, size):
-    """Items with room for at least `size`."""
-    if size <= items.state.shape[0]:
-        return items
-    room = max(size, 2 * items.state.shape[0])
-    more = Items(np.empty(room, np.int32), np.empty(room))
-    for k in range(items.state.shape[0]):
-        more.state[k] = items.state[k]
-        more.score[k] = items.score[k]
-    return more
-
-
-@allocating
-def grow_links(links, size):
-    """Links with room for at least `size`."""
-    if size <= links.child.shape[0]:
-        return links
-    room = max(size, 2 * links.child.shape[0])
-    more = Links(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room))
-    for k in range(links.child.shape[0]):
-        more.child[k] = links.child[k]
-        more.to[k] = links.to[k]
-        more.score[k] = links.score[k]
-    return more
-
-
-@kernel
+@inner
 def gather_base(sr, tables, scores, chart, items, first, i, j, n):
     """Base scores of a cell from its items and tags; returns how many there are."""
     done_ptr, done_symbol = tables.done_ptr, tables.done_symbol
@@ -123,7 +97,7 @@ def gather_base(sr, tables, scores, chart, items, first, i, j, n):
     return n_live
 
 
-@kernel
+@inlined
 def close_chains(sr, tables, scores, chart, n_live, cell):
     """Symbols of a cell from its base scores."""
     n_symbols = tables.n_symbols
@@ -145,13 +119,29 @@ def close_chains(sr, tables, scores, chart, n_live, cell):
             symbol[cell, a] = plus(sr, symbol[cell, a], value)
 
 
-@allocating
+@inner_allocating
 def inside(sr, tables, scores, chart, first, n):
     """Fill the chart of the n words from token `first`; returns its items."""
-    room = 64 * n * n + 1024
-    items = Items(np.empty(room, np.int32), np.empty(room))
-    room = 64 * n + 1024
-    links = Links(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room))
+    chart.room[0] = max(chart.room[0], 64 * n * n + 1024)
+    chart.room[1] = max(chart.room[1], 64 * n + 1024)
+    while True:
+        room = chart.room[0]
+        items = Items(np.empty(room, np.int32), np.empty(room))
+        room = chart.room[1]
+        links = Links(
+            np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
+        )
+        if fill_chart(sr, tables, scores, chart, items, links, first, n):
+            return items
+
+
+@inner
+def fill_chart(sr, tables, scores, chart, items, links, first, n):
+    """As `inside` into given arrays; False when they, and `room`, were too small.
+
+    A function of its own because it makes no arrays (see `kernel`): a second start is
+    rare, as `room` is kept.
+    """
     size = np.int64(0)
     for i in range(n - 1, -1, -1):
         chart.links[i + 1] = 0
@@ -161,7 +151,12 @@ def inside(sr, tables, scores, chart, first, n):
             if j > i + 1:
                 n_touched = add_tags(sr, tables, scores, chart, items, first + j, cell)
                 n_touched = add_symbols(sr, chart, links, n_touched, i, j, n)
-            items = grow_items(items, size + n_touched + tables.first_state.shape[0])
+            needed = size + n_touched + tables.first_state.shape[0]
+            if needed > items.state.shape[0]:
+                chart.room[0] = 2 * needed
+                for z in range(n_touched):
+                    chart.sum[chart.touched[z]] = sr.zero
+                return False
             size = store(sr, tables, chart, items, size, n_touched, cell)
             n_live = gather_base(sr, tables, scores, chart, items, first, i, j, n)
             close_chains(sr, tables, scores, chart, n_live, cell)
@@ -169,12 +164,15 @@ def inside(sr, tables, scores, chart, first, n):
             for z in range(n_live):
                 chart.base[chart.live[z]] = sr.zero
             if j < n:
-                links = grow_links(links, count_links(tables, chart, items, cell, j))
+                needed = count_links(tables, chart, items, cell, j)
+                if needed > links.child.shape[0]:
+                    chart.room[1] = 2 * needed
+                    return False
                 link(sr, tables, scores, chart, items, links, cell, j)
-    return items
+    return True
 
 
-@kernel
+@inlined
 def add_tags(sr, tables, scores, chart, items, after, cell):
     """Items of the cell one word shorter with the tags of the token before `after`."""
     tag_edge, edge_to, edge_weight = tables.tag_edge, tables.edge_to, tables.edge_weight
@@ -197,7 +195,7 @@ def add_tags(sr, tables, scores, chart, items, after, cell):
     return n_touched
 
 
-@kernel
+@inlined
 def add_symbols(sr, chart, links, n_touched, i, j, n):
     """Items of shorter cells with symbols that end at j: the inner loop."""
     symbol, total, touched = chart.symbol, chart.sum, chart.touched
@@ -217,7 +215,7 @@ def add_symbols(sr, chart, links, n_touched, i, j, n):
     return n_touched
 
 
-@kernel
+@inlined
 def store(sr, tables, chart, items, size, n_touched, cell):
     """Items of a cell, those that cannot grow first; returns the new size."""
     is_open, total, touched = tables.is_open, chart.sum, chart.touched
@@ -245,7 +243,7 @@ def store(sr, tables, chart, items, size, n_touched, cell):
     return size
 
 
-@kernel
+@inlined
 def open_states(sr, tables, scores, chart, items, size, n_live, cell):
     """Items of the states that symbols and tags of a cell open as first children."""
     n_symbols = tables.n_symbols
@@ -279,7 +277,7 @@ def open_states(sr, tables, scores, chart, items, size, n_live, cell):
     return size
 
 
-@kernel
+@inlined
 def count_links(tables, chart, items, cell, j):
     """Links of a row after those of a cell which ends at j."""
     size = chart.links[j]
@@ -289,7 +287,7 @@ def count_links(tables, chart, items, cell, j):
     return size
 
 
-@kernel
+@inlined
 def link(sr, tables, scores, chart, items, links, cell, j):
     """Lay out the edges that leave the items of a cell which ends at j."""
     edge_ptr, edge_child = tables.edge_ptr, tables.edge_child

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import inlined, inner
 from partwise.structures._cky_programs import gather_base
 from partwise.structures._semirings import MAX_PLUS
 
 
-@kernel
+@inner
 def best_root(tables, scores, chart, n):
     """The best symbol over the whole sentence, −1 when there is none."""
     best, found = -np.inf, -1
@@ -19,7 +19,7 @@ def best_root(tables, scores, chart, n):
     return found, best
 
 
-@kernel
+@inlined
 def best_chain(tables, scores, chart, n_live, cell, a):
     """The chain that gave symbol a its score, −1 for none; bases are gathered."""
     best = chart.base[a]
@@ -36,7 +36,7 @@ def best_chain(tables, scores, chart, n_live, cell, a):
     return found
 
 
-@kernel
+@inlined
 def best_end(tables, scores, chart, items, cell, a):
     """The item of a cell that ends best in symbol a, and the number of that end."""
     best, item, end = -np.inf, -1, -1
@@ -50,7 +50,7 @@ def best_end(tables, scores, chart, items, cell, a):
     return item, end
 
 
-@kernel
+@inner
 def item_of(chart, items, cell, p):
     """Number of the item of state p in a cell, −1 without."""
     state = items.state
@@ -60,7 +60,7 @@ def item_of(chart, items, cell, p):
     return -1
 
 
-@kernel
+@inner
 def leaf_of(scores, token, tag):
     """Number of the leaf with this tag at a token, −1 without."""
     for leaf in range(scores.leaf_ptr[token], scores.leaf_ptr[token + 1]):
@@ -69,7 +69,7 @@ def leaf_of(scores, token, tag):
     return -1
 
 
-@kernel
+@inlined
 def best_step(tables, scores, chart, items, first, i, j, n, q):
     """The best way into state q over [i, j): edge and split, or −1 and a first child.
 
@@ -110,7 +110,7 @@ def best_step(tables, scores, chart, items, first, i, j, n, q):
     return edge, split, opened
 
 
-@kernel
+@inner
 def write(code, size, part, cell):
     """Append a part to a code."""
     code[size] = part
@@ -118,15 +118,15 @@ def write(code, size, part, cell):
     return size + 2
 
 
-@allocating
-def trace(tables, scores, chart, items, first, n, code):
+@inner
+def trace(tables, scores, chart, items, first, n, stack, code):
     """Write the best tree after a MaxPlus inside pass; returns its score.
 
     A code lists pairs (part, cell), −1 after the last. Parts below the number of
     chains are chains, the others weights plus that number: first the root, then each
     node from the top and the left: its chain, and either the word's weight or the end
     of the branching, its steps from right to left and its first child. Without a tree
-    the score is −inf and the code empty.
+    the score is −inf and the code empty. `stack` has room for 2n + 2 rows.
     """
     n_chains = tables.chain_top.shape[0]
     none = tables.n_weights
@@ -137,7 +137,6 @@ def trace(tables, scores, chart, items, first, n, code):
         return -np.inf
     # np.int64: numba would compile a callee again for a literal number
     size = write(code, np.int64(0), n_chains + tables.root_weight[a], n)
-    stack = np.empty((2 * n + 2, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = a, 0, n
     depth = 1
     while depth > 0:

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from partwise.compiled import allocating, find_output, kernel
+from partwise.compiled import allocating, find_output, inlined, inner, kernel
 from partwise.structures._cky_best import k_best
 from partwise.structures._cky_outside import Outside, outside
 from partwise.structures._cky_programs import Chart, Scores, inside
-from partwise.structures._cky_trace import best_root
 from partwise.structures._grammar_parts import (
     add_parts,
     dot_parts,
@@ -17,7 +16,7 @@ from partwise.structures._grammar_parts import (
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 
 
-@allocating
+@kernel
 def find_rows(
     blocks, work, w, rows, first, last, b, scale, violation, bound, indptr, code
 ):  # fmt: skip
@@ -52,25 +51,23 @@ def k_best_rows(blocks, work, w, rows, k, first, last, indptr, code, value, foun
 
 
 @allocating
-def sum_row(blocks, work, w, block, coef, gradient, brackets):
+def sum_row(blocks, work, w, block, lead, coef, gradient, brackets):
     """Inside-outside of one sentence: log Z and the score of the truth.
 
-    `gradient` (n_weights,), if any, receives coef·(E[φ] − φ(y)); `brackets` (cells,
-    n_labels), if any, coef·P(bracket). Scores are multiplied as exp(score − μ) per
-    word, μ being the share of a word in the best tree's score: sums over whole
-    sentences then stay near one, far from the limits of floating point.
+    `lead` is what the best tree scores above the truth, −inf without one. `gradient`
+    (n_weights,), if any, receives coef·(E[φ] − φ(y)); `brackets` (cells, n_labels), if
+    any, coef·P(bracket). Scores are multiplied as exp(score − μ) per word, μ being the
+    share of a word in the best tree's score: sums over whole sentences then stay near
+    one, far from the limits of floating point.
     """
     tables = blocks.tables
     prepare(blocks, work, w)
     score_spans(blocks, work, w, block)
     first = blocks.offset[block]
     n = blocks.offset[block + 1] - first
-    plain = Scores(
-        work.weight, work.chain, work.plain, blocks.leaf_ptr, blocks.leaf_tag,
-        blocks.leaf_weight,
-    )  # fmt: skip
-    inside(MAX_PLUS, tables, plain, work.chart, first, n)
-    best = best_root(tables, plain, work.chart, n)[1]
+    begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
+    truth = dot_parts(blocks, w, block, blocks.truth[begin:end])
+    best = lead + truth
     if best == -np.inf:
         return -np.inf, 0.0
     share = best / n
@@ -99,6 +96,7 @@ def sum_row(blocks, work, w, block, coef, gradient, brackets):
     chart = Chart(
         np.empty(old.symbol.shape), np.zeros(old.base.shape), old.live,
         np.zeros(old.sum.shape), old.touched, old.begin, old.grows, old.end, old.links,
+        old.room,
     )  # fmt: skip
     items = inside(SUM_TIMES, tables, scores, chart, first, n)
     total = 0.0
@@ -106,8 +104,6 @@ def sum_row(blocks, work, w, block, coef, gradient, brackets):
         if tables.root_weight[a] >= 0:
             total += chart.symbol[n, a] * weight[tables.root_weight[a]]
     log_z = np.log(total) + best
-    begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
-    truth = dot_parts(blocks, w, block, blocks.truth[begin:end])
     if gradient.shape[0] + brackets.shape[0] == 0:
         return log_z, truth
     out = Outside(
@@ -131,7 +127,7 @@ def sum_row(blocks, work, w, block, coef, gradient, brackets):
     return log_z, truth
 
 
-@kernel
+@inlined
 def add_expected(blocks, w, block, coef, span):
     """W += coef · features of all brackets, each times its entry in `span`."""
     if not blocks.has_spans:
@@ -155,7 +151,7 @@ def add_expected(blocks, w, block, coef, span):
                 add_row_of(w, base, size, outer, coef, span, cell)
 
 
-@kernel
+@inner
 def add_row_of(w, base, size, row, coef, span, cell):
     """A row of weights += coef · a row of the table of brackets."""
     if row >= 0:

@@ -5,15 +5,22 @@ rows of features of spans with a weight per bracket label. A code is a derivatio
 `trace`; a bracket is a label over a span, tags and unfinished branchings are none.
 """
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cfunc, typeof, types
-from numba.core import config
+from llvmlite import ir
+from numba import typeof, types
+from numba.extending import intrinsic, overload
 
+from partwise.compiled import address_of, uncounted
 from partwise.structures._cky_programs import Chart
-from partwise.structures._grammar_oracles import search
+from partwise.structures._grammar_counts import search_counts
+from partwise.structures._grammar_oracles import (
+    COUNTS,
+    TWO_BEST,
+    search_best,
+    search_two,
+)
 from partwise.structures._grammar_parts import (
     add_parts,
     dot_parts,
@@ -34,6 +41,7 @@ class GrammarWork(NamedTuple):
     begin: np.ndarray  # (longest, n_labels) features at the first word
     end: np.ndarray  # (longest, n_labels) features at the last word
     chart: Chart
+    stack: np.ndarray  # (2·longest + 2, 3) int64 nodes on the way down
     bound: np.ndarray  # (1,) upper bound of the violation that was last looked for
 
 
@@ -65,15 +73,16 @@ class GrammarData(NamedTuple):
     is_additive: int  # L1 margin rescaling
 
 
+@uncounted
 class GrammarBlocks(NamedTuple):
     """The operations of `compiled.py` on packed sentences.
 
-    The oracle is a field that holds an address: charts take longer to compile than all
-    the rest, and a sweep that merely calls them need not compile them again.
+    The oracle is known by its address: charts take longer to compile than all the rest,
+    and a sweep that merely calls them need not compile them again.
     """
 
     data: GrammarData
-    oracle: Any  # (data, work, w, i, code) → (b, scale, violation)
+    oracle: int  # address of (data, work, w, i, code) → (b, scale, violation)
 
     def code_length(blocks, i):
         data = blocks.data
@@ -83,7 +92,7 @@ class GrammarBlocks(NamedTuple):
         return loss_of(blocks.data, i, code)
 
     def find_output(blocks, work, w, i, code):
-        return blocks.oracle(blocks.data, work, w, i, code)
+        return ask(blocks.oracle, blocks.data, work, w, i, code)
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks.data, work, i, code)
@@ -105,16 +114,37 @@ class GrammarBlocks(NamedTuple):
         wipe_parts(data, w, i, code)
 
 
+PLANE = types.UniTuple(types.float64, 3)
+REST = (types.float64[::1], types.int64, types.int32[::1])  # w, i, code
+
+
 def compile_oracle(data: GrammarData, work: GrammarWork) -> Any:
-    """The oracle by its address, for data and buffers of these types."""
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return search
-    return _oracle_for(typeof(data), typeof(work))
+    """Address of the oracle of these data, compiled when it is first needed."""
+    text = {COUNTS: search_counts, TWO_BEST: search_two}.get(data.oracle, search_best)
+    return address_of(PLANE(typeof(data), typeof(work), *REST), text)
 
 
-@functools.cache
-def _oracle_for(data: Any, work: Any) -> Any:
-    signature = types.UniTuple(types.float64, 3)(
-        data, work, types.float64[::1], types.int64, types.int32[::1]
+def ask(oracle, data, work, w, i, code):
+    """Call an oracle; without numba it is not an address but the function itself."""
+    return oracle(data, work, w, i, code)
+
+
+@intrinsic
+def _ask_at(typingctx, oracle, data, work, w, i, code):
+    # not `function_at`: the types of the tags are known only from the arguments
+    kinds = (data, work, *REST)
+
+    def codegen(context, builder, signature, values):
+        own = [context.get_value_type(kind) for kind in kinds]
+        function = ir.FunctionType(context.get_value_type(PLANE), own)
+        pointer = builder.inttoptr(values[0], function.as_pointer())
+        return builder.call(pointer, values[1:])
+
+    return PLANE(types.int64, *kinds), codegen
+
+
+@overload(ask)
+def _ask(oracle, data, work, w, i, code):
+    return lambda oracle, data, work, w, i, code: _ask_at(
+        oracle, data, work, w, i, code
     )
-    return cfunc(signature, cache=True)(search)

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import inner
 
 ZERO_ONE, BRACKETS, F1 = 0, 1, 2  # losses
 
@@ -13,7 +13,7 @@ ZERO_ONE, BRACKETS, F1 = 0, 1, 2  # losses
 # rows; three copies of it, because a function as argument would compile anew each time.
 
 
-@kernel
+@inner
 def joint_rows(blocks, first, i, j, n):
     """Rows of the length, of the two tags inside and of the two outside."""
     tag, wide = blocks.tag, blocks.n_paired
@@ -24,7 +24,7 @@ def joint_rows(blocks, first, i, j, n):
     return blocks.bucket[j - i], inner, outer
 
 
-@kernel
+@inner
 def dot_bracket(blocks, w, first, i, j, n, label):
     """<w, features of a bracket>."""
     if not blocks.has_spans:
@@ -46,7 +46,7 @@ def dot_bracket(blocks, w, first, i, j, n, label):
     return total
 
 
-@kernel
+@inner
 def add_bracket(blocks, w, first, i, j, n, label, coef):
     """W += coef · features of a bracket."""
     if not blocks.has_spans:
@@ -67,7 +67,7 @@ def add_bracket(blocks, w, first, i, j, n, label, coef):
         w[base + outer * size] += coef
 
 
-@kernel
+@inner
 def wipe_bracket(blocks, w, first, i, j, n, label):
     """W = 0 at the features of a bracket."""
     if not blocks.has_spans:
@@ -88,7 +88,7 @@ def wipe_bracket(blocks, w, first, i, j, n, label):
         w[base + outer * size] = 0.0
 
 
-@kernel
+@inner
 def dot_parts(blocks, w, block, code):
     """<w, φ(code)>."""
     tables = blocks.tables
@@ -113,7 +113,7 @@ def dot_parts(blocks, w, block, code):
     return total
 
 
-@kernel
+@inner
 def add_parts(blocks, w, block, code, coef):
     """W += coef·φ(code)."""
     tables = blocks.tables
@@ -137,7 +137,7 @@ def add_parts(blocks, w, block, code, coef):
                 add_bracket(blocks, w, first, i, j, n, label, coef)
 
 
-@kernel
+@inner
 def wipe_parts(blocks, w, block, code):
     """W = 0 where φ(code) is not."""
     tables = blocks.tables
@@ -160,7 +160,7 @@ def wipe_parts(blocks, w, block, code):
                 wipe_bracket(blocks, w, first, i, j, n, label)
 
 
-@kernel
+@inner
 def part_score(tables, work, n, part, cell):
     """Score of a part from the tables of the last `prepare` and `score_spans`."""
     n_chains = tables.chain_top.shape[0]
@@ -174,16 +174,13 @@ def part_score(tables, work, n, part, cell):
     return total
 
 
-@allocating
+@inner
 def count_brackets(blocks, block, code):
     """Numbers of correct and of predicted brackets of a code.
 
     A derivation names no bracket twice, so each gold bracket is matched at most once.
     """
     tables = blocks.tables
-    n = blocks.offset[block + 1] - blocks.offset[block]
-    gold = np.zeros(((n + 1) * (n + 1), tables.n_labels), np.uint8)
-    mark_gold(blocks, block, gold)
     n_chains = tables.chain_top.shape[0]
     n_correct, n_predicted = 0, 0
     for t in range(0, code.shape[0], 2):
@@ -193,14 +190,35 @@ def count_brackets(blocks, block, code):
         if part < n_chains:
             for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
                 n_predicted += 1
-                n_correct += gold[cell, tables.chain_label[s]]
+                n_correct += has_bracket(blocks, block, cell, tables.chain_label[s])
         elif tables.weight_label[part - n_chains] >= 0:
             n_predicted += 1
-            n_correct += gold[cell, tables.weight_label[part - n_chains]]
+            label = tables.weight_label[part - n_chains]
+            n_correct += has_bracket(blocks, block, cell, label)
     return n_correct, n_predicted
 
 
-@kernel
+@inner
+def has_bracket(blocks, block, cell, label):
+    """Whether (1) or not (0) the truth has a bracket."""
+    tables = blocks.tables
+    n_chains = tables.chain_top.shape[0]
+    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
+        part = blocks.truth[t]
+        if part < 0:
+            break
+        if blocks.truth[t + 1] != cell:
+            continue
+        if part < n_chains:
+            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
+                if tables.chain_label[s] == label:
+                    return 1
+        elif tables.weight_label[part - n_chains] == label:
+            return 1
+    return 0
+
+
+@inner
 def mark_gold(blocks, block, gold):
     """gold[cell, label] = 1 for the brackets of the truth."""
     tables = blocks.tables
@@ -216,7 +234,7 @@ def mark_gold(blocks, block, gold):
             gold[cell, tables.weight_label[part - n_chains]] = 1
 
 
-@allocating
+@inner
 def loss_of(blocks, block, code):
     """Δ(y, ŷ) of a code."""
     n_gold = blocks.n_gold[block]
@@ -226,7 +244,7 @@ def loss_of(blocks, block, code):
     return loss_at(blocks.cost, n_gold, n_correct, n_predicted)
 
 
-@kernel
+@inner
 def loss_at(cost, n_gold, n_correct, n_predicted):
     """Δ by counts of brackets."""
     if cost == BRACKETS:
@@ -234,7 +252,7 @@ def loss_at(cost, n_gold, n_correct, n_predicted):
     return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
 
 
-@kernel
+@inner
 def is_truth(blocks, block, code):
     """Whether a code is that of the true tree."""
     begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
@@ -247,7 +265,7 @@ def is_truth(blocks, block, code):
     return True
 
 
-@kernel
+@inner
 def recalled(blocks, work, block, code):
     """<w, δ(code)> from the scores that `prepare` and `score_spans` left."""
     tables = blocks.tables
@@ -262,7 +280,7 @@ def recalled(blocks, work, block, code):
     return total
 
 
-@kernel
+@inner
 def prepare(blocks, work, w):
     """Weights of rules and chains; the same for all sentences."""
     tables, weight, chain = blocks.tables, work.weight, work.chain
@@ -277,7 +295,7 @@ def prepare(blocks, work, w):
             chain[c] += weight[chain_rule[s]]
 
 
-@kernel
+@inner
 def score_ends(rows, w, base, size, first, n, out):
     """Sums of the rows of features at each word, per label."""
     for t in range(n):
@@ -290,7 +308,7 @@ def score_ends(rows, w, base, size, first, n, out):
                     out[t, label] += w[at + label]
 
 
-@kernel
+@inner
 def score_spans(blocks, work, w, block):
     """Scores of all brackets of a sentence, without the loss, into `plain`."""
     plain, begin, end = work.plain, work.begin, work.end
@@ -320,7 +338,7 @@ def score_spans(blocks, work, w, block):
                     plain[cell, label] += w[inner + label] + w[outer + label]
 
 
-@kernel
+@inner
 def edit_spans(blocks, work, block, wrong, right):
     """Scores of brackets plus `wrong`, or `right` where the truth has the bracket."""
     plain, span, tables = work.plain, work.span, blocks.tables
@@ -343,7 +361,7 @@ def edit_spans(blocks, work, block, wrong, right):
             span[cell, label] = plain[cell, label] + right
 
 
-@kernel
+@inner
 def plane(blocks, loss):
     """Offset and scale of an output with this loss (see `Formulation`)."""
     if loss <= 0.0:

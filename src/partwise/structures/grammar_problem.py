@@ -50,6 +50,7 @@ class GrammarProblem(PackedProblem):
                 grows=np.zeros(cells, np.int64),
                 end=np.zeros(cells, np.int64),
                 links=np.zeros(longest + 2, np.int64),
+                room=np.zeros(2, np.int64),
             )
             return GrammarWork(
                 weight=np.zeros(tables.n_weights + 2),
@@ -59,14 +60,16 @@ class GrammarProblem(PackedProblem):
                 begin=np.zeros((longest, tables.n_labels)),
                 end=np.zeros((longest, tables.n_labels)),
                 chart=chart,
+                stack=np.zeros((2 * longest + 2, 3), np.int64),
                 bound=np.zeros(1),
             )
 
-        oracle = compile_oracle(data, new_work())
-        blocks = GrammarBlocks(data, oracle)
+        work = new_work()
+        plain = data._replace(oracle=PLAIN)
+        blocks = GrammarBlocks(data, compile_oracle(data, work))
         super().__init__(
             blocks,
-            GrammarBlocks(data._replace(oracle=PLAIN), oracle),
+            GrammarBlocks(plain, compile_oracle(plain, work)),
             blocks,
             n_blocks=len(sentences),
             n_weights=grammar.n_psi_,
@@ -85,6 +88,9 @@ class GrammarProblem(PackedProblem):
         """Most violated trees, with an upper bound where the oracle is not exact."""
         if k > 1:
             raise CapabilityError("grammars give one cut per sentence; use k=1")
+        return self._search(self.blocks, model, rows)
+
+    def _search(self, blocks: Any, model: Floats, rows: Ints | None) -> Cuts:
         rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
         indptr = self.indptr_of(rows)
         b, scale, violation, bound = (np.empty(len(rows)) for _ in range(4))
@@ -93,7 +99,7 @@ class GrammarProblem(PackedProblem):
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
             batch.find_rows(
-                self.blocks, work, model, rows, first, last, b, scale, violation, bound,
+                blocks, work, model, rows, first, last, b, scale, violation, bound,
                 indptr, code,
             )  # fmt: skip
             self.return_work(work)
@@ -165,6 +171,9 @@ class GrammarProblem(PackedProblem):
         self, model: Floats, weight: Floats, gradient: Floats, tables: list[Floats]
     ) -> tuple[Floats, Floats]:
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
+        cuts = self.predict_codes(model)
+        is_parse = cuts.code[cuts.indptr[:-1]] >= 0
+        lead = np.where(is_parse, cuts.violation, -np.inf)
         shard = shard_size(self.n_blocks)
         none = np.zeros((0, 0))
 
@@ -173,7 +182,7 @@ class GrammarProblem(PackedProblem):
             into = gradient[first // shard] if len(gradient) else np.zeros(0)
             for i in range(first, last):
                 log_z[i], truth[i] = batch.sum_row(
-                    self.blocks.data, work, model, i, weight[i], into,
+                    self.blocks.data, work, model, i, lead[i], weight[i], into,
                     tables[i] if tables else none,
                 )  # fmt: skip
             self.return_work(work)
