@@ -217,7 +217,8 @@ class StructuredSVM(StructuredEstimator):
         if isinstance(self.coef_, KernelModel):
             raise ValueError(
                 "the model of a joint kernel holds your own inputs and outputs; keep "
-                "coef_.pairs and coef_.alpha in a format of yours"
+                "coef_.pairs and coef_.alpha in a format of yours, from which "
+                "structure.decode(X, KernelModel(structure, pairs, alpha)) predicts"
             )
         info = {
             "certificate": self.certificate_.to_dict(),
