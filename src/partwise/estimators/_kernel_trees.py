@@ -22,6 +22,11 @@ from partwise.scorers.atomic_budget import check_budget, keep_anchors_within
 from partwise.scorers.atomic_index import AtomicIndex, kernel_columns
 from partwise.structures.arborescence import Arborescence
 
+WARM = (
+    "warm_start=True goes on with match= and the sentences of the last fit; others may "
+    "be added at the end"
+)
+
 
 class KernelTrees:
     """
@@ -98,16 +103,14 @@ class KernelTrees:
         model : KernelDependencyModel
             Of the same hash functions; its sentences must come first.
         """
-        advice = "leave it out, or change neither match= nor the sentences of the"
-        advice += " last fit; others may be added at the end"
         if not isinstance(model, KernelDependencyModel):
-            raise ValueError(f"warm_start=True: the last fit had no kernel; {advice}")
+            raise ValueError(f"{WARM}; the last fit had no kernel")
         if model.hasher.match != self.hasher.match:
-            raise ValueError(f"warm_start=True: match= has changed; {advice}")
+            raise ValueError(f"{WARM}; match= has changed")
         try:
             slots = model.index.slots(self.keys, problem.blocks.rows)
         except ValueError as error:
-            raise ValueError(f"warm_start=True: {error}; {advice}") from None
+            raise ValueError(f"{WARM}; {error}") from None
         beta = np.zeros(problem.n_slots)
         beta[slots] = model.weights
         return np.asarray(problem.expand(beta))
