@@ -7,7 +7,8 @@ from partwise.datasets import toy_dependencies
 from partwise.kernels import Estimate, Progress
 from partwise.readers import write_conllu
 
-KERNEL = ("--kernel", "normalized(annotated:n=2)", "--match", "xpos+distance, form")
+KERNEL = ("--kernel", "normalized(annotated:n=2)", "--clusters", "9")
+MATCH = ("--match", "xpos+distance, form, cluster")
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def treebank(tmp_path_factory):
 def parser(process, treebank):
     done = process(
         "train", "depparse", treebank / "train.conllu", "--model", treebank / "k.model",
-        *KERNEL, "--hash-bits", 12, "--C", 20, "--tol", 0.1,
+        *KERNEL, *MATCH, "--hash-bits", 12, "--C", 20, "--tol", 0.1,
         "--report", treebank / "k.html", "--keep-dual", "--json",
         "--gram-cache", treebank / "grams",
     )  # fmt: skip
@@ -48,7 +49,8 @@ def test_evaluate_and_verify(run, parser, treebank):
 
 def test_inspect_and_explain(run, parser, treebank):
     facts = run("inspect", parser, "--json").json
-    assert facts["match"] == ["xpos+distance", "form"]
+    assert facts["match"] == ["xpos+distance", "form", "cluster"]
+    assert facts["clusters"] == 9
     assert facts["kernel"]["kernel"] == "normalized.v1"
     assert 0 < facts["n_anchors"] <= 40
     told = run(
@@ -66,6 +68,7 @@ def test_inspect_and_explain(run, parser, treebank):
         (("--kernel", "rbf"), "does not compare sentences"),
         (("--match", "direction"), "name a column"),
         (("--match", "lemmas"), "needs a column 'lemmas'"),
+        (("--clusters", "9"), "give match= or kernel="),
         (("--match", "form", "--budget", "0"), "positive whole number"),
         (("--match", "form", "--gram-cache", "x"), "give --kernel"),
     ],

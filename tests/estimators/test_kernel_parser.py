@@ -5,7 +5,7 @@ import pytest
 
 from partwise.datasets import toy_dependencies
 from partwise.estimators.dependency_parser import DependencyParser
-from partwise.kernels import memory
+from partwise.kernels import WordClusters, memory
 from partwise.kernels.memory import GramTooLarge
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.models.kernel_dependency import KernelDependencyModel
@@ -145,6 +145,32 @@ def test_a_kernel_of_the_user(data, tmp_path):
     assert list(own.predict(X_new)) == list(named.predict(X_new))
     with pytest.raises(ValueError, match="cannot be kept in a file"):
         own.save(tmp_path / "model")
+
+
+def test_word_clusters_belong_to_the_parser(data, tmp_path):
+    X, y, X_new, _ = data
+    settings = {
+        "match": "cluster+distance, xpos",
+        "kernel": "normalized(bow:columns=cluster)",
+        "labels": None,
+        "tol": 0.05,
+        "C": 20.0,
+    }
+    parser = DependencyParser(clusters=12, **settings).fit(X, y)
+    by_hand = WordClusters(n_clusters=12, column="form").fit(X)
+    own = DependencyParser(**settings).fit(by_hand.transform(X), y)
+    np.testing.assert_array_equal(parser.model_.weights, own.model_.weights)
+    parser.save(tmp_path / "model")
+    again = DependencyParser.load(tmp_path / "model")
+    assert list(again.predict(X_new)) == list(own.predict(by_hand.transform(X_new)))
+    assert again.explain(X_new[0]).lead == pytest.approx(parser.margin(X_new)[0, 1])
+    assert again.clusters.clusters_ == by_hand.clusters_
+    problem = again.model_.training_problem(X, y, Formulation())
+    assert problem.n_blocks == len(X)
+    with pytest.raises(ValueError, match="have already"):
+        DependencyParser(clusters=12, **settings).fit(by_hand.transform(X), y)
+    with pytest.raises(ValueError, match="give match= or kernel="):
+        DependencyParser(clusters=12).fit(X, y)
 
 
 # --------------------------------------------------------- warm starts, Gram matrices

@@ -87,3 +87,27 @@ def test_small_and_empty_vocabularies():
         WordClusters(column="form").fit([["a"]])
     with pytest.raises(ValueError, match="window=0"):
         WordClusters(window=0).fit([["a"]])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda meta, arrays: meta.update(kind="other"),
+        lambda meta, arrays: meta["params"].pop("window"),
+        lambda meta, arrays: meta["params"].update(name=3),
+        lambda meta, arrays: meta["params"].update(column=3),
+        lambda meta, arrays: arrays.update(group=arrays["group"][:-1]),
+        lambda meta, arrays: arrays.update(group=arrays["group"] - 9),
+        lambda meta, arrays: arrays.update(text_offset=arrays["text_offset"][:-1]),
+    ],
+)
+def test_files_bring_clusters_back_or_refuse(spoil):
+    X = [[str(word) for word in sentence] for sentence in text(50)]
+    found = WordClusters(n_clusters=5, n_dimensions=3).fit(X)
+    meta, arrays = found.state()
+    again = WordClusters.from_state(meta, arrays)
+    assert again.get_params() == found.get_params()
+    assert again.clusters_ == found.clusters_
+    spoil(meta, arrays)
+    with pytest.raises(ValueError, match="damaged"):
+        WordClusters.from_state(meta, arrays)

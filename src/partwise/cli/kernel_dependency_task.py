@@ -46,6 +46,7 @@ class KernelDependencyTask(DependencyTask):
             "n_features": len(model.weights),
             "match": model.hasher.names,
             "kernel": None if index.kernel is None else index.kernel.to_dict(),
+            "clusters": 0 if model.clusters is None else model.clusters.n_clusters,
             "n_keys": len(index.key),
             "n_anchors": 0 if index.kernel is None else len(index.table),
             "trees": model.structure.get_params(),

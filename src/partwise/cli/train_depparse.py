@@ -116,6 +116,15 @@ def train_depparse(
             **FeaturePanel,
         ),
     ] = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Group words by their neighbours, a column `cluster` for --match.",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -181,6 +190,7 @@ def train_depparse(
         "construction": construction,
         "kernel": kernel,
         "match": match,
+        "clusters": clusters,
         "budget": budget,
         "over_budget": over_budget,
         "gram_options": common.gram_options(kernel, gram_cache),

@@ -10,6 +10,7 @@ import numpy as np
 from partwise.certificate import Certificate, certify
 from partwise.estimators._training_gram import check_options, training_gram
 from partwise.features.arc_keys import ArcHasher, ArcKeys
+from partwise.kernels.clusters import WordClusters
 from partwise.kernels.inputs import Objects, Sequences
 from partwise.kernels.naming import as_kernel
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
@@ -179,6 +180,9 @@ def fit_kernel(
     """
     if parser.order != 1:
         raise CapabilityError("order=2 has no kernel form; use order=1")
+    last = getattr(parser, "model_", None) if parser.warm_start else None
+    clusters = find_clusters(parser.clusters, table, last)
+    plain, table = table, table if clusters is None else clusters.transform(table)
     side = KernelTrees(
         parser.kernel, parser.match, parser.loss, parser.solver, parser.budget,
         parser.over_budget, parser.gram_options, table,
@@ -188,9 +192,7 @@ def fit_kernel(
     n_jobs = parser._n_jobs()
     keys, scorer = side.bind(n_jobs)
     problem = structure.pack(keys, codes, formulation, n_jobs=n_jobs, scorer=scorer)
-    start = None
-    if parser.warm_start and hasattr(parser, "model_"):
-        start = side.start(problem, parser.model_)
+    start = None if last is None else side.start(problem, last)
     state, support = parser._solve(problem, sample_weight, start)
     weights = problem.compact(state.model)
     small = side.within_budget(problem, weights)
@@ -199,10 +201,41 @@ def fit_kernel(
             problem, parser.objective_, parser.certificate_, small
         )
         support = None  # its planes make up the model without a budget
-    kept = None if support is None else SupportTrees.create(table, codes, support)
+    kept = None if support is None else SupportTrees.create(plain, codes, support)
     labeller = None
     if parser.labels:
         names = sorted({label for _, own in y for label in own})
-        labeller = parser._fit_labeller(table, y, names, sample_weight)
+        labeller = parser._fit_labeller(plain, y, names, sample_weight)
     info = {"certificate": parser.certificate_.to_dict()}
-    return side.model(problem, structure, small, info, kept, labeller)
+    model = side.model(problem, structure, small, info, kept, labeller)
+    model.clusters = clusters
+    return model
+
+
+def find_clusters(
+    chosen: Any, table: Table, last: DependencyModel | None
+) -> WordClusters | None:
+    """
+    Word clusters of the training text, or those of the model that a fit goes on with.
+
+    Parameters
+    ----------
+    chosen : int, WordClusters or None
+        How many, or with which settings.
+    table : Table
+    last : DependencyModel or None
+    """
+    if chosen is None:
+        return None
+    known = getattr(last, "clusters", None)
+    if known is not None:
+        return known
+    if not isinstance(chosen, WordClusters):
+        column = "form" if "form" in table.columns else None
+        chosen = WordClusters(n_clusters=chosen, column=column)
+    if chosen.name in table.columns:
+        raise ValueError(
+            f"clusters= makes a column {chosen.name!r}, which the sentences have "
+            "already; leave it out"
+        )
+    return WordClusters(**chosen.get_params()).fit(table)

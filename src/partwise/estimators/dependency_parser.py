@@ -79,6 +79,9 @@ class DependencyParser(StructuredEstimator):
         When two arcs of two sentences are alike, as in ``"xpos+distance"`` (the
         default of kernels); see `partwise.features.arc_keys`. With `match` alone arcs
         are compared and sentences are not.
+    clusters : int, WordClusters or None
+        With a kernel or `match`: group the words of the training text by the company
+        they keep, into a column ``cluster``, as in ``match="cluster+distance"``.
     budget : int or None
         Training sentences that a kernel parser may keep.
     over_budget : {"merge", "drop"}
@@ -138,6 +141,7 @@ class DependencyParser(StructuredEstimator):
         construction: str = "exact",
         kernel: Any = None,
         match: Any = None,
+        clusters: Any = None,
         budget: int | None = None,
         over_budget: str = "merge",
         gram_options: dict[str, Any] | None = None,
@@ -169,6 +173,7 @@ class DependencyParser(StructuredEstimator):
         self.construction = construction
         self.kernel = kernel
         self.match = match
+        self.clusters = clusters
         self.budget = budget
         self.over_budget = over_budget
         self.gram_options = gram_options
@@ -207,6 +212,8 @@ class DependencyParser(StructuredEstimator):
         if self.kernel is not None or self.match is not None:
             self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
             return self
+        if self.clusters is not None:
+            raise ValueError("clusters= is for kernels; give match= or kernel=")
         joint = self.labels == "joint"
         warm = self.warm_start and hasattr(self, "model_")
         names = sorted({label for _, own in y for label in own}) if self.labels else []
@@ -509,7 +516,11 @@ class DependencyParser(StructuredEstimator):
 def _features_of(model: DependencyModel) -> dict[str, Any]:
     """The parameters that say how arcs were scored."""
     if isinstance(model, KernelDependencyModel):
-        return {"kernel": model.index.kernel, "match": list(model.hasher.match)}
+        return {
+            "kernel": model.index.kernel,
+            "match": list(model.hasher.match),
+            "clusters": model.clusters,
+        }
     return {
         "min_count": model.featurizer.min_count,
         "hash_bits": model.featurizer.hash_bits,

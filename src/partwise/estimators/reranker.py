@@ -133,7 +133,7 @@ class Reranker(StructuredEstimator):
         lists = self._proposals(X)
         if len(lists) != len(y):
             raise ValueError(f"X has {len(lists)} examples and y {len(y)}")
-        held = range(len(lists))
+        held = list(range(len(lists)))
         if self.base is not None:
             held = [row for row in held if len(lists[row])]
             if not held:

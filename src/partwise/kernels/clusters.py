@@ -8,10 +8,12 @@ k-means groups the vectors by direction. Places apart and smoothed counts of con
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
+from partwise.features.vocabulary import pack_strings, state_array, unpack_strings
 from partwise.kernels.checks import check_whole
 from partwise.kernels.inputs import table_of
 from partwise.protocol import Floats, Parameters
@@ -58,6 +60,8 @@ class WordClusters(Parameters):
     >>> list(found.transform(X).columns)
     ['word', 'cluster']
     """
+
+    kind = "clusters.v1"
 
     def __init__(
         self,
@@ -141,6 +145,45 @@ class WordClusters(Parameters):
     def fit_transform(self, X: Any, y: Any = None) -> Table:
         """Learn clusters and add their column."""
         return self.fit(X).transform(X)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Give what a model file must keep: JSON-able settings, and arrays."""
+        text, text_offset = pack_strings(list(self.clusters_))
+        group = [int(name[1:]) for name in self.clusters_.values()]
+        arrays = {
+            "text": text,
+            "text_offset": text_offset,
+            "group": np.array(group, np.int32),
+        }
+        return {"kind": self.kind, "params": self.get_params()}, arrays
+
+    @classmethod
+    def from_state(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> WordClusters:
+        """Rebuild from `state`; nonsense raises ValueError."""
+        params = meta.get("params")
+        names = set(cls().get_params())
+        if meta.get("kind") != cls.kind or not isinstance(params, Mapping):
+            raise ValueError("damaged word clusters: no parameters")
+        if set(params) != names or not isinstance(params["name"], str):
+            raise ValueError("damaged word clusters: other parameters")
+        if not isinstance(params["column"], str | None):
+            raise ValueError("damaged word clusters: a column without a name")
+        words = unpack_strings(
+            state_array(arrays, "text", np.uint8),
+            state_array(arrays, "text_offset", np.int64),
+        )
+        group = state_array(arrays, "group", np.int32)
+        if len(group) != len(words) or len(set(words)) < len(words):
+            raise ValueError("damaged word clusters: words without a cluster")
+        if len(group) and group.min() < 0:
+            raise ValueError("damaged word clusters: a negative number")
+        found = cls(**params)
+        found.clusters_ = {
+            word: f"c{g}" for word, g in zip(words, group.tolist(), strict=True)
+        }
+        return found
 
     def _words(self, table: Table) -> Column:
         return table.column(self.column or next(iter(table.columns)))

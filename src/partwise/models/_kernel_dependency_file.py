@@ -12,6 +12,7 @@ import numpy as np
 
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.vocabulary import check_offset
+from partwise.kernels.clusters import WordClusters
 from partwise.kernels.inputs import SEQUENCES, Sequences
 from partwise.kernels.naming import from_dict
 from partwise.models._dependency_file import (
@@ -58,6 +59,10 @@ def to_state(model: KernelDependencyModel) -> tuple[dict[str, Any], Arrays]:
     }
     settings["labeller"], more = labeller_state(model)
     arrays |= more
+    settings["clusters"] = None
+    if model.clusters is not None:
+        settings["clusters"], own = model.clusters.state()
+        arrays |= {f"clusters/{name}": array for name, array in own.items()}
     settings["columns"] = None
     if model.support is not None:
         settings["columns"] = list(model.support.table.columns)
@@ -104,6 +109,10 @@ def from_state(
     model = KernelDependencyModel(
         ArcHasher(match), index, structure, weight, info, labeller=labeller
     )
+    if settings.get("clusters") is not None:
+        model.clusters = WordClusters.from_state(
+            entry(settings, "clusters", dict), under("clusters/", arrays)
+        )
     if settings.get("columns") is not None:
         columns = entry(settings, "columns", list)
         model.support = support_from_arrays(under("support/", arrays), columns, model)

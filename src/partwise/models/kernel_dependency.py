@@ -9,6 +9,7 @@ import numpy as np
 
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.sentences import sentence_table
+from partwise.kernels.clusters import WordClusters
 from partwise.kernels.gram import gram
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.objective import Formulation
@@ -73,6 +74,8 @@ class KernelDependencyModel(DependencyModel):
     info : dict
     support : SupportTrees, optional
     labeller : DependencyModel, optional
+    clusters : WordClusters, optional
+        Adds a column that hash functions and kernel may look at.
     """
 
     def __init__(
@@ -84,14 +87,21 @@ class KernelDependencyModel(DependencyModel):
         info: dict[str, Any] | None = None,
         support: SupportTrees | None = None,
         labeller: DependencyModel | None = None,
+        clusters: WordClusters | None = None,
     ) -> None:
         super().__init__(None, structure, [], weights, info, support, labeller)  # type: ignore[arg-type]
         self.hasher = hasher
         self.index = index
+        self.clusters = clusters
+
+    def table(self, X: Any) -> Table:
+        """Sentences with all columns that the model looks at."""
+        table = sentence_table(X)
+        return table if self.clusters is None else self.clusters.transform(table)
 
     def problem(self, X: Any, n_jobs: int = 1, kept: Ints | None = None) -> Any:
         """Packed sentences to parse; all heads are candidates, the `kept` ones too."""
-        table = sentence_table(X)
+        table = self.table(X)
         keys = self.hasher.transform(table)
         scorer = IndexScorer(self.index, table)
         return self.structure.pack(keys, None, n_jobs=n_jobs, scorer=scorer)
@@ -103,7 +113,7 @@ class KernelDependencyModel(DependencyModel):
 
         Computes the Gram matrix anew; `expand` gives the model of `weights`.
         """
-        table = sentence_table(X)
+        table = self.table(X)
         codes = encode_trees(y, table.offset, [])
         kernel, values = self.index.kernel, None
         if kernel is not None:
@@ -137,7 +147,7 @@ class KernelDependencyModel(DependencyModel):
             for (positive) or against.
         """
         table = x[:1] if isinstance(x, Table) else sentence_table([x])
-        problem = self.problem(table)
+        problem, table = self.problem(table), self.table(table)
         found = problem.k_best(problem.expand(self.weights), 2)[0]
         best, score = found[0]
         second = found[1][0] if len(found) > 1 else None
