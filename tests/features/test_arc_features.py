@@ -116,6 +116,26 @@ def test_hashing_gives_every_arc_all_features():
     np.testing.assert_array_equal(x.shares, again.shares)
 
 
+def test_hashed_features_of_no_true_arc_lead_nowhere():
+    """The features of a wrong arc are those that some true arc has, too."""
+    table = sentence_table(WORDS)
+    heads = [[0] + [1] * (len(words) - 1) for words in WORDS]
+    exact = ArcFeaturizer(TEMPLATES).fit(table, heads)
+    hashed = ArcFeaturizer(TEMPLATES, hash_bits=16).fit(table, heads)
+    counts = {True: [], False: []}
+    for h, d in [(0, 1), (1, 2), (3, 2), (5, 1), (2, 4)]:
+        rows = [list(arc_rows(f.transform(table[0]), h, d)) for f in (exact, hashed)]
+        assert len(rows[0]) == len(rows[1])
+        counts[h == heads[0][d - 1]].append(len(rows[1]))
+    assert min(counts[True]) > max(counts[False])
+    again = ArcFeaturizer.from_state(*hashed.state())
+    slots = [f.transform(table[0]).slots for f in (hashed, again)]
+    np.testing.assert_array_equal(*slots)
+    meta, arrays = hashed.state()
+    with pytest.raises(ValueError, match="another hash_bits"):
+        ArcFeaturizer.from_state(meta, {"seen": arrays["seen"][:-4]})
+
+
 def test_rare_features_are_left_out():
     _, every = make()
     _, frequent = make(min_count=2)

@@ -6,7 +6,7 @@ import pytest
 from partwise.certificate import certify
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation, Objective
-from partwise.solvers.bcfw import BCFW
+from partwise.solvers.bcfw import BCFW, visits
 from partwise.solvers.n_slack import NSlack
 from partwise.structures.chain import Chain
 from partwise.testing import brute_force_optimum, check_solver
@@ -170,3 +170,19 @@ def test_interrupted_training_keeps_a_certified_model():
     assert state.primal == pytest.approx(
         certify(problem, objective, state.model).primal
     )
+
+
+def test_a_sweep_visits_blocks_by_their_promise():
+    promise = np.array([0.0, 1.0, 3.0]).repeat(50)
+    counts = np.zeros(150)
+    for seed in range(20):
+        order = visits(promise, np.random.default_rng(seed))
+        assert len(order) == 150
+        times = np.bincount(order, minlength=150)
+        expected = 0.8 * 150 * promise / promise.sum() + 0.2
+        assert (np.abs(times - expected) < 1).all()
+        counts += times
+    assert np.abs(counts[:50].mean() - 20 * 0.2) < 0.5
+    for useless in (np.full(4, np.inf), np.zeros(4), -np.ones(4)):
+        order = visits(useless, np.random.default_rng(0))
+        assert sorted(order) == [0, 1, 2, 3]

@@ -4,6 +4,10 @@ A feature of an arc is known by a key, the sum of one share per token that it lo
 Shares are numbers per token and template, so a key costs one or two additions. Keys
 below zero mean "no feature". A key leads to a row of weights by an exact table (open
 addressing) or by its low bits; row 0 belongs to no feature and stays zero.
+
+Two of three features of candidate arcs were on no true arc, and finding that out must
+be cheap: hashed features have a bit each in a table that fits into the cache, so that
+what was never seen costs no access to the weights.
 """
 
 from typing import Any, NamedTuple
@@ -32,7 +36,7 @@ class ArcFeatures(NamedTuple):
     offset: np.ndarray  # (n_sentences + 1,) int64 positions, roots included
     found: np.ndarray  # (n_positions, ·) int32: head, dep, label head, label dep
     shares: np.ndarray  # (n_positions, ·) int64: pair, between, sib, grand, label pair
-    slots: np.ndarray  # (power of two,) int32 rows of weights; 0 is free
+    slots: np.ndarray  # (power of two,) uint32 rows, 0 is free; hashed: bits of keys
     keys: np.ndarray  # (n_rows,) int64 key of each row
     mask: int
     label_mask: int
@@ -67,7 +71,7 @@ def find_row(features, key):
     if key < 0:
         return 0
     if features.is_hashed:
-        return (key & features.mask) + 1
+        return ((key & features.mask) + 1) * is_seen(features.slots, key)
     return probe(features.slots, features.keys, key)
 
 
@@ -77,9 +81,25 @@ def find_label_row(features, key):
     if key < 0:
         return 0
     if features.is_hashed:
-        return (key & features.label_mask) + 1
+        return ((key & features.label_mask) + 1) * is_seen(features.slots, key)
     row = probe(features.slots, features.keys, key)
     return row - features.n_rows + 1 if row > 0 else 0
+
+
+@njit(**UNCOUNTED)
+def is_seen(slots, key):
+    """1 if the bit of a key is set, else 0."""
+    word = np.int64(slots[(key >> 5) & (slots.shape[0] - 1)])
+    return (word >> (key & 31)) & 1
+
+
+@njit(**UNCOUNTED)
+def mark_seen(keys, slots):
+    """Set the bits of keys; those below zero are passed over."""
+    for k in range(keys.shape[0]):
+        if keys[k] >= 0:
+            place = (keys[k] >> 5) & (slots.shape[0] - 1)
+            slots[place] = np.int64(slots[place]) | (1 << (keys[k] & 31))
 
 
 @njit(**UNCOUNTED)
@@ -87,10 +107,10 @@ def probe(slots, keys, key):
     """Place of a key in `keys`; 0 for none."""
     mask = slots.shape[0] - 1
     slot = first_slot(key, mask)
-    row = slots[slot]
+    row = np.int64(slots[slot])
     while row > 0 and keys[row] != key:
         slot = (slot + 1) & mask
-        row = slots[slot]
+        row = np.int64(slots[slot])
     return row
 
 

@@ -25,7 +25,9 @@ def row_of(x: ArcFeatures, key: int, is_label: bool = False) -> int:
     if key < 0:
         return 0
     if x.is_hashed:
-        return (key & (x.label_mask if is_label else x.mask)) + 1
+        word = int(x.slots[(key >> 5) % len(x.slots)])
+        row = (key & (x.label_mask if is_label else x.mask)) + 1
+        return row if word >> (key % 32) & 1 else 0
     found = np.flatnonzero(x.keys == key)
     if not len(found):
         return 0

@@ -30,6 +30,8 @@ from partwise.readers.table import Table
 if TYPE_CHECKING:
     from partwise.features._arc_kernels import ArcFeatures
 
+ALL_BITS = np.iinfo(np.uint32).max
+SEEN_BITS_MORE = 3  # eight times as many bits as rows, so that few others pass as seen
 # A row of labels is many times as long as a row of an arc, and there are fewer.
 LABEL_BITS_LESS = 3
 
@@ -51,7 +53,8 @@ class ArcFeaturizer:
     hash_bits : int, optional
         Hash the features of arcs to ``2**hash_bits`` rows, and those of labels to an
         eighth as many, instead of keeping a vocabulary. Features that meet in a row
-        are added. All arcs then have features, not only the true ones.
+        are added. Those of true arcs are known by one bit each; a few others pass for
+        them.
 
     Attributes
     ----------
@@ -94,6 +97,8 @@ class ArcFeaturizer:
             self.n_rows_ = (1 << self.hash_bits) + 1
             self.n_label_rows_ = (1 << bits) + 1 if self.label_templates else 0
             self._keys = np.full(1, -1, np.int64)
+            words = 1 << max(0, self.hash_bits + SEEN_BITS_MORE - 5)
+            self._seen = np.full(words, ALL_BITS, np.uint32)
 
     # ------------------------------------------------------------------ learning
 
@@ -120,7 +125,20 @@ class ArcFeaturizer:
                 self._strings[view] = numbered(sorted(known))
             self._check_space()
             self._learn_keys(*self._tables(table), heads)
+        else:
+            self._learn_seen(*self._tables(table), heads)
         return self
+
+    def _learn_seen(
+        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
+    ) -> None:
+        """One bit per hashed feature of true arcs."""
+        from partwise.features._arc_kernels import mark_seen
+
+        arcs = Places.of_trees(offset, heads)
+        self._seen[:] = 0
+        for (_, family), own in tables.items():
+            mark_seen(arcs.keys(family, own).ravel(), self._seen)
 
     def _learn_keys(
         self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
@@ -163,9 +181,10 @@ class ArcFeaturizer:
         table = as_table(X)
         self._check_columns(table)
         offset, tables = self._tables(table)
-        slots = np.zeros(1, np.int32)
-        if self.hash_bits is None:
-            slots = np.zeros(1 << int(2 * len(self._keys)).bit_length(), np.int32)
+        if self.hash_bits is not None:
+            slots = self._seen
+        else:
+            slots = np.zeros(1 << int(2 * len(self._keys)).bit_length(), np.uint32)
             kernels.fill_table(self._keys, slots)
         singles = [(a, f) for a in (False, True) for f in ("head", "dep")]
         others = [(False, f) for f in ("pair", "between", "sib", "grand")]
@@ -254,7 +273,7 @@ class ArcFeaturizer:
             "hash_bits": self.hash_bits,
         }
         if self.hash_bits is not None:
-            return meta, {}
+            return meta, {"seen": self._seen.view(np.uint8)}
         text, text_offset = pack_strings(
             [string for view in self._views for string in self._strings[view]]
         )
@@ -287,6 +306,11 @@ class ArcFeaturizer:
         )
         if featurizer.hash_bits is None:
             featurizer._restore(arrays)
+            return featurizer
+        seen = state_array(arrays, "seen", np.uint8)
+        if len(seen) != featurizer._seen.nbytes:
+            raise ValueError("damaged featurizer state: bits for another hash_bits")
+        featurizer._seen[:] = seen.view(np.uint32)
         return featurizer
 
     def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:

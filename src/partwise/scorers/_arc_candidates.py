@@ -138,7 +138,7 @@ def score_some(
             h = heads[word + d - 1, c]
             if h < 0:
                 continue
-            value = score_pair(features, w, begin, h, d, sums)
+            value = score_pair(features, w, begin, h, d, scores)
             value += touch_between(features, w, begin, h, d, DOT, 0.0)
             arc[h, d] = value
             if layout[15] > 0:

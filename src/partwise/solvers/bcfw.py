@@ -8,9 +8,9 @@ Minimises P(w) of `objective.py` by ascending its dual D(α), one block at a tim
    (`_pool_kernels.py`);
 3. w = Σ α a is updated.
 
-Blocks are drawn in proportion to their last known share of the duality gap, mixed
-with the uniform distribution. Between sweeps, cheap visits reuse the pools without
-asking the oracle.
+A sweep visits blocks in proportion to their last known share of the duality gap
+divided by what a visit costs, mixed with the uniform distribution (`visits`). Between
+sweeps, cheap visits reuse the pools without asking the oracle.
 
 Stops when (P − D)/P ≤ tol, where P is computed by a full pass; the sum of the shares,
 each as old as the last visit of its block, says when such a pass is worth it. With
@@ -40,6 +40,23 @@ class Memo:
     dual: BlockDual
     rng: np.random.Generator
     average: Floats | None
+    effort: Floats
+
+
+def visits(promise: Floats, rng: np.random.Generator) -> Ints:
+    """Which blocks a sweep visits, n of n in random order, some several times.
+
+    Four fifths of the visits follow the `promise` of each block, one fifth is for all
+    alike. A block with an expected number of visits v gets ⌊v⌋ or ⌈v⌉ of them: on
+    CoNLL-2000, independent draws needed a sixth more visits to a gap of 1 %.
+    """
+    n = len(promise)
+    share = np.maximum(promise, 0.0)
+    if not np.isfinite(share).all() or share.sum() == 0:
+        return rng.permutation(n)
+    wanted = np.cumsum(0.8 * n * share / share.sum() + 0.2)
+    drawn = np.searchsorted(wanted, np.arange(n) + rng.random())
+    return rng.permutation(np.minimum(drawn, n - 1))
 
 
 class BCFW(Solver):
@@ -106,13 +123,14 @@ polish=1, batch=16, capacity=8, averaging=False)
             BlockDual(problem, objective, self.capacity),
             np.random.default_rng(self.random_state),
             problem.zero() if self.averaging else None,
+            problem.effort(),
         )
         return State(model=problem.zero(), memo=memo, dual=0.0)
 
     def step(self, problem: Any, objective: Objective, state: State) -> None:
         """One sweep with the oracle, cheap ones without, a full pass when due."""
         memo, dual = state.memo, state.memo.dual
-        order = self._order(dual.gaps, memo.rng)
+        order = visits(dual.gaps / memo.effort, memo.rng)
         if self.batch == 1:
             dual.sweep(order, steps=self.steps)
         else:
@@ -133,13 +151,6 @@ polish=1, batch=16, capacity=8, averaging=False)
         if self._is_due(objective, state):
             self._evaluate(problem, objective, state)
 
-    def _order(self, gaps: Floats, rng: np.random.Generator) -> Ints:
-        n = len(gaps)
-        share = np.maximum(gaps, 0.0)
-        if not np.isfinite(share).all() or share.sum() == 0:
-            return rng.permutation(n)
-        return rng.choice(n, size=n, p=0.8 * share / share.sum() + 0.2 / n)
-
     def _is_due(self, objective: Objective, state: State) -> bool:
         """Whether what is known of the blocks promises a successful full pass."""
         dual = state.memo.dual
@@ -150,7 +161,8 @@ polish=1, batch=16, capacity=8, averaging=False)
         # Shares seen at the last visits add up to more than the gap: on CoNLL-2000, the
         # only corpus where it was looked at, by 6 to 60 % and less towards the end. A
         # pass that fails renews them, so a wrong guess costs one pass.
-        return float(np.sum(dual.gaps)) <= 1.25 * self.tol * state.dual
+        allowed = self.tol / max(1 - self.tol, 1e-9) * state.dual
+        return float(np.sum(dual.gaps)) <= 1.25 * allowed
 
     def _evaluate(self, problem: Any, objective: Objective, state: State) -> None:
         memo, dual = state.memo, state.memo.dual

@@ -219,6 +219,10 @@ class ChainProblem(PackedProblem):
         run_sharded(self.n_jobs, self.n_blocks, work_on)
         return code, value
 
+    def effort(self) -> Floats:
+        """Tokens of each sequence."""
+        return np.diff(self.blocks.offset).astype(np.float64)
+
     def marginals(self, model: Floats) -> tuple[Floats, Floats]:
         """P(label at token) (n_tokens, L) under exp(score), and log Z of each row."""
         node, _, _, _, log_z, _ = self._sums(model, np.ones(self.n_blocks), edges=False)

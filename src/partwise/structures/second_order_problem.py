@@ -52,6 +52,10 @@ class SecondOrderProblem(PackedProblem):
         self.structure = structure
         self.exact_oracle = bool(structure.projective)
 
+    def effort(self) -> Floats:
+        """Arcs that each sentence might have."""
+        return (np.diff(self.blocks.offset) + 1.0) ** 2
+
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Codes of the cuts, head · n_labels + label of each word."""
         return np.split(cuts.code, cuts.indptr[1:-1])
