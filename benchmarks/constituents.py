@@ -53,8 +53,8 @@ class Row(NamedTuple):
 ROWS = {
     "PCFG": Row("rules", "f1", "margin", "l1", 0.0),
     "PCFG, same": Row("rules", "f1", "margin", "l1", 0.0, own_rules=True),
-    "SVM2": Row("rules", "zero_one", "margin", "l2", 1.0, True),
-    "SVM2 slack": Row("rules", "f1", "slack", "l2", 1.0, True),
+    "SVM2": Row("rules", "zero_one", "margin", "l2", 0.03, True),
+    "SVM2 slack": Row("rules", "f1", "slack", "l2", 10.0, True),
     "SVM2 margin": Row("rules", "f1", "margin", "l2", 1.0, True),
     "brackets, rules": Row("rules", "brackets", "margin", "l1", 0.02),
     "brackets, spans": Row("spans", "brackets", "margin", "l1", 0.02),

@@ -19,6 +19,7 @@ import functools
 import inspect
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
@@ -254,7 +255,9 @@ def _compiled_address(signature, text):
 
     `cfunc` would make it in a module of its own, and LLVM optimise all there is twice.
     """
-    compiled = njit(cache=True, nogil=True, no_cpython_wrapper=True)(text)
+    compiled = njit(  # type: ignore[call-overload]
+        cache=True, nogil=True, no_cpython_wrapper=True
+    )(text)
     compiled.compile(signature)
     (result,) = compiled.overloads.values()
     _kept.append(compiled)
@@ -284,6 +287,44 @@ def function_at(signature):
 
     overload(at)(lambda address: lambda address: build(address))  # type: ignore[call-arg]
     return at
+
+
+def called_at(text, result):
+    """How kernels call `text` by its address: ``call(address, arguments)``.
+
+    As `function_at`, for functions whose signature follows from the types of the
+    `arguments`, a tuple. Without numba, `text` itself runs.
+    """
+
+    @intrinsic
+    def build(typingctx, address, arguments):
+        kinds = [types.unliteral(kind) for kind in arguments.types]
+
+        def codegen(context, builder, signature, values):
+            own = [
+                context.cast(builder, value, given, kind)
+                for value, given, kind in zip(
+                    cgutils.unpack_tuple(builder, values[1]),
+                    arguments.types,
+                    kinds,
+                    strict=True,
+                )
+            ]
+            function = ir.FunctionType(
+                context.get_value_type(result), map(context.get_value_type, kinds)
+            )
+            pointer = builder.inttoptr(values[0], function.as_pointer())
+            return builder.call(pointer, own)
+
+        return result(types.int64, arguments), codegen
+
+    def call(address, arguments):
+        return text(*arguments)
+
+    overload(call)(
+        lambda address, arguments: lambda address, arguments: build(address, arguments)  # type: ignore[call-arg]
+    )
+    return call
 
 
 def plain_array(values, dtype):

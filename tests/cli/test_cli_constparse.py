@@ -146,6 +146,30 @@ def test_the_model_is_explained_inspected_and_verified(run, parser, treebank):
     assert run("verify", parser, treebank / "dev.mrg").code == 1
 
 
+def test_a_kept_dual_is_recomputed_and_explains(run, treebank, tmp_path):
+    model, train = tmp_path / "dual.model", treebank / "train.mrg"
+    done = run(
+        "train", "constparse", train, "--model", model, "--tol", 0.1, "--keep-dual",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    done = run("verify", model, train, "--json")
+    assert done.code == 0 and done.json["holds"]
+    dual = done.json["checks"]["dual"]
+    assert dual["recomputed"] == pytest.approx(dual["stated"], rel=1e-6)
+    assert done.json["checks"]["outputs"]["recomputed"] == 0
+    told = run("explain", model, treebank / "dev.mrg", "--sentence", 3, "--json").json
+    assert told["support"] and parse_tree(told["support"][0]["output"])
+    assert run("inspect", model, "--json").json["support"] > 0
+
+
+def test_unknown_tags_are_counted(run, parser, tmp_path):
+    path = tmp_path / "tags.mrg"
+    path.write_text("(S (NP (XYZ Anna)) (VP (VBD slept)) (PUNCT .))", encoding="utf-8")
+    done = run("evaluate", parser, path, "--json")
+    assert done.code == 0 and done.json["unknown_tags"] == 1
+    assert "1 words have tags that training never showed" in done.err
+
+
 def test_labels_that_the_grammar_lacks_are_named(run, parser, treebank, tmp_path):
     path = tmp_path / "strange.mrg"
     path.write_text("(S (XP (NNP Anna)) (VP (VBD slept)) (PUNCT .))", encoding="utf-8")

@@ -62,6 +62,21 @@ def test_top_trees_margins_and_explanations_agree(parser):
     assert sum(c.share for c in everything.contributions) == pytest.approx(told.lead)
 
 
+def test_shares_of_rules_and_of_support_structures_add_up_to_the_lead(parser, tmp_path):
+    several = next(x for x in X if len(parser.predict_topk([x], 2)[0]) == 2)
+    told = parser.explain(several, top=1_000_000)
+    assert len(told.support) > 1
+    for shares in (told.contributions, told.support):
+        assert sum(each.share for each in shares) == pytest.approx(told.lead)
+    assert all(each.missed or each.made_up for each in told.support)
+    assert f"training sentence {told.support[0].row}" in str(told)
+    path = tmp_path / "dual.partwise"
+    parser.save(path, keep_dual=True)
+    assert ConstituencyParser.load(path).explain(several, top=1_000_000) == told
+    parser.save(path)
+    assert ConstituencyParser.load(path).explain(several).support == []
+
+
 def test_relative_frequencies_add_up_to_one():
     parser = ConstituencyParser(solver="pcfg", max_length=12).fit(X[:40], y[:40])
     total = {}
@@ -114,6 +129,43 @@ def test_failures_get_a_flat_tree_and_are_counted(parser):
     assert trees[1] == ("S", (("PUNCT", (".",)),) * 2)
     assert label == "S"
     assert parser.predict([strange])[0][1]  # an unknown tag stands for any
+
+
+def test_unknown_tags_are_counted_and_give_each_tree_once(parser):
+    strange = [(word, "?" if k < 3 else tag) for k, (word, tag) in enumerate(X[40])]
+    parser.predict([strange])
+    assert parser.n_unknown_tags_ == 3
+    trees = [tree for tree, _ in parser.predict_topk([strange], 8)[0]]
+    assert len(set(trees)) == len(trees)
+    told = parser.explain(strange, top=1_000_000)
+    if told.runner_up is not None:
+        shares = sum(reason.share for reason in told.contributions)
+        assert shares == pytest.approx(told.lead)
+    parser.predict(X[40:])
+    assert parser.n_unknown_tags_ == 0
+
+
+def test_trees_of_one_word():
+    noun, verb = ("NP", (("NN", ("ice",)),)), ("VP", (("VB", ("go",)),))
+    words = [[("ice", "NN")], [("go", "VB")]]
+    parser = ConstituencyParser(features="spans").fit(words * 3, [noun, verb] * 3)
+    assert list(parser.predict(words)) == [noun, verb]
+    bare = ("NN", ("ice",))
+    with pytest.warns(UserWarning, match="1 of 3 trees"):
+        parser.fit([*words, words[0]], [noun, verb, bare])
+    with pytest.raises(ValueError, match="no rule"):
+        ConstituencyParser().fit(words[:1], [bare])
+
+
+def test_a_time_limit_ends_a_sweep_of_the_working_set():
+    many, trees = [*X, *X], [*y, *y]
+    parser = ConstituencyParser(
+        features="rules", solver="n_slack", eps=0.01, time_limit=1e-9
+    )
+    with pytest.warns(UserWarning, match="stopped by time limit"):
+        parser.fit(many, trees)
+    assert parser.n_iter_ == 1
+    assert parser.history_[0].oracle_calls < len(many)
 
 
 def test_trees_outside_of_the_grammar_are_left_out_with_a_warning():
@@ -189,6 +241,46 @@ def test_hostile_files_are_refused(tmp_path, monkeypatch, name, change, message)
     parser.save(path)
     with pytest.raises(ModelFileError, match=message):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("code", lambda a: a + (1 << 20), "a part that the grammar does not have"),
+        ("code", lambda a: np.where(a < 0, a, 0), "a part that the grammar does not"),
+        ("truth", lambda a: a[::-1].copy(), "the grammar does not"),
+        ("truth", lambda a: np.full_like(a, -1), "the grammar does not derive"),
+        ("block", lambda a: a + 1000, "the block of a cut"),
+        ("alpha", lambda a: a * np.inf, "not finite"),
+    ],
+)
+def test_hostile_duals_are_refused(
+    parser, tmp_path, monkeypatch, name, change, message
+):
+    from partwise.models import _constituency_file as file
+
+    path = tmp_path / "parser.partwise"
+    honest = file.to_state
+
+    def hostile(model):
+        settings, arrays = honest(model)
+        arrays[f"support/{name}"] = change(arrays[f"support/{name}"])
+        return settings, arrays
+
+    monkeypatch.setattr(file, "to_state", hostile)
+    parser.save(path, keep_dual=True)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+def test_truncated_files_are_refused(parser, tmp_path):
+    path = tmp_path / "parser.partwise"
+    parser.save(path, keep_dual=True)
+    whole = path.read_bytes()
+    for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ModelFileError):
+            load_model(path)
 
 
 @pytest.mark.parametrize(

@@ -184,11 +184,18 @@ class PhraseTask(Task):
             warnings.append(
                 f"{self.n_failures} sentences without a parse got a flat tree"
             )
+        n_unknown = model.n_unknown_tags(data.X)
+        if n_unknown:
+            warnings.append(
+                f"{n_unknown} words have tags that training never showed; each stands "
+                "for any other"
+            )
         rows = bracket_report(data.y, predicted)
         lengths = list(length_rows(data.y, predicted))
         told = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
+            "unknown_tags": n_unknown,
             "labels": [row._asdict() for row in rows],
             "sentence_lengths": [row._asdict() for row in lengths],
         }
@@ -232,7 +239,7 @@ class PhraseTask(Task):
             "n_rules": len(model.grammar.rules()),
             "tags": list(model.grammar.tags_),
             "grammar": model.grammar.get_params(),
-            "support": 0,
+            "support": 0 if model.support is None else len(model.support.alpha),
             "reader": model.info.get("reader", {}),
         }
 
@@ -262,6 +269,11 @@ class PhraseTask(Task):
             "score": explanation.score,
             "lead": explanation.lead,
             "contributions": [c._asdict() for c in explanation.contributions],
+            "support": [
+                s._asdict()
+                | {"truth": format_tree(s.truth), "output": format_tree(s.output)}
+                for s in explanation.support
+            ],
         }
         return told, str(explanation)
 
@@ -288,10 +300,19 @@ class PhraseTask(Task):
         """By `Grammar.loss`, and by whether the grammar derives the tree."""
         import numpy as np
 
-        losses, n_impossible = np.empty(len(rows)), 0
-        for k, output in enumerate(problem.outputs(cuts)):
-            losses[k] = model.grammar.loss(self._truth[rows[k]], output)
-            n_impossible += not model.grammar.fits(output)
+        grammar = model.grammar
+        losses, n_impossible = np.zeros(len(rows)), 0
+        codes = np.split(cuts.code, cuts.indptr[1:-1])
+        for k, (row, code) in enumerate(zip(rows.tolist(), codes, strict=True)):
+            try:
+                output = grammar.tree(code, problem.sentences[row])
+            except (IndexError, RecursionError):  # brackets that do not nest
+                output = None
+            own = None if output is None else grammar.encode(output)
+            if own is None or not np.array_equal(own, code[: len(own)]):
+                n_impossible += 1  # not the derivation of any tree
+                continue
+            losses[k] = grammar.loss(self._truth[row], output)
         return losses, n_impossible
 
 

@@ -90,6 +90,7 @@ def train_constparse(
     jobs: common.Jobs = 1,
     dev: common.DevFile = None,
     report: common.ReportFile = None,
+    keep_dual: common.KeepDual = False,
     json: common.Json = False,
 ) -> int:
     """Learn a phrase-structure parser from files of Penn brackets.
@@ -140,5 +141,6 @@ def train_constparse(
         "n_jobs": jobs,
     }
     return train_model(
-        PhraseTask(), TrainingRequest(data, model, settings, dev, report, False, json)
+        PhraseTask(),
+        TrainingRequest(data, model, settings, dev, report, keep_dual, json),
     )

@@ -13,11 +13,8 @@ from sklearn.callback import with_callbacks
 from partwise.certificate import Certificate
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.metrics import metric as find_metric
-from partwise.models.constituency import (
-    ConstituencyModel,
-    TreeExplanation,
-    as_sentences,
-)
+from partwise.models.constituency import ConstituencyModel, as_sentences
+from partwise.models.phrase_explanation import SupportPhrases, TreeExplanation
 from partwise.protocol import Floats
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures._grammar_rules import WRAPPERS
@@ -66,6 +63,8 @@ class ConstituencyParser(StructuredEstimator):
         Training trees left out because the grammar does not derive them.
     n_failures_ : int
         Sentences of the last `predict` without a tree under the grammar, or too long.
+    n_unknown_tags_ : int
+        Its words with a tag that training never showed; it stands for any other.
     certificate_ : Certificate
     history_ : list of HistoryPoint
     n_iter_ : int
@@ -159,15 +158,13 @@ class ConstituencyParser(StructuredEstimator):
         self._weighted = sample_weight is not None
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[rows]
-        problem = grammar.pack(
-            [sentences[i] for i in rows],
-            [trees[i] for i in rows],
-            formulation,
-            n_jobs=self._n_jobs(),
-        )
+        sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
+        problem = grammar.pack(sentences, trees, formulation, n_jobs=self._n_jobs())
         start = problem.expand(self.model_.weights) if warm else None
-        state, _ = self._solve(problem, sample_weight, start)
+        state, support = self._solve(problem, sample_weight, start)
         model.weights = np.array(problem.compact(state.model))
+        if support is not None:
+            model.support = SupportPhrases.create(sentences, trees, support)
         model.info = {"certificate": self.certificate_.to_dict()}
         self.model_ = model
         return self
@@ -247,6 +244,7 @@ class ConstituencyParser(StructuredEstimator):
         self._check_fitted()
         trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
         self.n_failures_ = int(np.sum(~is_parse))
+        self.n_unknown_tags_ = self.model_.n_unknown_tags(X)
         return as_object_array(trees)
 
     def predict_topk(self, X: Any, k: int) -> np.ndarray:
@@ -269,19 +267,33 @@ class ConstituencyParser(StructuredEstimator):
         return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
 
     def explain(self, x: Any, top: int = 10) -> TreeExplanation:
-        """Why the best tree of one sentence won, by rules and features."""
+        """Why the best tree of one sentence won.
+
+        Shows the runner-up, the rules and features that decide between the two, and
+        the support structures of the dual: training sentences whose wrong tree ŷ
+        carries weight α, with their share of the decision.
+        """
         self._check_fitted()
         return self.model_.explain([x], top=top)
 
     # -------------------------------------------------------------------- files
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a safetensors file, atomically."""
+    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
+        """Write the model to a safetensors file, atomically.
+
+        Parameters
+        ----------
+        path : path
+        keep_dual : bool
+            Also keep the support structures, so that `verify` can recompute the dual
+            and `explain` shows them.
+        """
         from partwise.model_file import save_model
 
         self._check_fitted()
         model = copy(self.model_)
         model.info = dict(model.info)
+        model.support = model.support if keep_dual else None
         if hasattr(self, "objective_"):  # a loaded parser has told all this already
             model.info |= {
                 "settings": self._settings(),

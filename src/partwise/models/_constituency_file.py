@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.models._constituency_support import support_arrays, support_from_arrays
 from partwise.models._file_checks import array, entry, inside, require, under
 from partwise.models.constituency import ConstituencyModel
 from partwise.structures._grammar_rules import RuleCounts, Symbol
@@ -55,6 +56,7 @@ def to_state(model: ConstituencyModel) -> State:
         "wrapper": model.wrapper,
         "max_length": None if model.max_length is None else int(model.max_length),
         "n_shortened": int(counts.n_shortened),
+        "support": model.support is not None,
         "tags": list(counts.tags),
         "symbols": [[label, *above] for label, above in counts.symbols],
     }
@@ -90,6 +92,9 @@ def to_state(model: ConstituencyModel) -> State:
         _put(arrays, "spans/tags", grammar.spans_.tags_.tolist())
         for k, values in enumerate(grammar.spans_.values_):
             arrays[f"spans/values{k}"] = values.astype(np.int64)
+    if model.support is not None:
+        own = support_arrays(grammar, model.support)
+        arrays |= {f"support/{name}": one for name, one in own.items()}
     return settings, arrays
 
 
@@ -141,7 +146,10 @@ def from_state(
     wrapper = settings["wrapper"]
     require(wrapper is None or isinstance(wrapper, str), "a wrapper without a name")
     max_length = _optional(settings, "max_length")
-    return ConstituencyModel(grammar, weights, wrapper, max_length, info)
+    support = None
+    if entry(settings, "support", bool):
+        support = support_from_arrays(grammar, under("support/", arrays))
+    return ConstituencyModel(grammar, weights, wrapper, max_length, info, support)
 
 
 def _optional(settings: dict[str, Any], name: str) -> int | None:

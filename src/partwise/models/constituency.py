@@ -7,15 +7,18 @@ It predicts and explains without scikit-learn, so the command line starts quickl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from partwise.models.phrase_explanation import (
+    SupportPhrases,
+    TreeExplanation,
+    explain_tree,
+)
 from partwise.objective import Formulation
 from partwise.protocol import Floats
-from partwise.readers.brackets import format_tree
-from partwise.readers.trees import PhraseTree, as_phrase_tree
+from partwise.readers.trees import PhraseTree
 from partwise.structures.grammar import Grammar
 from partwise.structures.grammar_problem import GrammarProblem
 
@@ -54,39 +57,6 @@ def as_sentences(X: Any, *, need_tags: bool = True) -> list[Sentence]:
     return sentences
 
 
-class Reason(NamedTuple):
-    """A rule or feature that decides between two trees."""
-
-    name: str
-    in_winner: int  # how often it occurs
-    in_runner_up: int
-    share: float  # of the lead
-
-
-@dataclass
-class TreeExplanation:
-    """Why a tree won: winner against runner-up."""
-
-    winner: PhraseTree
-    runner_up: PhraseTree | None
-    score: float
-    lead: float
-    contributions: list[Reason] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [f"winner     {format_tree(self.winner)}"]
-        if self.runner_up is not None:
-            lines.append(f"runner-up  {format_tree(self.runner_up)}")
-        lines.append(
-            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}"
-        )
-        for c in self.contributions:
-            lines.append(
-                f"  {c.share:+.4f}  {c.name} ({c.in_winner} against {c.in_runner_up})"
-            )
-        return "\n".join(lines)
-
-
 class ConstituencyModel:
     """A phrase-structure parser without its teacher.
 
@@ -101,6 +71,8 @@ class ConstituencyModel:
         Longer sentences are not parsed.
     info : dict
         What a model file tells about itself: certificate, settings, history; JSON.
+    support : SupportPhrases, optional
+        The support structures of the dual.
     """
 
     def __init__(
@@ -110,12 +82,14 @@ class ConstituencyModel:
         wrapper: str | None = None,
         max_length: int | None = None,
         info: dict[str, Any] | None = None,
+        support: SupportPhrases | None = None,
     ) -> None:
         self.grammar = grammar
         self.weights = weights
         self.wrapper = wrapper
         self.max_length = max_length
         self.info = info or {}
+        self.support = support
 
     # ------------------------------------------------------------------- problems
 
@@ -177,9 +151,10 @@ class ConstituencyModel:
         for i, x in enumerate(sentences):
             if found[i] is None:
                 found[i] = self.grammar.tree(nothing, x)
-        return [self._wrap(tree) for tree in found], is_parse
+        return [self.wrapped(tree) for tree in found], is_parse
 
-    def _wrap(self, tree: PhraseTree) -> PhraseTree:
+    def wrapped(self, tree: PhraseTree) -> PhraseTree:
+        """A tree within the label that surrounds all, if there is one."""
         return tree if self.wrapper is None else (self.wrapper, (tree,))
 
     def predict_topk(
@@ -200,8 +175,32 @@ class ConstituencyModel:
             )
             ranked = problem.k_best(problem.expand(self.weights), k)
             for i, found in zip(rows, ranked, strict=True):
-                answers[i] = [(self._wrap(tree), score) for tree, score in found]
+                if self.n_unknown_tags([sentences[i]]):
+                    found = self._distinct(sentences[i], found, k)
+                answers[i] = [(self.wrapped(tree), score) for tree, score in found]
         return answers
+
+    def _distinct(
+        self, x: Sentence, found: list[tuple[PhraseTree, float]], k: int
+    ) -> list[tuple[PhraseTree, float]]:
+        """The k best trees where one may come in several derivations."""
+        problem = self.problem([x])
+        asked = k
+        while True:
+            best: dict[PhraseTree, float] = {}
+            for tree, score in found:
+                best.setdefault(tree, score)
+            if len(best) >= k or len(found) < asked:
+                return list(best.items())[:k]
+            asked *= 2
+            found = problem.k_best(problem.expand(self.weights), asked)[0]
+
+    def n_unknown_tags(self, X: Any) -> int:
+        """Words whose tag training never showed; it stands for any other."""
+        if self.grammar.lexical:
+            return 0
+        known = self.grammar.counts_.tags
+        return sum(tag not in known for x in self.sentences(X) for _, tag in x)
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best tree and its lead over the second, (n_sentences, 2).
@@ -233,23 +232,6 @@ class ConstituencyModel:
         ----------
         X : one sentence, in a list
         top : int
-            Number of reasons.
+            Number of reasons and of support structures.
         """
-        x = self.sentences(X)[0]
-        found = self.predict_topk([x], 2)[0]
-        if not found:
-            return TreeExplanation(self.predict([x])[0], None, -np.inf, 0.0)
-        winner, score = found[0]
-        if len(found) == 1:
-            return TreeExplanation(winner, None, score, np.inf)
-        runner_up, second = found[1]
-        one = self.grammar.joint_feature(x, as_phrase_tree(winner))
-        other = self.grammar.joint_feature(x, as_phrase_tree(runner_up))
-        shares = (one - other) * self.weights
-        names = self.grammar.feature_names()
-        reasons = [
-            Reason(names[k], int(one[k]), int(other[k]), float(shares[k]))
-            for k in np.argsort(-np.abs(shares), kind="stable")[:top]
-            if shares[k]
-        ]
-        return TreeExplanation(winner, runner_up, score, score - second, reasons)
+        return explain_tree(self, self.sentences(X)[0], top=top)

@@ -8,11 +8,9 @@ rows of features of spans with a weight per bracket label. A code is a derivatio
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import typeof, types
-from numba.extending import intrinsic, overload
 
-from partwise.compiled import address_of, uncounted
+from partwise.compiled import address_of, called_at, uncounted
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_counts import search_counts
 from partwise.structures._grammar_oracles import (
@@ -73,6 +71,18 @@ class GrammarData(NamedTuple):
     is_additive: int  # L1 margin rescaling
 
 
+ORACLES = {COUNTS: search_counts, TWO_BEST: search_two}  # else `search_best`
+PLANE = types.UniTuple(types.float64, 3)
+
+
+def _search(data, work, w, i, code):
+    """The oracle of the data, where numba is off."""
+    return ORACLES.get(data.oracle, search_best)(data, work, w, i, code)
+
+
+search_at = called_at(_search, PLANE)
+
+
 @uncounted
 class GrammarBlocks(NamedTuple):
     """The operations of `compiled.py` on packed sentences.
@@ -92,7 +102,7 @@ class GrammarBlocks(NamedTuple):
         return loss_of(blocks.data, i, code)
 
     def find_output(blocks, work, w, i, code):
-        return ask(blocks.oracle, blocks.data, work, w, i, code)
+        return search_at(blocks.oracle, (blocks.data, work, w, i, code))
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks.data, work, i, code)
@@ -114,37 +124,9 @@ class GrammarBlocks(NamedTuple):
         wipe_parts(data, w, i, code)
 
 
-PLANE = types.UniTuple(types.float64, 3)
-REST = (types.float64[::1], types.int64, types.int32[::1])  # w, i, code
-
-
 def compile_oracle(data: GrammarData, work: GrammarWork) -> Any:
     """Address of the oracle of these data, compiled when it is first needed."""
-    text = {COUNTS: search_counts, TWO_BEST: search_two}.get(data.oracle, search_best)
-    return address_of(PLANE(typeof(data), typeof(work), *REST), text)
-
-
-def ask(oracle, data, work, w, i, code):
-    """Call an oracle; without numba it is not an address but the function itself."""
-    return oracle(data, work, w, i, code)
-
-
-@intrinsic
-def _ask_at(typingctx, oracle, data, work, w, i, code):
-    # not `function_at`: the types of the tags are known only from the arguments
-    kinds = (data, work, *REST)
-
-    def codegen(context, builder, signature, values):
-        own = [context.get_value_type(kind) for kind in kinds]
-        function = ir.FunctionType(context.get_value_type(PLANE), own)
-        pointer = builder.inttoptr(values[0], function.as_pointer())
-        return builder.call(pointer, values[1:])
-
-    return PLANE(types.int64, *kinds), codegen
-
-
-@overload(ask)
-def _ask(oracle, data, work, w, i, code):
-    return lambda oracle, data, work, w, i, code: _ask_at(
-        oracle, data, work, w, i, code
+    signature = PLANE(
+        typeof(data), typeof(work), types.float64[::1], types.int64, types.int32[::1]
     )
+    return address_of(signature, ORACLES.get(data.oracle, search_best))

@@ -24,19 +24,12 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures._cky_reference import GrammarReference
+from partwise.structures._grammar_codes import GrammarCodes
 from partwise.structures._grammar_kernels import GrammarData
 from partwise.structures._grammar_names import show_weight
 from partwise.structures._grammar_oracles import ADDITIVE, COUNTS, TWO_BEST
 from partwise.structures._grammar_parts import BRACKETS, F1, ZERO_ONE
-from partwise.structures._grammar_rules import (
-    Node,
-    RuleCounts,
-    derivation,
-    nest,
-    nodes,
-    path_of,
-    unwrap,
-)
+from partwise.structures._grammar_rules import RuleCounts, unwrap
 from partwise.structures._grammar_tables import build_tables
 from partwise.structures._lexicon import UNKNOWN, Lexicon
 from partwise.structures._span_features import LENGTHS, SpanFeatures
@@ -46,7 +39,7 @@ COSTS = {"zero_one": ZERO_ONE, "brackets": BRACKETS, "f1": F1}
 Sentence = Sequence[tuple[str, str]]
 
 
-class Grammar(GrammarReference, Structure):
+class Grammar(GrammarReference, GrammarCodes, Structure):
     """Trees of a weighted context-free grammar.
 
     Parameters
@@ -192,97 +185,6 @@ class Grammar(GrammarReference, Structure):
             names += [f"{a}: {f}" for f in self.spans_.names() for a in self.labels_]
         return names
 
-    # --------------------------------------------------------------- derivations
-
-    def encode(self, tree: Any) -> Ints | None:
-        """The code of a tree (see `trace`), or None where the grammar lacks a rule."""
-        root, _ = derivation(unwrap(as_phrase_tree(tree)), self.vertical)
-        try:
-            return np.array(self._parts(root), np.int32).reshape(-1)
-        except KeyError:
-            return None
-
-    def fits(self, tree: Any) -> bool:
-        """Whether the grammar derives a tree."""
-        return self.encode(tree) is not None
-
-    def _parts(self, root: Node) -> list[tuple[int, int]]:
-        n = root.end
-        n_chains = len(self._chain_number)
-        parts = [(n_chains + self.number_["root", root.top], n)]
-        words = self.lexicon_
-        for node in nodes(root):
-            cell = node.begin * (n + 1) + node.end
-            if node.chain:
-                chain = (*node.chain, node.bottom)
-                parts.append((self._chain_number[chain], cell))
-            if isinstance(node.bottom, str):
-                if node.bottom not in self.counts_.tags:
-                    raise KeyError(node.bottom)
-                if self.lexical:
-                    name = words.name(node.word)
-                    parts.append(
-                        (n_chains + self.number_["word", node.bottom, name], cell)
-                    )
-                continue
-            events = list(
-                path_of(node.bottom, [c.top for c in node.children], self.horizontal)
-            )
-            for k, (_, event) in zip(
-                range(len(events) - 1, -1, -1), reversed(events), strict=True
-            ):
-                if event[-1] is None:
-                    continue
-                child = node.children[min(k, len(node.children) - 1)]
-                place = (
-                    cell if k == len(events) - 1 else child.begin * (n + 1) + child.end
-                )
-                parts.append((n_chains + self.number_[event[-1]], place))
-        return parts
-
-    def brackets(self, code: Ints, n: int) -> list[tuple[str, int, int]]:
-        """Brackets (label, begin, end) of a code for n words, parents first."""
-        tables = self.tables_
-        n_chains = len(tables.chain_top)
-        found = []
-        for part, cell in code.reshape(-1, 2).tolist():
-            if part < 0:
-                break
-            if part < n_chains:
-                steps = slice(tables.chain_step[part], tables.chain_step[part + 1])
-                labels = tables.chain_label[steps].tolist()
-            else:
-                labels = [int(tables.weight_label[part - n_chains])]
-            i, j = divmod(cell, n + 1)
-            found += [(self.labels_[a], i, j) for a in labels if a >= 0]
-        return found
-
-    def tree(self, code: Ints, x: Sentence) -> tuple[str, tuple[Any, ...]]:
-        """The tree of a code; an empty code gives the flat tree of a failed parse.
-
-        Flat means all words under the most frequent root label.
-        """
-        words = list(x)
-        if self.lexical:
-            words = [(w, self._tags_of(w)[0]) for w, _ in words]
-            names = self._weight_names()
-            for part, cell in code.reshape(-1, 2).tolist():
-                name = names[part - len(self._chain_number)]
-                if part >= len(self._chain_number) and name[0] == "word":
-                    i = cell // (len(x) + 1)
-                    words[i] = (words[i][0], name[1])
-        brackets = self.brackets(code, len(x))
-        if not brackets:
-            label = self.counts_.roots.most_common(1)[0][0][0]
-            return label, tuple((tag, (word,)) for word, tag in words)
-        return nest(brackets, words)
-
-    def _weight_names(self) -> list[tuple[Any, ...]]:
-        return list(self.number_)
-
-    def _tags_of(self, word: str) -> list[str]:
-        return self.lexicon_.tags[self.lexicon_.name(word)]
-
     # ------------------------------------------------------------------- packing
 
     def pack(  # type: ignore[override]
@@ -366,7 +268,7 @@ class Grammar(GrammarReference, Structure):
                 [len(self.brackets(c, m)) for c, m in zip(codes, n, strict=True)],
                 np.int64,
             ),
-            room=3 + 2 * (self.horizontal is not None) + bool(self.lexical),
+            room=self.code_room(),
             cost=COSTS[self.cost],
             oracle=self._oracle(formulation),
             slack_scaled=int(formulation.rescaling == "slack"),

@@ -117,6 +117,19 @@ class GrammarProblem(PackedProblem):
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
         """The k trees of highest score with their scores, for each sentence."""
+        return [
+            [(self.grammar.tree(code, x), score) for code, score in found]
+            for x, found in zip(
+                self.sentences, self.k_best_codes(model, k), strict=True
+            )
+        ]
+
+    def k_best_codes(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
+        """The k derivations of highest score, as codes.
+
+        Where a tag that training never showed stands for several others, one tree may
+        have several derivations.
+        """
         rows = np.arange(self.n_blocks)
         indptr = self.indptr_of(rows)
         code = np.zeros(indptr[-1] * k, np.int32)
@@ -135,13 +148,15 @@ class GrammarProblem(PackedProblem):
         answers = []
         for r in rows:
             codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-            answers.append(
-                [
-                    (self.grammar.tree(codes[j], self.sentences[r]), float(value[r, j]))
-                    for j in range(found[r])
-                ]
-            )
+            answers.append([(codes[j], float(value[r, j])) for j in range(found[r])])
         return answers
+
+    def features_of(self, row: int, code: Ints) -> Floats:
+        """φ(x, ŷ) of a derivation of a sentence that has no true tree, (n_psi,)."""
+        one, none = np.ones(1), np.zeros(1)
+        place = np.array([0, len(code)])
+        cuts = Cuts(np.array([row]), none, one, none, none, place, code)
+        return np.negative(self.combine(cuts, one))
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(bracket) under exp(score), and log Z of each sentence.

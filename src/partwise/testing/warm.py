@@ -204,6 +204,8 @@ def grammar() -> None:
     X, y = toy_treebank(12)
     for solver in (*SOLVERS[:-1], "pcfg"):
         ConstituencyParser(solver=solver, max_iter=2).fit(X, y)
+    for cost in ("f1", "zero_one"):
+        ConstituencyParser(cost=cost, penalty="l2", max_iter=1).fit(X, y)
     parser = ConstituencyParser(loss="log", max_iter=2).fit(X, y)
     parser.predict(X)
     parser.predict_topk(X, 2)

@@ -1,0 +1,105 @@
+"""What a model file keeps of the support structures of a grammar, and their checks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.models._file_checks import array, inside, require
+from partwise.models.phrase_explanation import SupportPhrases
+from partwise.protocol import Cuts, Ints
+from partwise.structures.grammar import Grammar
+
+Arrays = dict[str, np.ndarray]
+
+
+def support_arrays(grammar: Grammar, support: SupportPhrases) -> Arrays:
+    """Arrays of a dual; trees are kept as the codes of their derivations."""
+    cuts = support.cuts
+    codes = [grammar.encode(tree) for tree in support.trees]
+    truth = [code for code in codes if code is not None]
+    sizes = [len(code) for code in truth]
+    words = [token for x in support.sentences for token in x]
+    arrays: Arrays = {
+        "offset": np.cumsum([0, *map(len, support.sentences)]).astype(np.int64),
+        "truth_ptr": np.cumsum([0, *sizes]).astype(np.int64),
+        "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
+        "rows": np.asarray(support.rows, np.int64),
+        "alpha": support.alpha,
+        "block": np.asarray(cuts.block, np.int64),
+        "b": cuts.b,
+        "scale": cuts.scale,
+        "code": np.asarray(cuts.code, np.int32),
+    }
+    for name, strings in (
+        ("words", [word for word, _ in words]),
+        ("tags", [tag for _, tag in words]),
+    ):
+        arrays[f"{name}/text"], arrays[f"{name}/offset"] = pack_strings(strings)
+    return arrays
+
+
+def support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
+    """Rebuild a dual; whatever kernels could stumble over raises ValueError."""
+    words, tags = (
+        unpack_strings(
+            array(arrays, f"{name}/text", np.uint8, None),
+            array(arrays, f"{name}/offset", np.int64, None),
+        )
+        for name in ("words", "tags")
+    )
+    require(len(words) == len(tags), "support words without tags")
+    offset = array(arrays, "offset", np.int64, None)
+    check_offset(offset, len(words), "support sentences")
+    lengths = np.diff(offset)
+    require(bool((lengths > 0).all()), "an empty support sentence")
+    tokens = list(zip(words, tags, strict=True))
+    sentences = [tokens[a:b] for a, b in pairwise(offset.tolist())]
+
+    rows = array(arrays, "rows", np.int64, len(lengths))
+    inside(rows, np.iinfo(np.int64).max, "a training row")
+    require(bool((np.diff(rows) > 0).all()), "training rows out of order")
+    truth = array(arrays, "truth", np.int32, None)
+    ptr = array(arrays, "truth_ptr", np.int64, len(lengths) + 1)
+    check_offset(ptr, len(truth), "true trees")
+    _check_codes(grammar, truth, ptr, lengths)
+    trees = []
+    for x, (a, b) in zip(sentences, pairwise(ptr.tolist()), strict=True):
+        try:
+            tree = grammar.tree(truth[a:b], x)
+            code = grammar.encode(tree)
+        except (IndexError, RecursionError):  # brackets that do not nest
+            code = None
+        known = code is not None and np.array_equal(code, truth[a:b])
+        require(known, "a true tree that the grammar does not derive")
+        trees.append(tree)
+
+    alpha = array(arrays, "alpha", np.float64, None)
+    m = len(alpha)
+    block = array(arrays, "block", np.int64, m)
+    inside(block, len(lengths), "the block of a cut")
+    b, scale = (array(arrays, name, np.float64, m) for name in ("b", "scale"))
+    for one in (alpha, b, scale):
+        require(bool(np.isfinite(one).all()), "a dual that is not finite")
+    sizes = 2 * grammar.code_room() * lengths[block]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    code = array(arrays, "code", np.int32, int(indptr[-1]))
+    _check_codes(grammar, code, indptr, lengths[block])
+    zero = np.zeros(m)
+    cuts = Cuts(block, b, scale, zero, zero, indptr, code)
+    return SupportPhrases(sentences, trees, cuts, alpha, rows)
+
+
+def _check_codes(grammar: Grammar, code: Ints, indptr: Ints, lengths: Ints) -> None:
+    """Refuse parts and cells that do not exist."""
+    require(bool((np.diff(indptr) % 2 == 0).all()), "half a part of a tree")
+    part, cell = code.reshape(-1, 2).T
+    n = np.repeat(lengths, np.diff(indptr) // 2)
+    tables = grammar.tables_
+    n_parts = len(tables.chain_top) + tables.n_weights
+    begin, end = cell // (n + 1), cell % (n + 1)
+    is_span = (begin >= 0) & (begin < end)
+    fits = (part == -1) | ((part >= 0) & (part < n_parts) & is_span)
+    require(bool(fits.all()), "a part that the grammar does not have")
