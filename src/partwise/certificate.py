@@ -9,7 +9,6 @@ import numpy as np
 
 from partwise.objective import Objective
 from partwise.protocol import Model, Problem
-from partwise.threads import add
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,4 @@ def log_loss(problem: Any, objective: Objective, model: Model) -> tuple[float, M
     """½‖w‖² + Σ c_i (log Z_i − <w, φ(y_i)>) and its gradient."""
     loss, expected_minus_truth = problem.log_likelihood(model, objective.weight)
     value = 0.5 * problem.dot(model, model) + float(np.sum(objective.weight * loss))
-    gradient = expected_minus_truth
-    n_jobs = getattr(problem, "n_jobs", 1)
-    return value, add(n_jobs, model, 1.0, expected_minus_truth, out=gradient)
+    return value, np.add(model, expected_minus_truth, out=expected_minus_truth)

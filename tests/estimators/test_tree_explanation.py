@@ -10,9 +10,9 @@ from partwise.models.tree_explanation import telling_arcs
 X, Y = toy_dependencies(30)
 
 
-@pytest.mark.parametrize("hash_bits", [12, None])
-def test_shares_of_the_words_make_the_lead(hash_bits):
-    parser = DependencyParser(hash_bits=hash_bits, tol=0.3).fit(X, Y)
+@pytest.mark.parametrize(("hash_bits", "order"), [(12, 1), (None, 1), (12, 2)])
+def test_shares_of_the_words_make_the_lead(hash_bits, order):
+    parser = DependencyParser(hash_bits=hash_bits, order=order, tol=0.3).fit(X, Y)
     for s in range(5):
         told = parser.explain(X[s], top=100)
         score, lead = parser.margin(X[s])[0]

@@ -13,6 +13,7 @@ from partwise.protocol import CapabilityError
 from partwise.readers import Table
 from partwise.structures._tree_reference import all_trees, inner_sibling
 from partwise.structures.arborescence import Arborescence
+from partwise.structures.tree_constraints import constrained_tree
 from partwise.testing import check_structure
 
 TEMPLATES = """
@@ -213,8 +214,9 @@ def test_second_order_trees_against_enumeration(seed, labelled, full, hash_bits)
             candidates.append(sorted(kept) + [-1] * (5 - len(kept)))
     problem = tree.pack(x, y, candidates=np.array(candidates))
     codes, value, _ = problem.decode(w)
-    cuts = problem.oracle(w)
+    cuts, several = problem.oracle(w), problem.oracle(w, k=3)
     found = np.split(codes, problem.blocks.offset[1:-1])
+    ranked = problem.k_best(w, 4)
     first = 0
     for i, own in enumerate(x):
         n = len(y[i])
@@ -228,9 +230,21 @@ def test_second_order_trees_against_enumeration(seed, labelled, full, hash_bits)
         truth = second_order_psi(tree, own, y[i])
         assert value[i] == pytest.approx((psi @ w).max())
         assert second_order_psi(tree, own, found[i]) @ w == pytest.approx(value[i])
+        best = np.sort(psi @ w)[::-1][:4]
+        assert [value for _, value in ranked[i]] == pytest.approx(best)
+        assert len({tuple(code) for code, _ in ranked[i]}) == len(best)
+        for code, score in ranked[i]:
+            assert second_order_psi(tree, own, code) @ w == pytest.approx(score)
+        tables = problem.score_tables(w, i)
+        program = constrained_tree(
+            tables.arc, sibling=tables.sibling, grandparent=tables.grandparent,
+            projective=True,
+        )  # fmt: skip
+        assert program.value == pytest.approx(value[i])
         losses = np.array([tree.loss(y[i], code) for code in outputs])
-        worst = (losses + psi @ w - truth @ w).max()
-        assert cuts.violation[i] == pytest.approx(worst)
+        worst = np.sort(losses + psi @ w - truth @ w)[::-1][:3]
+        assert cuts.violation[i] == pytest.approx(worst[0])
+        assert several.violation[several.block == i] == pytest.approx(worst)
     plane = problem.combine(cuts, np.ones(len(x)))
     expected = sum(
         second_order_psi(tree, own, y[i]) - second_order_psi(tree, own, code)
@@ -280,7 +294,3 @@ def test_settings_are_checked():
         Arborescence(construction="best_heads", projective=True).pack(x, y)
     with pytest.raises(ValueError, match="outside its sentence"):
         Arborescence().pack(x, [np.array([4]), *y[1:]])
-    with pytest.raises(CapabilityError, match="order"):
-        tree, x, y, w = make(0, templates=SECOND, projective=True)
-        candidates = np.concatenate(y)[:, None]
-        tree.pack(x, y, candidates=candidates).oracle(w, k=2)

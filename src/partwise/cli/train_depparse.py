@@ -140,7 +140,7 @@ def train_depparse(
     gram_cache: common.GramCache = None,
     max_length: common.MaxLength = None,
     solver: common.SolverName = "auto",
-    tol: common.Tolerance = 0.1,
+    tol: common.Tolerance = 0.2,
     eps: common.Epsilon = None,
     max_iter: common.MaxIter = None,
     time_limit: common.TimeLimit = None,

@@ -6,19 +6,22 @@ It predicts and explains without scikit-learn, so the command line starts quickl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from partwise.features.arcs import ArcFeaturizer
 from partwise.features.sentences import sentence_table
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Support
+from partwise.protocol import Cuts, Floats, Ints, Support
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.structures.arborescence import Arborescence
+
+if TYPE_CHECKING:
+    from partwise.structures.tree_constraints import Constraint
 
 
 class SupportTrees(NamedTuple):
@@ -152,6 +155,7 @@ class DependencyModel:
         X: Any,
         *,
         given: Sequence[Sequence[int | None]] | None = None,
+        constraints: Iterable[Constraint] = (),
         n_jobs: int = 1,
     ) -> list[DependencyTree]:
         """The best tree of each sentence.
@@ -161,21 +165,24 @@ class DependencyModel:
         X : sentences
         given : list of lists, optional
             Heads that are known; None where they are not.
+        constraints : iterable of ArcConstraint, or functions of the number of words
+            Linear constraints over arcs; see `partwise.structures.tree_constraints`.
         n_jobs : int
         """
-        return self.parse(X, given=given, n_jobs=n_jobs)[0]
+        return self.parse(X, given=given, constraints=constraints, n_jobs=n_jobs)[0]
 
     def parse(
         self,
         X: Any,
         *,
         given: Sequence[Sequence[int | None]] | None = None,
+        constraints: Iterable[Constraint] = (),
         n_jobs: int = 1,
     ) -> tuple[list[DependencyTree], np.ndarray]:
         """Trees, and which of them are trees: best heads may run in circles."""
         table = sentence_table(X)
-        problem = self.problem(table, n_jobs)
         fixed = None if given is None else _fix(given, table.offset)
+        problem = self.problem(table, n_jobs, fixed)
         weights = problem.expand(self.weights)
         codes, value, is_valid = problem.decode(weights, fixed)
         if not np.isfinite(value).all():
@@ -183,6 +190,12 @@ class DependencyModel:
             raise ValueError(
                 f"sentence {row}: no tree has the given heads; check for circles, "
                 "crossing arcs and several roots"
+            )
+        if constraints := list(constraints):
+            from partwise.models.constrained_trees import satisfy
+
+            codes = satisfy(
+                problem, weights, codes, constraints, self.own_labels, fixed
             )
         if self.labeller is not None:
             heads = codes
@@ -207,19 +220,12 @@ class DependencyModel:
             for a, b in pairwise(np.asarray(offset).tolist())
         ]
 
-    def _need_first_order(self, what: str) -> None:
-        if self.pruner is not None:
-            raise CapabilityError(
-                f"{what} of a second-order parser are not known; fit one with order=1"
-            )
-
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[DependencyTree, float]]]:
         """The k best trees of each sentence with their scores, best first."""
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
-        self._need_first_order("the k best trees")
         table = sentence_table(X)
         answers = []
         problem = self.problem(table, n_jobs)

@@ -3,15 +3,20 @@
 import numpy as np
 from numba import njit
 
-from partwise.compiled import kernel, output_loss, recall_margin
-from partwise.scorers.arcs import add_arc, add_label, score_arcs
-from partwise.structures._arborescence_oracles import decode, find_labels, name_labels
+from partwise.compiled import kernel, recall_margin
+from partwise.scorers.arcs import add_arc, add_label
+from partwise.structures._arborescence_oracles import (
+    find_heads,
+    find_labels,
+    find_trees,
+    name_labels,
+    plane_of,
+    score_sentence,
+)
 from partwise.structures._arborescence_searches import (
     BEST_HEADS,
     GIVEN,
     PROJECTIVE,
-    best_trees,
-    plane,
     rank_labels,
     write_code,
 )
@@ -34,13 +39,19 @@ def decode_rows(blocks, work, w, given, first, last, code, value, is_valid):
         if blocks.construction == GIVEN:
             find_labels(blocks, work, w, i, here)
             continue
-        score_arcs(blocks.rows, w, i, work.scores)
+        score_sentence(blocks, work, w, i)
         if given.shape[0] > 0:
             fix_heads(work, given, begin, n)
-        value[i] = decode(blocks, work, i)
+        value[i] = find_heads(blocks, work, i)
         name_labels(blocks, work, i, here)
         if blocks.construction == BEST_HEADS:
             is_valid[i] = reaches_root(n, work.heads, work.nodes)
+
+
+@kernel
+def score_row(blocks, work, w, i):
+    """Scores of all parts of sentence i into `work`."""
+    score_sentence(blocks, work, w, i)
 
 
 @kernel
@@ -79,19 +90,15 @@ def k_best_rows(
     are (rows, k). `options` is room for (ranks, N, N).
     """
     scores, size = work.scores, blocks.n_labels
-    is_projective = blocks.construction == PROJECTIVE
     for r in range(first, last):
         i = rows[r]
         n = blocks.offset[i + 1] - blocks.offset[i]
-        score_arcs(blocks.rows, w, i, scores)
+        score_sentence(blocks, work, w, i)
         if with_loss:
             shift_truth(blocks, work, i, -1.0)
         rank_labels(scores.arc, scores.label, scores.total, size, n, options)
         heads, ranks = np.zeros((k, n), np.int32), np.zeros((k, n), np.int32)
-        found[r] = best_trees(
-            is_projective, blocks.single_root == 1, options, n, k, heads, ranks,
-            value[r],
-        )  # fmt: skip
+        found[r] = find_trees(blocks, work, options, n, k, heads, ranks, value[r])
         for j in range(found[r]):
             at = indptr[r] * k + j * n
             write_code(scores.label, size, n, heads, ranks, j, code[at : at + n])
@@ -100,10 +107,7 @@ def k_best_rows(
             for j in range(found[r]):
                 at = indptr[r] * k + j * n
                 here = code[at : at + n]
-                b[r, j], scale[r, j] = plane(
-                    blocks.constant, blocks.square_root, blocks.slack_scaled,
-                    output_loss(blocks, i, here),
-                )  # fmt: skip
+                b[r, j], scale[r, j] = plane_of(blocks, i, here)
                 gap = recall_margin(blocks, work, i, here)
                 violation[r, j] = b[r, j] - scale[r, j] * gap
 
@@ -182,7 +186,7 @@ def sum_heads(total, n, marginal):
 def marginal_rows(blocks, work, sums, w, table, first, last, indptr, out, log_z):
     """P(arc) of the sentences [first, last), (n + 1)·(n + 1) each, end to end."""
     for i in range(first, last):
-        score_arcs(blocks.rows, w, i, work.scores)
+        score_sentence(blocks, work, w, i)
         sum_labels(blocks, work, i)
         log_z[i] = sum_trees(blocks, work, sums, i, table)
         size = blocks.offset[i + 1] - blocks.offset[i] + 1
@@ -200,7 +204,7 @@ def likelihood_rows(
     for i in range(first, last):
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
-        score_arcs(blocks.rows, w, i, work.scores)
+        score_sentence(blocks, work, w, i)
         sum_labels(blocks, work, i)
         loss[i] = sum_trees(blocks, work, sums, i, table)
         for t in range(n):

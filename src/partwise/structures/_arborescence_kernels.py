@@ -13,9 +13,11 @@ from partwise.scorers._arc_rows import new_arc_scores
 from partwise.scorers.arcs import score_arcs
 from partwise.structures._arborescence_oracles import (
     add_losses,
-    decode,
+    find_heads,
     find_labels,
     name_labels,
+    plane_of,
+    score_sentence,
     word_loss,
 )
 from partwise.structures._arborescence_planes import (
@@ -29,6 +31,7 @@ from partwise.structures._arborescence_searches import (
     ADDITIVE,
     GIVEN,
     PROJECTIVE,
+    best_trees,
     new_buffers,
     plane,
 )
@@ -87,10 +90,10 @@ class ArcBlocks(NamedTuple):
             find_labels(blocks, work, w, i, code)
         else:
             scores = work.scores
-            score_arcs(blocks.rows, w, i, scores)
+            score_sentence(blocks, work, w, i)
             if blocks.oracle == ADDITIVE:
                 add_losses(blocks, work, i)
-                decode(blocks, work, i)
+                find_heads(blocks, work, i)
                 name_labels(blocks, work, i, code)
             else:
                 blocks.search(
@@ -100,11 +103,30 @@ class ArcBlocks(NamedTuple):
                     blocks.constant, blocks.square_root, blocks.slack_scaled,
                     blocks.y[begin:end], code[: end - begin],
                 )  # fmt: skip
-        b, scale = plane(
+        b, scale = plane_of(blocks, i, code)
+        return b, scale, b - scale * recall_margin(blocks, work, i, code)
+
+    def score_sentence(blocks, work, w, i):
+        score_arcs(blocks.rows, w, i, work.scores)
+
+    def find_heads(blocks, work, i):
+        n = blocks.offset[i + 1] - blocks.offset[i]
+        return blocks.decode(
+            work.scores.total, n, blocks.single_root == 1, work.tables, work.lines,
+            work.stack, work.nodes, work.heads,
+        )  # fmt: skip
+
+    def find_trees(blocks, work, options, n, k, heads, ranks, values):
+        return best_trees(
+            blocks.construction == PROJECTIVE, blocks.single_root == 1, options, n, k,
+            heads, ranks, values,
+        )  # fmt: skip
+
+    def plane_of(blocks, i, code):
+        return plane(
             blocks.constant, blocks.square_root, blocks.slack_scaled,
             output_loss(blocks, i, code),
         )  # fmt: skip
-        return b, scale, b - scale * recall_margin(blocks, work, i, code)
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks, work, i, code)

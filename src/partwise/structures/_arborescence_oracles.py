@@ -1,12 +1,13 @@
 """Loss-augmented scores of arcs, and labels of the heads that a decoder found.
 
-`blocks` and `work` are `ArcBlocks` and `ArcWork` of `_arborescence_kernels.py`; scores
-of arcs stand in ``work.scores``.
+`blocks` and `work` are `ArcBlocks` and `ArcWork` of `_arborescence_kernels.py`, or
+`PartBlocks` and `PartWork` of `_second_order_kernels.py`; scores of arcs stand in
+``work.scores``. What the two do in their own way are the operations below.
 """
 
 import numpy as np
 
-from partwise.compiled import kernel
+from partwise.compiled import kernel, operation
 from partwise.scorers.arcs import dot_label
 
 
@@ -20,14 +21,28 @@ def word_loss(blocks, y, hat):
     return blocks.label_cost
 
 
-@kernel
-def decode(blocks, work, i):
-    """Best heads by the scores in `total`; returns their score, −inf for none."""
-    n = blocks.offset[i + 1] - blocks.offset[i]
-    return blocks.decode(
-        work.scores.total, n, blocks.single_root == 1, work.tables, work.lines,
-        work.stack, work.nodes, work.heads,
-    )  # fmt: skip
+@operation
+def score_sentence(blocks, work, w, i):
+    """Scores of all parts of sentence i into `work`."""
+    return blocks.score_sentence(work, w, i)
+
+
+@operation
+def find_heads(blocks, work, i):
+    """Best heads by the scores in `work`; returns their score, −inf for none."""
+    return blocks.find_heads(work, i)
+
+
+@operation
+def find_trees(blocks, work, options, n, k, heads, ranks, values):
+    """The k best trees of ranked arcs, see `k_best_trees`; returns how many."""
+    return blocks.find_trees(work, options, n, k, heads, ranks, values)
+
+
+@operation
+def plane_of(blocks, i, code):
+    """Offset and scale of the plane of an output."""
+    return blocks.plane_of(i, code)
 
 
 @kernel

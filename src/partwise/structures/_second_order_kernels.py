@@ -32,7 +32,9 @@ from partwise.scorers._arc_rows import (
 from partwise.scorers.arcs import score_arcs
 from partwise.structures._arborescence_oracles import (
     add_losses,
+    find_heads,
     name_labels,
+    score_sentence,
     word_loss,
 )
 from partwise.structures._arborescence_planes import add_lead, lead, wipe_lead
@@ -41,6 +43,7 @@ from partwise.structures._tree_grandparents import (
     GrandparentWork,
     eisner_grandparents,
 )
+from partwise.structures._tree_k_best import KBestWork, k_best_trees
 from partwise.structures._tree_programs import Charts, Contraction, TreeWork
 from partwise.structures._tree_second_order import SiblingWork, eisner_siblings
 
@@ -58,6 +61,7 @@ class PartWork(NamedTuple):
     parts: tuple  # PartScores
     scores: tuple  # its ArcScores
     heads: np.ndarray  # (longest,) int32
+    nodes: np.ndarray  # (1, N) int32
 
 
 def new_part_work(longest, width, n_candidates, has_grandparents):
@@ -68,7 +72,8 @@ def new_part_work(longest, width, n_candidates, has_grandparents):
     grand = np.zeros(shape if has_grandparents else (0, 0))
     row = np.zeros((size, size), np.int32)
     parts = PartScores(arcs, row, np.zeros(shape), grand)
-    return PartWork(parts, arcs, np.zeros(longest, np.int32))
+    heads, nodes = np.zeros(longest, np.int32), np.zeros((1, size), np.int32)
+    return PartWork(parts, arcs, heads, nodes)
 
 
 @allocating
@@ -123,6 +128,34 @@ def decode_parts_by(projective, has_grandparents):
     return by_address(decoder if projective else decode_climbing, DECODE_PARTS)
 
 
+class Parts(NamedTuple):
+    """A decoder of `_tree_decoders.py`: any of the above, by its address."""
+
+    decode: Any
+    row: np.ndarray
+    sibling: np.ndarray
+    grandparent: np.ndarray
+    single_root: bool
+
+    def decode_tree(decoder, score, n, heads):
+        return decoder.decode(
+            score, decoder.row, decoder.sibling, decoder.grandparent, n,
+            decoder.single_root, heads,
+        )  # fmt: skip
+
+
+@allocating
+def best_part_trees(decoder, options, n, k, heads, ranks, values):
+    """The k best trees of ranked arcs: how many there are."""
+    trees = np.zeros((2, k + 1, n), np.int32)
+    numbers = np.empty((4, k + 1), np.int32)
+    work = KBestWork(
+        np.empty((n + 1, n + 1)), trees[0], trees[1], np.empty(k + 1), numbers[0],
+        numbers[1], numbers[2], numbers[3], np.empty(n + 1, np.int32),
+    )  # fmt: skip
+    return k_best_trees(decoder, options, n, k, work, heads, ranks, values)
+
+
 @uncounted
 class PartBlocks(NamedTuple):
     """Packed sentences with their true trees."""
@@ -133,6 +166,7 @@ class PartBlocks(NamedTuple):
     unit: np.ndarray  # (n_blocks,) loss of one wrong head
     label_cost: float  # loss of a wrong label at the right head, in units
     n_labels: int  # 1 without labels
+    construction: int  # PROJECTIVE or TREE
     single_root: int
     decode: Any  # the decoder
 
@@ -147,12 +181,34 @@ class PartBlocks(NamedTuple):
         return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):
-        score_arcs(blocks.rows, w, i, work.parts)
+        score_sentence(blocks, work, w, i)
         add_losses(blocks, work, i)
-        decode_parts(blocks, work, i)
+        find_heads(blocks, work, i)
         name_labels(blocks, work, i, code)
         loss = output_loss(blocks, i, code)
         return loss, 1.0, loss - recall_margin(blocks, work, i, code)
+
+    def score_sentence(blocks, work, w, i):
+        score_arcs(blocks.rows, w, i, work.parts)
+
+    def find_heads(blocks, work, i):
+        parts = work.parts
+        return blocks.decode(
+            work.scores.total, parts.row, parts.sibling, parts.grandparent,
+            blocks.offset[i + 1] - blocks.offset[i], blocks.single_root == 1,
+            work.heads,
+        )  # fmt: skip
+
+    def find_trees(blocks, work, options, n, k, heads, ranks, values):
+        parts = work.parts
+        decoder = Parts(
+            blocks.decode, parts.row, parts.sibling, parts.grandparent,
+            blocks.single_root == 1,
+        )  # fmt: skip
+        return best_part_trees(decoder, options, n, k, heads, ranks, values)
+
+    def plane_of(blocks, i, code):
+        return output_loss(blocks, i, code), 1.0
 
     def recall_margin(blocks, work, i, code):
         return recall_parts(blocks, work, i, code)
@@ -178,16 +234,6 @@ class PartBlocks(NamedTuple):
             if blocks.y[begin + t] != code[t]:
                 wipe_lead(blocks, w, i, t, code[t])
         touch_parts(blocks, w, i, code, WIPE, 0.0)
-
-
-@kernel
-def decode_parts(blocks, work, i):
-    """Best heads by the scores in `work`; returns their score, −inf for none."""
-    parts = work.parts
-    return blocks.decode(
-        work.scores.total, parts.row, parts.sibling, parts.grandparent,
-        blocks.offset[i + 1] - blocks.offset[i], blocks.single_root == 1, work.heads,
-    )  # fmt: skip
 
 
 @kernel
@@ -249,19 +295,3 @@ def recall_parts(blocks, work, i, code):
             if h_hat > 0:
                 total -= grand[row[h_hat, d], code[h_hat - 1] // size]
     return total
-
-
-@kernel
-def decode_part_rows(blocks, work, w, given, first, last, code, value):
-    """Best tree and score of the sentences [first, last), under the given heads."""
-    for i in range(first, last):
-        begin = blocks.offset[i]
-        n = blocks.offset[i + 1] - begin
-        score_arcs(blocks.rows, w, i, work.parts)
-        for t in range(n if given.shape[0] > 0 else 0):
-            if given[begin + t] >= 0:
-                for h in range(n + 1):
-                    if h != given[begin + t]:
-                        work.scores.total[h, t + 1] = -np.inf
-        value[i] = decode_parts(blocks, work, i)
-        name_labels(blocks, work, i, code[begin : begin + n])

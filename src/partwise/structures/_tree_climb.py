@@ -4,8 +4,8 @@ With sibling or grandparent parts the best tree with crossing arcs is NP-hard to
 As in McDonald and Pereira (2006) we begin with the best projective tree and give one
 word after another a new head, each time the change that raises the score most, until no
 change does; here a second climb begins with the best tree of first order. The result is
-at least as good as the best projective tree; `_tree_milp.py` tells how far it is from
-the optimum (``benchmarks/trees.py --climbing``).
+at least as good as the best projective tree; `tree_constraints.py` tells how far it is
+from the optimum (``benchmarks/trees.py --climbing``).
 Tables as in `_tree_grandparents.py`.
 """
 

@@ -277,6 +277,7 @@ class Arborescence(Structure):
             unit=unit,
             label_cost=self.label_cost(),
             n_labels=max(self.n_labels, 1),
+            construction=self.kind(),
             single_root=int(self.single_root),
             decode=decode_parts_by(self.projective, X.n_grand > 0),
         )

@@ -14,7 +14,7 @@ from partwise.structures import _chain_batch as batch
 from partwise.structures._chain_kernels import ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
 from partwise.structures._chain_searches import ADDITIVE
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import PackedProblem, flatten_cuts
 from partwise.threads import run_sharded, shard_size
 
 
@@ -167,7 +167,7 @@ class ChainProblem(PackedProblem):
             self.blocks, work, model, rows, k, indptr, code, found, b, scale, violation
         )
         self.return_work(work)
-        return _flatten(rows, indptr, code, found, b, scale, violation)
+        return flatten_cuts(rows, indptr, code, found, b, scale, violation)
 
     def _k_best(
         self, model: Floats, rows: Ints, k: int, *, with_loss: bool
@@ -312,24 +312,3 @@ class ChainProblem(PackedProblem):
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
         return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
-
-
-def _flatten(
-    rows: Ints, indptr: Ints, code: Ints, found: Ints, *planes: Floats
-) -> Cuts:
-    """Cuts of the outputs found, row by row, from tables with k places per row."""
-    k = planes[0].shape[1]
-    keep = np.arange(k)[None, :] < found[:, None]
-    length = np.diff(indptr)
-    flat = [
-        code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)[keep[r]].ravel()
-        for r in range(len(rows))
-    ]
-    starts = np.concatenate([[0], np.cumsum(np.repeat(length, found))])
-    b, scale, violation = (plane[keep] for plane in planes)
-    block = np.repeat(rows, found)
-    top = np.maximum.reduceat(violation, np.cumsum(found) - found)
-    return Cuts(
-        block, b, scale, violation, np.repeat(top, found), starts.astype(np.int64),
-        np.concatenate(flat).astype(np.int32),
-    )  # fmt: skip

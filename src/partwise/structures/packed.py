@@ -192,3 +192,24 @@ class PackedProblem(Problem):
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return models[0]
+
+
+def flatten_cuts(
+    rows: Ints, indptr: Ints, code: Ints, found: Ints, *planes: Floats
+) -> Cuts:
+    """Cuts of the outputs found, row by row, from tables with k places per row."""
+    k = planes[0].shape[1]
+    keep = np.arange(k)[None, :] < found[:, None]
+    length = np.diff(indptr)
+    flat = [
+        code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)[keep[r]].ravel()
+        for r in range(len(rows))
+    ]
+    starts = np.concatenate([[0], np.cumsum(np.repeat(length, found))])
+    b, scale, violation = (plane[keep] for plane in planes)
+    block = np.repeat(rows, found)
+    top = np.maximum.reduceat(violation, np.cumsum(found) - found)
+    return Cuts(
+        block, b, scale, violation, np.repeat(top, found), starts.astype(np.int64),
+        np.concatenate(flat).astype(np.int32),
+    )  # fmt: skip

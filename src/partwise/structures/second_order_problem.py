@@ -9,16 +9,11 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.arcs import n_weights
-from partwise.structures._second_order_kernels import (
-    PartBlocks,
-    decode_part_rows,
-    new_part_work,
-)
-from partwise.structures.packed import PackedProblem
-from partwise.threads import run_sharded
+from partwise.structures._second_order_kernels import PartBlocks, new_part_work
+from partwise.structures.tree_problem import ScoreTables, TreeProblem
 
 
-class SecondOrderProblem(PackedProblem):
+class SecondOrderProblem(TreeProblem):
     """Packed sentences whose trees also score siblings and grandparents.
 
     The output space is the trees of candidate arcs. With crossing arcs allowed the
@@ -52,45 +47,36 @@ class SecondOrderProblem(PackedProblem):
         self.structure = structure
         self.exact_oracle = bool(structure.projective)
 
-    def effort(self) -> Floats:
-        """Arcs that each sentence might have."""
-        return (np.diff(self.blocks.offset) + 1.0) ** 2
-
-    def outputs(self, cuts: Cuts) -> list[Ints]:
-        """Codes of the cuts, head · n_labels + label of each word."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
-
     def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
-        """Most violated trees; one per row."""
-        if k > 1:
-            raise CapabilityError("k best trees need order=1")
-        cuts = super().oracle(model, rows)
+        """Most violated trees; several per row by loss-augmented k-best."""
+        cuts = super().oracle(model, rows, k=k)
         if self.exact_oracle:
             return cuts
         # the tree that was found may be worse than the true one, which has violation 0
-        return cuts._replace(bound=np.maximum(cuts.violation, 0.0))
+        return cuts._replace(bound=np.maximum(cuts.bound, 0.0))
 
-    def decode(
-        self, model: Floats, given: Ints | None = None
-    ) -> tuple[Ints, Floats, Any]:
-        """Best codes of all words, scores of the trees, and whether they are trees.
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
+        """The k trees of highest score; with crossing arcs k good ones."""
+        ranked = super().k_best(model, k)
+        return [sorted(found, key=lambda pair: -pair[1]) for found in ranked]
 
-        Parameters
-        ----------
-        model : array (n_weights,)
-        given : int array (n_words,), optional
-            Heads that are known; −1 where they are not. They must be candidates.
-        """
-        code = np.zeros(self.blocks.offset[-1], np.int32)
-        value = np.zeros(self.n_blocks)
-        fixed = np.zeros(0, np.int32) if given is None else np.asarray(given, np.int32)
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """Not known."""
+        raise CapabilityError(
+            "probabilities of second-order trees are not known; fit with order=1"
+        )
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            decode_part_rows(
-                self.plain_blocks, work, model, fixed, first, last, code, value
-            )
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
-        return code, value, np.ones(self.n_blocks, np.bool_)
+    def _with_parts(self, tables: ScoreTables, work: Any) -> ScoreTables:
+        """Second-order scores of candidate arcs, which alone have a row of them."""
+        size = len(tables.arc)
+        chosen = np.isfinite(tables.arc.max(axis=2))
+        chosen[:, 0] = False
+        np.fill_diagonal(chosen, False)
+        rows = work.parts.row[:size, :size][chosen]
+        found = []
+        for own in (work.parts.sibling, work.parts.grandparent):
+            full = np.zeros((size, size, size)) if len(own) else None
+            if full is not None:
+                full[chosen] = own[rows, :size]
+            found.append(full)
+        return tables._replace(sibling=found[0], grandparent=found[1])

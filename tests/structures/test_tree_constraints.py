@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from tree_cases import agree, as_tree, cases, empty_heads, trees
 
 from partwise.structures._tree_climb import climb_trees, new_climb_work
-from partwise.structures._tree_milp import (
+from partwise.structures._tree_programs import chu_liu_edmonds, new_tree_work
+from partwise.structures._tree_reference import second_order_score
+from partwise.structures._tree_second_order import dense_rows
+from partwise.structures.tree_constraints import (
     ArcConstraint,
     InfeasibleTreeError,
     at_most_per_head,
     constrained_tree,
 )
-from partwise.structures._tree_programs import chu_liu_edmonds, new_tree_work
-from partwise.structures._tree_reference import second_order_score
-from partwise.structures._tree_second_order import dense_rows
 
 
 @settings(max_examples=40)
@@ -58,7 +58,7 @@ def test_at_most_one_subject_per_head():
     free = constrained_tree(score)
     assert as_tree(free.heads) == (0, 1, 1)
     assert as_tree(free.labels)[1:] == (subject, subject)
-    bound = constrained_tree(score, constraints=at_most_per_head(3, subject))
+    bound = constrained_tree(score, constraints=at_most_per_head(subject)(3))
     for h in range(1, 4):
         assert np.sum((bound.heads == h) & (bound.labels == subject)) <= 1
     assert bound.value == 8.0

@@ -10,13 +10,13 @@ constraint over arcs, and second-order parts with crossing arcs exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Arc = tuple[int | None, ...]
+Arc = tuple[int | str | None, ...]
 
 
 class InfeasibleTreeError(ValueError):
@@ -29,8 +29,9 @@ class ArcConstraint(NamedTuple):
     Parameters
     ----------
     arcs : sequence of (head, dependent) or (head, dependent, label)
-        Numbers from 0 (the root); labels are positions in the last axis of the score.
-        None stands for all, so (h, None, l) are all arcs from h with label l.
+        Numbers from 0 (the root). Parsers know labels by name, `constrained_tree` by
+        their positions in the last axis of the score. None stands for all, so
+        (h, None, l) are all arcs from h with label l.
     coef : sequence of float, optional
         One per arc (per pattern, if it stands for several); 1 when left out.
     lower, upper : float
@@ -42,6 +43,27 @@ class ArcConstraint(NamedTuple):
     lower: float = -np.inf
     upper: float = np.inf
 
+    def holds(self, heads: Sequence[int], labels: Sequence[int | str]) -> bool:
+        """Whether a tree satisfies it.
+
+        Examples
+        --------
+        >>> one_root = ArcConstraint([(0, None)], upper=1)
+        >>> one_root.holds([0, 1], ["root", "obj"]), one_root.holds([0, 0], "ab")
+        (True, False)
+        """
+        coef = [1.0] * len(self.arcs) if self.coef is None else self.coef
+        total = 0.0
+        for d, arc in enumerate(zip(heads, labels, strict=True), 1):
+            here = (arc[0], d, arc[1])
+            for pattern, factor in zip(self.arcs, coef, strict=True):
+                if all(p in (None, own) for p, own in zip(pattern, here, strict=False)):
+                    total += factor
+        return self.lower <= total <= self.upper
+
+
+Constraint = ArcConstraint | Callable[[int], Iterable[ArcConstraint]]
+
 
 class ConstrainedTree(NamedTuple):
     """What `constrained_tree` found."""
@@ -52,15 +74,27 @@ class ConstrainedTree(NamedTuple):
     rounds: int  # integer programs solved
 
 
-def at_most_per_head(n: int, label: int, count: int = 1) -> list[ArcConstraint]:
+def at_most_per_head(
+    label: int | str, count: int = 1
+) -> Callable[[int], list[ArcConstraint]]:
     """No word has more than `count` dependents with a label.
+
+    Returns
+    -------
+    function
+        Of the number of words of a sentence: its constraints.
 
     Examples
     --------
-    >>> len(at_most_per_head(4, label=2))
+    >>> len(at_most_per_head("nsubj")(4))
     4
     """
-    return [ArcConstraint([(h, None, label)], upper=count) for h in range(1, n + 1)]
+
+    def of_sentence(n: int) -> list[ArcConstraint]:
+        arcs = [(h, None, label) for h in range(1, n + 1)]
+        return [ArcConstraint([arc], upper=count) for arc in arcs]
+
+    return of_sentence
 
 
 def constrained_tree(
@@ -173,7 +207,9 @@ class _Program:
         fits = np.ones(len(self.arcs), dtype=bool)
         for axis, number in enumerate(pattern):
             if number is not None:
-                if not 0 <= number <= limits[axis]:
+                if not isinstance(number, int | np.integer) or not (
+                    0 <= number <= limits[axis]
+                ):
                     raise ValueError(
                         f"arc {pattern!r}: {number} is not between 0 and {limits[axis]}"
                     )
