@@ -5,7 +5,7 @@ import numpy as np
 from partwise.compiled import allocating, find_output, inlined, inner, kernel
 from partwise.structures._cky_best import k_best
 from partwise.structures._cky_outside import Outside, outside
-from partwise.structures._cky_programs import Chart, Scores, inside
+from partwise.structures._cky_programs import Scores, inside
 from partwise.structures._grammar_parts import (
     add_parts,
     dot_parts,
@@ -92,12 +92,7 @@ def sum_row(blocks, work, w, block, lead, coef, gradient, brackets):
     scores = Scores(
         weight, chain, span, blocks.leaf_ptr, blocks.leaf_tag, blocks.leaf_weight
     )
-    old = work.chart
-    chart = Chart(
-        np.empty(old.symbol.shape), np.zeros(old.base.shape), old.live,
-        np.zeros(old.sum.shape), old.touched, old.begin, old.grows, old.end, old.links,
-        old.room,
-    )  # fmt: skip
+    chart = work.sums
     items = inside(SUM_TIMES, tables, scores, chart, first, n)
     total = 0.0
     for a in range(tables.n_symbols):

@@ -11,6 +11,7 @@ import numpy as np
 from numba import typeof, types
 
 from partwise.compiled import address_of, called_at, uncounted
+from partwise.structures._by_reference import Reference
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_counts import search_counts
 from partwise.structures._grammar_oracles import (
@@ -38,7 +39,10 @@ class GrammarWork(NamedTuple):
     span: np.ndarray  # (cells, n_labels)
     begin: np.ndarray  # (longest, n_labels) features at the first word
     end: np.ndarray  # (longest, n_labels) features at the last word
-    chart: Chart
+    chart: Reference[Chart]
+    sums: Reference[
+        Chart
+    ]  # the same for sums over trees, with `base` and `sum` of its own
     stack: np.ndarray  # (2·longest + 2, 3) int64 nodes on the way down
     bound: np.ndarray  # (1,) upper bound of the violation that was last looked for
 
@@ -46,7 +50,7 @@ class GrammarWork(NamedTuple):
 class GrammarData(NamedTuple):
     """Packed sentences with their true derivations."""
 
-    tables: GrammarTables
+    tables: Reference[GrammarTables]
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sentence
     leaf_ptr: np.ndarray  # (n_tokens + 1,) int64
     leaf_tag: np.ndarray  # int32
@@ -91,7 +95,7 @@ class GrammarBlocks(NamedTuple):
     and a sweep that merely calls them need not compile them again.
     """
 
-    data: GrammarData
+    data: Reference[GrammarData]
     oracle: int  # address of (data, work, w, i, code) → (b, scale, violation)
 
     def code_length(blocks, i):
@@ -124,7 +128,7 @@ class GrammarBlocks(NamedTuple):
         wipe_parts(data, w, i, code)
 
 
-def compile_oracle(data: GrammarData, work: GrammarWork) -> Any:
+def compile_oracle(data: Reference[GrammarData], work: Reference[GrammarWork]) -> Any:
     """Address of the oracle of these data, compiled when it is first needed."""
     signature = PLANE(
         typeof(data), typeof(work), types.float64[::1], types.int64, types.int32[::1]

@@ -23,6 +23,7 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
+from partwise.structures._by_reference import Reference
 from partwise.structures._cky_reference import GrammarReference
 from partwise.structures._grammar_codes import GrammarCodes
 from partwise.structures._grammar_kernels import GrammarData
@@ -234,7 +235,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         sizes: Ints,
         codes: list[Ints],
         formulation: Formulation,
-    ) -> GrammarData:
+    ) -> Reference[GrammarData]:
         tables = self.tables_
         n_tokens = int(sizes.sum())
         leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
@@ -247,8 +248,8 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         nothing: Ints = np.zeros(0, np.int32)
         codes = codes or [nothing] * len(sizes)
         n = sizes.tolist()
-        return GrammarData(
-            tables=tables,
+        data = GrammarData(
+            tables=Reference(tables),
             offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             leaf_ptr=leaf_ptr,
             leaf_tag=leaf_tag,
@@ -277,6 +278,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             exact_words=self.exact_words,
             is_additive=int(formulation.is_additive),
         )
+        return Reference(data)
 
     def _leaves(self, sentences: list[Any]) -> tuple[Ints, Ints, Ints]:
         """Tags that each token may have, with the weight of the word, if any."""

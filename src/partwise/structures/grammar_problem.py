@@ -9,6 +9,7 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures import _grammar_batch as batch
+from partwise.structures._by_reference import Reference
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_kernels import (
     GrammarBlocks,
@@ -29,7 +30,7 @@ class GrammarProblem(PackedProblem):
         self,
         grammar: Any,
         sentences: list[Any],
-        data: GrammarData,
+        data: Reference[GrammarData],
         formulation: Formulation,
         n_jobs: int,
     ) -> None:
@@ -39,7 +40,7 @@ class GrammarProblem(PackedProblem):
         n_all = tables.n_symbols + tables.n_tags
         n_states = len(tables.is_open)
 
-        def new_work() -> GrammarWork:
+        def new_work() -> Reference[GrammarWork]:
             chart = Chart(
                 symbol=np.zeros((cells, tables.n_symbols)),
                 base=np.full(n_all, -np.inf),
@@ -52,20 +53,23 @@ class GrammarProblem(PackedProblem):
                 links=np.zeros(longest + 2, np.int64),
                 room=np.zeros(2, np.int64),
             )
-            return GrammarWork(
+            sums = chart._replace(base=np.zeros(n_all), sum=np.zeros(n_states))
+            work = GrammarWork(
                 weight=np.zeros(tables.n_weights + 2),
                 chain=np.zeros(len(tables.chain_top)),
                 plain=np.zeros((cells, tables.n_labels)),
                 span=np.zeros((cells, tables.n_labels)),
                 begin=np.zeros((longest, tables.n_labels)),
                 end=np.zeros((longest, tables.n_labels)),
-                chart=chart,
+                chart=Reference(chart),
+                sums=Reference(sums),
                 stack=np.zeros((2 * longest + 2, 3), np.int64),
                 bound=np.zeros(1),
             )
+            return Reference(work)
 
         work = new_work()
-        plain = data._replace(oracle=PLAIN)
+        plain = data.replace(oracle=PLAIN)
         blocks = GrammarBlocks(data, compile_oracle(data, work))
         super().__init__(
             blocks,
