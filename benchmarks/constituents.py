@@ -56,7 +56,7 @@ ROWS = {
     "SVM2": Row("rules", "zero_one", "margin", "l2", 0.03, True),
     "SVM2 slack": Row("rules", "f1", "slack", "l2", 10.0, True),
     "SVM2 margin": Row("rules", "f1", "margin", "l2", 1.0, True),
-    "brackets, rules": Row("rules", "brackets", "margin", "l1", 0.02),
+    "brackets, rules": Row("rules", "brackets", "margin", "l1", 1.0),
     "brackets, spans": Row("spans", "brackets", "margin", "l1", 0.02),
     "F1, spans": Row("spans", "f1", "margin", "l1", 0.5),
 }

@@ -20,7 +20,7 @@ def train_constparse(
         typer.Option(
             "--C",
             help="Weight of the losses [default: sentences / 50, or / 2 for losses "
-            "of at most 1].",
+            "of at most 1 and for rules alone].",
             show_default=False,
             rich_help_panel="Objective",
         ),

@@ -32,7 +32,7 @@ class ConstituencyParser(StructuredEstimator):
     ----------
     C : float or None
         Weight of the losses; None stands for a fiftieth of the number of sentences
-        where the loss counts brackets, and for half their number where it is at most 1.
+        where the loss counts brackets and spans have features, else for half of it.
     horizontal, vertical, unary_steps, lexical, min_count
         How rules are read; see `Grammar`.
     features : {"spans", "rules"}
@@ -212,7 +212,9 @@ class ConstituencyParser(StructuredEstimator):
     def _solve(self, problem: Any, sample_weight: Any = None, start: Any = None) -> Any:
         """As every estimator, with a default C of its own."""
         chosen = self.C
-        share = 0.02 if self.cost == "brackets" else 0.5
+        # rules alone are few features: at n/50 their weights hardly leave zero
+        is_rich = self.cost == "brackets" and self.features == "spans"
+        share = 0.02 if is_rich else 0.5
         try:
             self.C = problem.n_blocks * share if self.C is None else self.C
             return super()._solve(problem, sample_weight, start)
