@@ -44,8 +44,11 @@ class Certificate:
 
     @property
     def gap(self) -> float | None:
-        """Primal minus the best lower bound; None when the oracle is inexact."""
-        if not self.exact_oracle or self.lower is None:
+        """Primal minus the best lower bound.
+
+        None when the oracle is inexact, or a hard margin is not reached.
+        """
+        if not self.exact_oracle or self.lower is None or self.primal == np.inf:
             return None
         return max(self.primal - self.lower, 0.0)
 
@@ -103,8 +106,16 @@ def certify(
         slope = objective.slope(cuts.violation)
         residual = model - problem.combine(cuts, slope)
         bound = 0.5 * problem.dot(residual, residual)
+    primal = objective.primal(square, cuts.bound)
+    if primal == np.inf and not note:
+        left = int(np.sum(cuts.violation > 0))
+        note = (
+            f"{left} of {problem.n_blocks} examples are not separated by the margin: "
+            "train longer, use solver n_slack, which names examples that conflict, or "
+            "a soft margin"
+        )
     return Certificate(
-        primal=objective.primal(square, cuts.bound),
+        primal=primal,
         dual=dual,
         data_bound=bound,
         oracle_calls=oracle_calls + problem.n_blocks,

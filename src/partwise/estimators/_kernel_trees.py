@@ -9,6 +9,7 @@ import numpy as np
 
 from partwise.certificate import Certificate, certify
 from partwise.estimators._training_gram import check_options, training_gram
+from partwise.estimators._tree_stages import fit_labeller
 from partwise.features.arc_keys import ArcHasher, ArcKeys
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.inputs import Objects, Sequences
@@ -205,7 +206,9 @@ def fit_kernel(
     labeller = None
     if parser.labels:
         names = sorted({label for _, own in y for label in own})
-        labeller = parser._fit_labeller(plain, y, names, sample_weight)
+        labeller, parser.label_certificate_ = fit_labeller(
+            parser, plain, y, names, sample_weight
+        )
     info = {"certificate": parser.certificate_.to_dict()}
     model = side.model(problem, structure, small, info, kept, labeller)
     model.clusters = clusters

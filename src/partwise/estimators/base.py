@@ -69,6 +69,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     def _resolve_solver(self) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
+        name = self.solver
+        if name == "auto":
+            name = "lbfgs" if self._penalty() == "log" else "bcfw"
         settings = {
             "tol": self.tol,
             "eps": self.eps,
@@ -76,7 +79,11 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             "time_limit": self.time_limit,
             "random_state": self.random_state,
         }
-        return make_solver(self.solver, settings)
+        return make_solver(name, settings)
+
+    def _default_C(self, n: int) -> float:
+        """What ``C=None`` stands for, for n examples."""
+        return n / 10
 
     def _n_jobs(self) -> int:
         n_jobs = 1 if self.n_jobs is None else int(self.n_jobs)
@@ -91,10 +98,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         start: Any = None,
     ) -> tuple[State, Support | None]:
         """Run the solver on a problem; sets the certificate, history and n_iter."""
-        C = problem.n_blocks / 10 if self.C is None else self.C
-        objective = Objective.create(
-            C, problem.n_blocks, self._penalty(), sample_weight
-        )
+        n = problem.n_blocks
+        C = self._default_C(n) if self.C is None else self.C
+        objective = Objective.create(C, n, self._penalty(), sample_weight)
         solver = self._resolve_solver()
         began = time.perf_counter()
         root = self._init_callback_context(max_subtasks=None)

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from copy import copy
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.certificate import Certificate
 from partwise.estimators._kernel_trees import fit_kernel
-from partwise.estimators.base import StructuredEstimator, as_object_array
-from partwise.features.arc_templates import (
-    ARC_PRESETS,
-    default_arc_templates,
-    default_label_templates,
-    default_pruner_templates,
-    second_order_templates,
-)
-from partwise.features.arcs import ArcFeaturizer
+from partwise.estimators._tree_stages import arc_featurizer, fit_labeller, fit_pruner
+from partwise.estimators.base import as_object_array
+from partwise.estimators.saved import SavedEstimator
 from partwise.features.sentences import sentence_table
 from partwise.metrics import metric as find_metric
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.protocol import Floats
-from partwise.readers.table import Table
 from partwise.structures.arborescence import Arborescence
 
-PRUNER_TOL = 0.3  # relative gap at which a pruner is good enough
 
-
-class DependencyParser(StructuredEstimator):
+class DependencyParser(SavedEstimator):
     """Parse sentences into labelled dependency trees of maximum margin.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong tree ŷ of sentence i
@@ -123,6 +111,7 @@ class DependencyParser(StructuredEstimator):
     """
 
     model_: DependencyModel
+    model_class = DependencyModel
 
     def __init__(
         self,
@@ -221,7 +210,7 @@ class DependencyParser(StructuredEstimator):
         if warm:
             featurizer, names = self.model_.featurizer, self.model_.labels
         else:
-            featurizer = self._featurizer(table, "arcs", labelled=joint)
+            featurizer = arc_featurizer(self, table, labelled=joint)
         own = names if joint else []
         codes = encode_trees(y, table.offset, own)
         if not warm:
@@ -230,7 +219,7 @@ class DependencyParser(StructuredEstimator):
         pruner = candidates = None
         n_jobs = self._n_jobs()
         if self.order == 2:
-            pruner = self.model_.pruner if warm else self._fit_pruner(table, y)
+            pruner = self.model_.pruner if warm else fit_pruner(self, table, y)
             assert pruner is not None
             truth = codes // max(len(own), 1)
             candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
@@ -245,29 +234,15 @@ class DependencyParser(StructuredEstimator):
             kept = SupportTrees.create(table, codes, support)
         labeller = None
         if self.labels == "second_stage":
-            labeller = self._fit_labeller(table, y, names, sample_weight)
+            labeller, self.label_certificate_ = fit_labeller(
+                self, table, y, names, sample_weight
+            )
         info = {"certificate": self.certificate_.to_dict()}
         self.model_ = DependencyModel(
             featurizer, structure, own, state.model, info, kept, labeller, pruner,
             self.n_candidates,
         )  # fmt: skip
         return self
-
-    def _fit_pruner(self, table: Table, y: Any) -> DependencyModel:
-        """A small parser of first order, whose most probable heads are candidates."""
-        small = DependencyParser(
-            templates=default_pruner_templates(table.columns),
-            hash_bits=None if self.hash_bits is None else max(10, self.hash_bits - 2),
-            projective=self.projective,
-            single_root=self.single_root,
-            labels=None,
-            tol=PRUNER_TOL,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        model = small.fit(table, y).model_
-        model.support = None
-        return model
 
     def _structure(self, n_labels: int) -> Arborescence:
         return Arborescence(
@@ -296,75 +271,8 @@ class DependencyParser(StructuredEstimator):
             raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
         find_metric(self.metric)
 
-    def _featurizer(self, table: Table, what: str, *, labelled: bool) -> ArcFeaturizer:
-        """Featurizer of arcs, of arcs with labels, or of labels only."""
-        templates = self.templates
-        if isinstance(templates, str):  # a preset's name wins over a template
-            templates = ARC_PRESETS.get(templates, templates)
-        if templates is None:
-            templates = default_arc_templates(table.columns)
-            if self.order == 2:
-                templates += second_order_templates(table.columns)
-        of_labels: Any = self.label_templates
-        if of_labels is None:
-            of_labels = default_label_templates(table.columns)
-        if what == "labels":
-            templates = "bias"
-        return ArcFeaturizer(
-            templates,
-            of_labels if labelled else (),
-            min_count=self.min_count,
-            hash_bits=self.hash_bits,
-        )
-
-    def _fit_labeller(
-        self, table: Table, y: Any, names: list[str], sample_weight: Any
-    ) -> DependencyModel:
-        """A second model: the labels of true trees."""
-        heads = [own for own, _ in y]
-        featurizer = self._featurizer(table, "labels", labelled=True).fit(table, heads)
-        structure = Arborescence(
-            len(names), cost="las", normalized=self.normalized, construction="given"
-        )
-        codes = encode_trees(y, table.offset, names)
-        problem = structure.pack(
-            featurizer.transform(table), codes, n_jobs=self._n_jobs()
-        )
-        first = (self.certificate_, self.history_, self.n_iter_, self.objective_)
-        chosen = (self.loss, self.solver, self.formulation, self.penalty)
-        try:
-            self.loss, self.formulation, self.penalty = "hinge", "margin", "l1"
-            self.solver = "auto" if isinstance(self.solver, str) else self.solver
-            state, _ = self._solve(problem, sample_weight)
-        finally:
-            self.loss, self.solver, self.formulation, self.penalty = chosen
-        self.label_certificate_ = self.certificate_
-        self.certificate_, self.history_, self.n_iter_, self.objective_ = first
-        info = {"certificate": self.label_certificate_.to_dict()}
-        return DependencyModel(featurizer, structure, names, state.model, info)
-
-    def _solve(self, problem: Any, sample_weight: Any = None, start: Any = None) -> Any:
-        """As every estimator, with a default C of its own."""
-        chosen = self.C
-        try:
-            self.C = problem.n_blocks / 50 if self.C is None else self.C
-            return super()._solve(problem, sample_weight, start)
-        finally:
-            self.C = chosen
-
-    def _penalty(self) -> str:
-        return "log" if self.loss == "log" else super()._penalty()
-
-    def _resolve_solver(self) -> Any:
-        if isinstance(self.solver, str) and self.solver == "auto":
-            name = "lbfgs" if self.loss == "log" else "bcfw"
-            chosen = self.solver
-            try:
-                self.solver = name
-                return super()._resolve_solver()
-            finally:
-                self.solver = chosen
-        return super()._resolve_solver()
+    def _default_C(self, n: int) -> float:
+        return n / 50
 
     # ---------------------------------------------------------------- prediction
 
@@ -441,72 +349,19 @@ class DependencyParser(StructuredEstimator):
 
     # -------------------------------------------------------------------- files
 
-    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
-        """Write the model to a safetensors file, atomically.
-
-        Parameters
-        ----------
-        path : path
-        keep_dual : bool
-            Also keep the support structures, so that `verify` can recompute the dual.
-        """
-        from partwise.model_file import save_model
-
-        self._check_fitted()
-        model = self.model_
-        info = dict(model.info)
-        if hasattr(self, "objective_"):  # a loaded parser has told all this already
-            info |= {
-                "settings": self._settings(),
-                "history": [list(point) for point in self.history_],
-                "n_iter": self.n_iter_,
-            }
-        kept = copy(model)
-        kept.info = info
-        kept.support = model.support if keep_dual else None
-        save_model(kept, path)
-
-    def _settings(self) -> dict[str, Any]:
-        """What `verify` needs to rebuild the objective, and people like to know."""
-        return {
-            "C": float(self.objective_.weight.sum()),
-            "n_examples": len(self.objective_.weight),
-            "weighted": self._weighted,
-            "loss": self.loss,
-            "formulation": self.formulation,
-            "penalty": self.penalty,
-            "solver": type(self.solver_).__name__,
-            "random_state": self.random_state,
-        }
-
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> DependencyParser:
-        """Read a model that `save` or the command line wrote."""
-        from partwise.model_file import load_model
-        from partwise.protocol import HistoryPoint
-
-        model = load_model(path)
-        if not isinstance(model, DependencyModel):
-            raise ValueError(f"{path} holds a {type(model).__name__}, not a parser")
-        settings = model.info.get("settings", {})
-        names = ("C", "loss", "formulation", "penalty", "random_state")
+    def _parameters_of(cls, model: DependencyModel) -> dict[str, Any]:
         tree = model.structure
         labels = "second_stage" if model.labeller else "joint"
-        parser = cls(
-            projective=tree.projective,
-            single_root=tree.single_root,
-            labels=labels if model.labels else None,
-            cost=tree.cost,
-            normalized=tree.normalized,
-            construction=tree.construction,
+        return {
+            "projective": tree.projective,
+            "single_root": tree.single_root,
+            "labels": labels if model.labels else None,
+            "cost": tree.cost,
+            "normalized": tree.normalized,
+            "construction": tree.construction,
             **_features_of(model),
-            **{name: settings[name] for name in names if name in settings},
-        )
-        parser.model_ = model
-        parser.certificate_ = Certificate.from_dict(model.info["certificate"])
-        parser.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
-        parser.n_iter_ = model.info.get("n_iter", 0)
-        return parser
+        }
 
     # --------------------------------------------------------------- attributes
 

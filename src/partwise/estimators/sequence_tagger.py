@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.certificate import Certificate
 from partwise.estimators._kernel_chain import kernel_chain, settled
-from partwise.estimators.base import StructuredEstimator, as_object_array
+from partwise.estimators.base import as_object_array
 from partwise.estimators.labels import (
     describe_fault,
     encode_labels,
@@ -18,6 +17,7 @@ from partwise.estimators.labels import (
     make_chain,
     show_tokens,
 )
+from partwise.estimators.saved import SavedEstimator
 from partwise.features import PRESETS, make_featurizer
 from partwise.metrics import metric as find_metric
 from partwise.models.sequence import Explanation, SequenceModel, SupportSet
@@ -25,7 +25,7 @@ from partwise.protocol import Floats
 from partwise.readers.table import Table
 
 
-class SequenceTagger(StructuredEstimator):
+class SequenceTagger(SavedEstimator):
     """Tag sequences with a maximum-margin chain, or a conditional random field.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
@@ -100,6 +100,9 @@ class SequenceTagger(StructuredEstimator):
     """
 
     model_: SequenceModel
+
+    model_class = SequenceModel
+    told = (*SavedEstimator.told, "scheme")
 
     def __init__(
         self,
@@ -245,20 +248,6 @@ class SequenceTagger(StructuredEstimator):
             state.model = settled(problem, state.model)
         super()._record(problem, objective, solver, state)
 
-    def _penalty(self) -> str:
-        return "log" if self.loss == "log" else super()._penalty()
-
-    def _resolve_solver(self) -> Any:
-        if isinstance(self.solver, str) and self.solver == "auto":
-            name = "lbfgs" if self.loss == "log" else "bcfw"
-            chosen = self.solver
-            try:
-                self.solver = name
-                return super()._resolve_solver()
-            finally:
-                self.solver = chosen
-        return super()._resolve_solver()
-
     # ---------------------------------------------------------------- prediction
 
     def predict(self, X: Any, given: Any = None) -> np.ndarray:
@@ -307,74 +296,24 @@ class SequenceTagger(StructuredEstimator):
 
     # -------------------------------------------------------------------- files
 
-    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
-        """Write the model to a safetensors file, atomically.
-
-        Parameters
-        ----------
-        path : path
-        keep_dual : bool
-            Also keep the support structures, so that `verify` can recompute the dual
-            and `explain` shows them.
-        """
-        from partwise.model_file import save_model
-
-        self._check_fitted()
-        info = dict(self.model_.info)
-        if hasattr(self, "objective_"):  # a loaded tagger has told all this already
-            info |= {
-                "settings": self._settings(),
-                "history": [list(point) for point in self.history_],
-                "n_iter": self.n_iter_,
-            }
-        support = self.model_.support if keep_dual else None
-        model = SequenceModel(
-            self.model_.featurizer, self.model_.chain, self.model_.labels,
-            self.model_.weights, info, support,
-        )  # fmt: skip
-        save_model(model, path)
-
-    def _settings(self) -> dict[str, Any]:
-        """What `verify` needs to rebuild the objective, and people like to know."""
-        return {
-            "C": float(self.objective_.weight.sum()),
-            "n_examples": len(self.objective_.weight),
-            "weighted": self._weighted,
-            "loss": self.loss,
-            "formulation": self.formulation,
-            "penalty": self.penalty,
-            "scheme": self.scheme,
-            "solver": type(self.solver_).__name__,
-            "random_state": self.random_state,
-        }
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        tagger = super().load(path)
+        featurizer = tagger.model_.featurizer
+        tagger.n_features_in_ = getattr(featurizer, "base", featurizer).n_features_
+        return tagger
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> SequenceTagger:
-        """Read a model that `save` or the command line wrote."""
-        from partwise.model_file import load_model
-        from partwise.protocol import HistoryPoint
-
-        model = load_model(path)
-        if not isinstance(model, SequenceModel):
-            raise ValueError(f"{path} holds a {type(model).__name__}, not a tagger")
-        settings = model.info.get("settings", {})
+    def _parameters_of(cls, model: SequenceModel) -> dict[str, Any]:
         chain = model.chain
         cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
-        names = ("C", "loss", "formulation", "penalty", "scheme", "random_state")
-        tagger = cls(
-            order=chain.order,
-            boundary=chain.boundary,
-            cost=cost,
-            kernel=getattr(model.featurizer, "kernel", None),
-            **{name: settings[name] for name in names if name in settings},
-        )
-        tagger.model_ = model
-        base = getattr(model.featurizer, "base", model.featurizer)
-        tagger.n_features_in_ = base.n_features_
-        tagger.certificate_ = Certificate.from_dict(model.info["certificate"])
-        tagger.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
-        tagger.n_iter_ = model.info.get("n_iter", 0)
-        return tagger
+        return {
+            "order": chain.order,
+            "boundary": chain.boundary,
+            "cost": cost,
+            "kernel": getattr(model.featurizer, "kernel", None),
+        }
 
     # --------------------------------------------------------------- attributes
 

@@ -107,7 +107,7 @@ def _ragged(
             "end: the file was cut off; copy it again"
         )
     remedy = (
-        "separate columns by white space, or give separator="
+        "separate columns by white space, or name another separator"
         if separator is None
         else f"separate columns by {separator!r}"
     )

@@ -13,28 +13,32 @@ from numba import types
 from partwise.compiled import kernel
 from partwise.features._arc_kernels import ArcFeatures
 from partwise.scorers._arc_rows import (
-    ADD,
-    ARC,
     ARRAYS,
-    DOT,
-    GRANDPARENT,
-    NOBODY,
     ONE_INT,
-    SIBLING,
     THREE,
     TOUCH,
     TWO,
-    WIPE,
-    ArcScores,
     bind_rows,
     by_address,
+    touch_part,
+    touch_rows,
+)
+from partwise.scorers._arc_scoring import (
+    ArcScores,
     score_label,
     score_pair,
     sum_label_tokens,
     sum_tokens,
+)
+from partwise.scorers._arc_touching import (
+    ADD,
+    ARC,
+    DOT,
+    GRANDPARENT,
+    NOBODY,
+    SIBLING,
+    WIPE,
     touch_between,
-    touch_part,
-    touch_rows,
     touch_third,
 )
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, recall_margin, uncounted
-from partwise.scorers._arc_rows import new_arc_scores
+from partwise.scorers._arc_scoring import new_arc_scores
 from partwise.scorers.arcs import score_arcs
 from partwise.structures._arborescence_oracles import (
     add_losses,

@@ -18,17 +18,9 @@ from partwise.compiled import (
     uncounted,
 )
 from partwise.scorers._arc_candidates import PAIRS, PartScores
-from partwise.scorers._arc_rows import (
-    ADD,
-    DOT,
-    GRANDPARENT,
-    SIBLING,
-    TWO,
-    WIPE,
-    by_address,
-    new_arc_scores,
-    touch_rows,
-)
+from partwise.scorers._arc_rows import TWO, by_address, touch_rows
+from partwise.scorers._arc_scoring import new_arc_scores
+from partwise.scorers._arc_touching import ADD, DOT, GRANDPARENT, SIBLING, WIPE
 from partwise.scorers.arcs import score_arcs
 from partwise.structures._arborescence_oracles import (
     add_losses,

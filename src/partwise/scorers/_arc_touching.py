@@ -1,0 +1,136 @@
+"""Single parts: sum the weights of their features, add to them, or erase them.
+
+One text for the three, so that they cannot disagree about what a part has.
+"""
+
+import numpy as np
+
+from partwise.compiled import kernel
+from partwise.features._arc_kernels import (
+    N_VARIANTS,
+    find_label_row,
+    find_row,
+    variant,
+)
+from partwise.scorers._arc_scoring import label_columns
+
+# numbers with a type: a literal argument would compile a function anew
+DOT, ADD, WIPE = np.int64(0), np.int64(1), np.int64(2)
+ARC, SIBLING, GRANDPARENT = np.int64(-1), np.int64(-2), np.int64(-3)  # not labels
+NOBODY = np.int64(0)  # in the place of a third token
+
+
+@kernel
+def touch(w, at, mode, coef):
+    """Read, change or erase one weight."""
+    if mode == DOT:
+        return w[at]
+    if mode == ADD:
+        w[at] += coef
+    else:
+        w[at] = 0.0
+    return 0.0
+
+
+@kernel
+def touch_row(w, row, v, mode, coef):
+    """`touch` the weights of a feature without and with its variant."""
+    if row == 0:
+        return 0.0
+    total = touch(w, row * N_VARIANTS, mode, coef)
+    return total + touch(w, row * N_VARIANTS + v, mode, coef)
+
+
+@kernel
+def touch_arc(features, w, i, h, d, mode, coef):
+    """Sum the weights of an arc's features, add to them, or erase them.
+
+    One text for the three, so that they cannot disagree about what an arc has.
+    """
+    begin = features.offset[i]
+    found, shares = features.found, features.shares
+    n_pair = features.n_pair
+    v = variant(h, d)
+    total = 0.0
+    for t in range(features.n_head):
+        total += touch_row(w, found[begin + h, t], v, mode, coef)
+    for t in range(features.n_head, features.n_head + features.n_dep):
+        total += touch_row(w, found[begin + d, t], v, mode, coef)
+    for t in range(n_pair):
+        key = shares[begin + h, t] + shares[begin + d, n_pair + t]
+        total += touch_row(w, find_row(features, key), v, mode, coef)
+    return total + touch_between(features, w, begin, h, d, mode, coef)
+
+
+@kernel
+def touch_between(features, w, begin, h, d, mode, coef):
+    """`touch_arc` for the features of what lies between, each kind once."""
+    shares, n_pair, n_between = features.shares, features.n_pair, features.n_between
+    v = variant(h, d)
+    low, high = min(h, d), max(h, d)
+    total = 0.0
+    for t in range(2 * n_pair, 2 * n_pair + n_between):
+        middle = t + n_between
+        both = shares[begin + h, t] + shares[begin + d, middle + n_between]
+        for b in range(low + 1, high):
+            kind = shares[begin + b, middle]
+            is_new = True
+            for a in range(low + 1, b):
+                if shares[begin + a, middle] == kind:
+                    is_new = False
+                    break
+            if is_new:
+                total += touch_row(w, find_row(features, both + kind), v, mode, coef)
+    return total
+
+
+@kernel
+def touch_label(features, width, w, i, h, d, label, mode, coef):
+    """`touch_arc` for the features of a label."""
+    found, shares, n_pair = features.found, features.shares, features.n_label_pair
+    begin = features.offset[i]
+    first, pairs = label_columns(features)
+    start = features.n_rows * N_VARIANTS + label + (0 if d > h else width)
+    step = 2 * width
+    total = 0.0
+    for t in range(first, first + features.n_label_head):
+        row = found[begin + h, t]
+        if row > 0:
+            total += touch(w, start + row * step, mode, coef)
+    first += features.n_label_head
+    for t in range(first, first + features.n_label_dep):
+        row = found[begin + d, t]
+        if row > 0:
+            total += touch(w, start + row * step, mode, coef)
+    for t in range(pairs, pairs + n_pair):
+        key = shares[begin + h, t] + shares[begin + d, n_pair + t]
+        row = find_label_row(features, key)
+        if row > 0:
+            total += touch(w, start + row * step, mode, coef)
+    return total
+
+
+@kernel
+def touch_third(features, w, begin, h, d, part, other, mode, coef):
+    """`touch_arc` for an arc with its next sibling towards the head, or grandparent.
+
+    The sibling of the innermost dependent is the head itself; its place is taken by
+    the root, which is nobody's sibling.
+    """
+    shares = features.shares
+    first = 2 * features.n_pair + 3 * features.n_between
+    if part == SIBLING:
+        n = features.n_sib
+        v = variant(other, d)
+        one, two = h, (0 if other == h else other)
+    else:
+        first += 3 * features.n_sib
+        n = features.n_grand
+        v = 1 + (2 if h > other else 0) + (1 if d > h else 0)
+        one, two = other, h
+    total = 0.0
+    for t in range(first, first + n):
+        key = shares[begin + one, t] + shares[begin + two, n + t]
+        key += shares[begin + d, 2 * n + t]
+        total += touch_row(w, find_row(features, key), v, mode, coef)
+    return total
