@@ -158,8 +158,10 @@ def test_constraints_give_the_best_tree_that_satisfies_them(order):
 
 
 def test_kinds_of_trees():
-    one_root = DependencyParser(single_root=True, **SMALL).fit(X[:20], Y[:20])
+    one_root = DependencyParser(**SMALL).fit(X[:20], Y[:20])
     assert all(tree.heads.count(0) == 1 for tree in one_root.predict(X))
+    roots = DependencyParser(single_root=False, C=1e-3, **SMALL).fit(X[:20], Y[:20])
+    assert any(tree.heads.count(0) > 1 for tree in roots.predict(X))
     assert all(is_projective(tree.heads) for tree in one_root.predict(X))
     heads = DependencyParser(construction="best_heads", **SMALL).fit(X[:20], Y[:20])
     assert 0 < heads.valid_share(X) <= 1
@@ -233,6 +235,8 @@ def test_bad_trees_are_named():
     for heads, text in ((circle, "circle"), (outside, "99"), (good[0][:-1], "heads")):
         with pytest.raises(ValueError, match=text):
             fit(X[:1], [(heads, good[1])])
+    with pytest.raises(ValueError, match="single_root=False"):
+        fit(X[:1], [([0] * len(good[0]), good[1])])
     with pytest.raises(ValueError, match="1 trees where X has 2"):
         fit(X[:2], Y[:1])
 

@@ -48,7 +48,7 @@ class DependencyParser(SavedEstimator):
         Whether arcs must not cross. With crossing arcs, a parser of order 2 finds good
         trees but not surely the best ones.
     single_root : bool
-        Whether exactly one word hangs from the root.
+        Whether exactly one word hangs from the root, as in Universal Dependencies.
     labels : {"joint", "second_stage", None}
         The best label of each arc within the same search; labels given to finished
         trees by a second model; or trees without labels (all ``_``).
@@ -124,7 +124,7 @@ class DependencyParser(SavedEstimator):
         order: int = 1,
         n_candidates: int = 10,
         projective: bool = True,
-        single_root: bool = False,
+        single_root: bool = True,
         labels: str | None = "joint",
         cost: Any = "las",
         normalized: bool = False,
@@ -198,6 +198,7 @@ class DependencyParser(SavedEstimator):
         self._check_settings()
         formulation = self._formulation()
         table = sentence_table(X)
+        self._check_roots(y)
         self._weighted = sample_weight is not None
         if self.kernel is not None or self.match is not None:
             self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
@@ -270,6 +271,17 @@ class DependencyParser(SavedEstimator):
         if self.order == 2 and (self.loss == "log" or self.n_candidates < 1):
             raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
         find_metric(self.metric)
+
+    def _check_roots(self, y: Any) -> None:
+        """Refuse trees that this parser could never predict."""
+        if not self.single_root or self.construction != "exact":
+            return
+        for s, (heads, _) in enumerate(y):
+            if (n_roots := list(heads).count(0)) > 1:
+                raise ValueError(
+                    f"tree {s} has {n_roots} words below the root; use "
+                    "single_root=False for such treebanks"
+                )
 
     def _default_C(self, n: int) -> float:
         return n / 50
