@@ -12,6 +12,7 @@ from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
 from partwise.report.support_trees import support_tree_pictures
+from partwise.scorers import atomic_index
 
 KERNEL = "normalized(annotated:n=2)"
 MATCH = "xpos+distance, form+direction"
@@ -80,6 +81,12 @@ def test_files_bring_the_same_parser_back(data, parser, tmp_path):
     assert again.match == ["xpos+distance", "form+direction"]
     assert again.certificate_ == parser.certificate_
     np.testing.assert_array_equal(again.margin(X_new), parser.margin(X_new))
+
+
+def test_batches_change_nothing(data, parser, monkeypatch):
+    whole = parser.margin(data[2])
+    monkeypatch.setattr(atomic_index, "BATCH", 7)
+    np.testing.assert_array_equal(parser.margin(data[2]), whole)
 
 
 def test_threads_do_not_change_bits(data, parser):

@@ -21,7 +21,7 @@ from partwise.readers.table import Table
 from partwise.scorers._atomic_rows import AtomicRows, mark_anchors, weigh_keys
 from partwise.scorers.atomic import AtomicScorer
 
-BATCH = 256  # sentences; kernel values of one batch are held at once
+BATCH = 1024  # sentences; a batch repeats k(a, a) of its anchors, and holds its values
 COLUMNS = ("form", "lemma", "upos", "xpos")
 
 
