@@ -311,17 +311,15 @@ class Reranker(StructuredEstimator):
             raise ValueError(
                 f"{path} needs features=, the function it was trained with"
             )
-        settings = model.info["settings"]
-        reranker = cls(
-            model.kernel,
-            features=features,
-            base=base,
-            n_candidates=settings["n_candidates"],
-            metric=settings["metric"] or "exact_match",
-        )
+        settings = model.info.get("settings", {})
+        names = ("n_candidates", "metric")
+        kept = {name: settings[name] for name in names if settings.get(name)}
+        reranker = cls(model.kernel, features=features, base=base, **kept)
         model.features = features
         reranker.model_ = model
         reranker.certificate_ = Certificate.from_dict(model.info["certificate"])
-        reranker.history_ = [HistoryPoint(*row) for row in model.info["history"]]
-        reranker.n_iter_ = model.info["n_iter"]
+        reranker.history_ = [
+            HistoryPoint(*row) for row in model.info.get("history", [])
+        ]
+        reranker.n_iter_ = model.info.get("n_iter", 0)
         return reranker
