@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from copy import copy
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.certificate import Certificate
-from partwise.estimators.base import StructuredEstimator, as_object_array
+from partwise.estimators.base import as_object_array
+from partwise.estimators.saved import SavedEstimator
 from partwise.metrics import metric as find_metric
 from partwise.models.constituency import ConstituencyModel, as_sentences
 from partwise.models.phrase_explanation import SupportPhrases, TreeExplanation
@@ -21,7 +19,7 @@ from partwise.structures._grammar_rules import WRAPPERS
 from partwise.structures.grammar import Grammar
 
 
-class ConstituencyParser(StructuredEstimator):
+class ConstituencyParser(SavedEstimator):
     """Parse sentences into phrase-structure trees of a grammar of maximum margin.
 
     The rules are read off the training trees. Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where
@@ -81,6 +79,7 @@ class ConstituencyParser(StructuredEstimator):
     """
 
     model_: ConstituencyModel
+    model_class = ConstituencyModel
 
     def __init__(
         self,
@@ -209,31 +208,10 @@ class ConstituencyParser(StructuredEstimator):
             raise ValueError("no sentence is left to train on; raise max_length")
         return rows
 
-    def _solve(self, problem: Any, sample_weight: Any = None, start: Any = None) -> Any:
-        """As every estimator, with a default C of its own."""
-        chosen = self.C
+    def _default_C(self, n: int) -> float:
         # rules alone are few features: at n/50 their weights hardly leave zero
         is_rich = self.cost == "brackets" and self.features == "spans"
-        share = 0.02 if is_rich else 0.5
-        try:
-            self.C = problem.n_blocks * share if self.C is None else self.C
-            return super()._solve(problem, sample_weight, start)
-        finally:
-            self.C = chosen
-
-    def _penalty(self) -> str:
-        return "log" if self.loss == "log" else super()._penalty()
-
-    def _resolve_solver(self) -> Any:
-        if isinstance(self.solver, str) and self.solver == "auto":
-            name = "lbfgs" if self.loss == "log" else "bcfw"
-            chosen = self.solver
-            try:
-                self.solver = name
-                return super()._resolve_solver()
-            finally:
-                self.solver = chosen
-        return super()._resolve_solver()
+        return n * (0.02 if is_rich else 0.5)
 
     # ---------------------------------------------------------------- prediction
 
@@ -280,66 +258,11 @@ class ConstituencyParser(StructuredEstimator):
 
     # -------------------------------------------------------------------- files
 
-    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
-        """Write the model to a safetensors file, atomically.
-
-        Parameters
-        ----------
-        path : path
-        keep_dual : bool
-            Also keep the support structures, so that `verify` can recompute the dual
-            and `explain` shows them.
-        """
-        from partwise.model_file import save_model
-
-        self._check_fitted()
-        model = copy(self.model_)
-        model.info = dict(model.info)
-        model.support = model.support if keep_dual else None
-        if hasattr(self, "objective_"):  # a loaded parser has told all this already
-            model.info |= {
-                "settings": self._settings(),
-                "history": [list(point) for point in self.history_],
-                "n_iter": self.n_iter_,
-            }
-        save_model(model, path)
-
-    def _settings(self) -> dict[str, Any]:
-        """What `verify` needs to rebuild the objective, and people like to know."""
-        return {
-            "C": float(self.objective_.weight.sum()),
-            "n_examples": len(self.objective_.weight),
-            "weighted": self._weighted,
-            "loss": self.loss,
-            "formulation": self.formulation,
-            "penalty": self.penalty,
-            "solver": type(self.solver_).__name__,
-            "random_state": self.random_state,
-        }
-
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> ConstituencyParser:
-        """Read a model that `save` or the command line wrote."""
-        from partwise.model_file import load_model
-        from partwise.protocol import HistoryPoint
-
-        model = load_model(path)
-        if not isinstance(model, ConstituencyModel):
-            raise ValueError(f"{path} holds a {type(model).__name__}, not a parser")
-        settings = model.info.get("settings", {})
-        names = ("C", "loss", "formulation", "penalty", "random_state")
+    def _parameters_of(cls, model: ConstituencyModel) -> dict[str, Any]:
         own = model.grammar.get_params()
         del own["exact_words"]
-        parser = cls(
-            max_length=model.max_length,
-            **own,
-            **{name: settings[name] for name in names if name in settings},
-        )
-        parser.model_ = model
-        parser.certificate_ = Certificate.from_dict(model.info["certificate"])
-        parser.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
-        parser.n_iter_ = model.info.get("n_iter", 0)
-        return parser
+        return {"max_length": model.max_length, **own}
 
     # --------------------------------------------------------------- attributes
 
