@@ -33,7 +33,6 @@ from partwise.structures._tree_grandparents import (
     new_grandparent_work,
 )
 from partwise.structures._tree_k_best import k_best_trees, new_k_best_work
-from partwise.structures._tree_milp import constrained_tree
 from partwise.structures._tree_programs import chu_liu_edmonds, eisner, new_tree_work
 from partwise.structures._tree_second_order import (
     dense_rows,
@@ -46,6 +45,7 @@ from partwise.structures._tree_sums import (
     projective_sums,
     spanning_sums,
 )
+from partwise.structures.tree_constraints import constrained_tree
 
 
 @njit(cache=True, nogil=True)
