@@ -1,6 +1,6 @@
 """One thread against two: speed of full passes and batch solvers, and equal bits.
 
-    python benchmarks/threads.py --data DIR [--runs 7]
+    python benchmarks/threads.py --data DIR [--runs 7] [--only NAME]
 
 CoNLL-2000, window features. Wall-clock seconds, median of interleaved runs.
 """
@@ -28,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("PARTWISE_DATA"))
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--only", default="", help="tasks with this in their names")
     options = parser.parse_args()
     if not options.data:
         parser.error("give --data DIR or set PARTWISE_DATA")
@@ -64,6 +65,8 @@ def main():
     print("| task | 1 thread, s | 2 threads, s | ratio | same bits |")
     print("| --- | ---: | ---: | ---: | --- |")
     for name, task in tasks.items():
+        if options.only not in name:
+            continue
         seconds = {1: [], 2: []}
         results = {n_jobs: task(problem) for n_jobs, problem in problems.items()}
         for _ in range(options.runs):

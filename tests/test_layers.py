@@ -25,7 +25,7 @@ BELOW_ESTIMATORS = CONTRACT | DATA | {"scorers", "kernels", "structures", "solve
 MAY_IMPORT = {
     "objective": set(),
     "protocol": {"objective"},
-    "certificate": {"objective", "protocol"},
+    "certificate": {"objective", "protocol", "threads"},
     "compiled": {"objective", "protocol"},
     "threads": set(),
     "readers": set(),

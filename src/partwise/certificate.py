@@ -128,6 +128,9 @@ def certify(
 
 def log_loss(problem: Any, objective: Objective, model: Model) -> tuple[float, Model]:
     """½‖w‖² + Σ c_i (log Z_i − <w, φ(y_i)>) and its gradient."""
+    from partwise.threads import add  # here, because it loads numba
+
     loss, expected_minus_truth = problem.log_likelihood(model, objective.weight)
     value = 0.5 * problem.dot(model, model) + float(np.sum(objective.weight * loss))
-    return value, np.add(model, expected_minus_truth, out=expected_minus_truth)
+    n_jobs = getattr(problem, "n_jobs", 1)
+    return value, add(n_jobs, model, 1.0, expected_minus_truth, expected_minus_truth)
