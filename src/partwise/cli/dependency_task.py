@@ -196,10 +196,11 @@ class DependencyTask(Task):
     def report(
         self, model: Any, data: Data, predicted: list[Any], **common: Any
     ) -> Report:
-        """Scores by relation and length, confusions, worst errors drawn."""
+        """Scores by relation and length, confusions, errors and support drawn."""
         from partwise.models.tree_explanation import telling_arcs
         from partwise.report import FeatureGroup
         from partwise.report.dependencies import dependency_report
+        from partwise.report.support_trees import support_tree_pictures
 
         pairs = telling_arcs(model, 15)
         groups = [
@@ -210,7 +211,7 @@ class DependencyTask(Task):
             )
         ]
         tags = next((n for n in ("upos", "xpos") if n in data.X.columns), None)
-        return dependency_report(
+        report = dependency_report(
             words=data.X.strings("form"),
             tags=None if tags is None else data.X.strings(tags),
             y=data.y,
@@ -218,6 +219,8 @@ class DependencyTask(Task):
             features=groups if pairs else (),
             **common,
         )
+        report.pictures = support_tree_pictures(model)
+        return report
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from partwise.cli.dependency_task import DependencyTask
 from partwise.cli.tasks import Data, Listing
 
-if TYPE_CHECKING:
-    from partwise.report import Report
-
 
 class KernelDependencyTask(DependencyTask):
     """Dependency trees with a kernel."""
-
-    def report(
-        self, model: Any, data: Data, predicted: list[Any], **common: Any
-    ) -> Report:
-        """As for every parser, with the support structures drawn."""
-        from partwise.report.support_trees import support_tree_pictures
-
-        report = super().report(model, data, predicted, **common)
-        report.pictures = support_tree_pictures(model)
-        return report
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

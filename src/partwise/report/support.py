@@ -6,7 +6,7 @@ carries dual weight: its labels where they differ from the truth, and its α.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +90,32 @@ def _text(x: float, line: int, words: str, style: dict[str, object]) -> str:
     return svg.element("text", plain | style, svg.escape(words))
 
 
+def heaviest(
+    block: np.ndarray, alpha: np.ndarray, is_shown: np.ndarray, n: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """The n examples that carry most of the dual mass, each with its planes.
+
+    Parameters
+    ----------
+    block : int array (m,)
+        Example of each plane.
+    alpha : array (m,)
+    is_shown : bool array (n_examples,)
+        Which examples may be shown.
+    n : int
+
+    Yields
+    ------
+    example, planes
+        Planes by falling α.
+    """
+    mass = np.bincount(block, alpha, minlength=len(is_shown)) * is_shown
+    for i in np.argsort(-mass, kind="stable")[:n].tolist():
+        if mass[i] > 0:
+            planes = np.flatnonzero(block == i)
+            yield i, planes[np.argsort(-alpha[planes], kind="stable")]
+
+
 def support_pictures(
     model: SequenceModel, n_sequences: int = 5, n_outputs: int = 8
 ) -> list[Picture]:
@@ -109,15 +135,10 @@ def support_pictures(
     kept = model.support
     if kept is None or not len(kept.alpha):
         return []
-    block, offset = kept.cuts.block, kept.features.offset
-    mass = np.bincount(block, kept.alpha, minlength=len(kept.rows))
-    mass[np.diff(offset) > _LONGEST] = 0.0
+    offset = kept.features.offset
     pictures = []
-    for i in np.argsort(-mass, kind="stable")[:n_sequences]:
-        if not mass[i] > 0:
-            break
-        planes = np.flatnonzero(block == i)
-        planes = planes[np.argsort(-kept.alpha[planes], kind="stable")]
+    is_short = np.diff(offset) <= _LONGEST
+    for i, planes in heaviest(kept.cuts.block, kept.alpha, is_short, n_sequences):
         shown = []
         for p in planes[:n_outputs]:
             code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]

@@ -12,6 +12,7 @@ import numpy as np
 
 from partwise.report.arcs import dependency_picture
 from partwise.report.content import Picture
+from partwise.report.support import heaviest
 
 if TYPE_CHECKING:
     from partwise.models.dependency import DependencyModel
@@ -39,17 +40,12 @@ def support_tree_pictures(
     kept = model.support
     if kept is None or not len(kept.alpha):
         return []
-    block, offset = kept.cuts.block, kept.table.offset
-    mass = np.bincount(block, kept.alpha, minlength=len(kept.rows))
-    mass[np.diff(offset) > _LONGEST] = 0.0
+    offset = kept.table.offset
     names = next((n for n in ("form", "word") if n in kept.table.columns), None)
     words = kept.table.strings(names or next(iter(kept.table.columns)))
     pictures = []
-    for i in np.argsort(-mass, kind="stable")[:n_sentences].tolist():
-        if not mass[i] > 0:
-            break
-        planes = np.flatnonzero(block == i)
-        planes = planes[np.argsort(-kept.alpha[planes], kind="stable")]
+    is_short = np.diff(offset) <= _LONGEST
+    for i, planes in heaviest(kept.cuts.block, kept.alpha, is_short, n_sentences):
         truth = _tree(model, kept.y[offset[i] : offset[i + 1]])
         for rank, p in enumerate(planes[:n_trees].tolist(), 1):
             code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]
