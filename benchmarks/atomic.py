@@ -23,23 +23,33 @@ import time
 import numpy as np
 
 from atomic_products import products
-from atomic_setup import BEST_HASH, EPS, KERNELS, SHOWN, header, line, percent, read
+from atomic_setup import (
+    BEST_HASH,
+    COLUMNS,
+    EPS,
+    KERNELS,
+    SHOWN,
+    header,
+    line,
+    percent,
+    read,
+)
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.arc_templates import default_arc_templates
 from partwise.features.arcs import ArcFeaturizer
 from partwise.kernels import as_kernel, gram
 from partwise.objective import Objective
-from partwise.scorers._atomic_rows import weigh_keys
-from partwise.scorers.atomic import AtomicScorer
-from partwise.scorers.atomic_index import (
-    AtomicIndex,
-    IndexScorer,
-    kernel_columns,
-    key_values,
-)
+from partwise.scorers._postings import weigh_keys
+from partwise.scorers.kernel import KernelScorer, key_values
+from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.arborescence import Arborescence
+
+NO_INDEX = KernelIndex(
+    np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), None, False,
+    None, [], "float32",
+)  # fmt: skip
 
 
 class Study:
@@ -48,13 +58,15 @@ class Study:
     def __init__(self, bank, match, kernel=None, construction="exact", jobs=1):
         began = time.process_time()
         self.bank = bank
-        self.kernel = None if kernel is None else as_kernel(kernel)
+        self.kernel = None
+        if kernel is not None:
+            self.kernel = as_kernel(kernel).with_columns(bank.table.columns, COLUMNS)
         hasher = ArcHasher(match)
         self.keys = hasher.transform(bank.table)
         self.test_keys = hasher.transform(bank.test_table)
         values, self.test_values = None, np.ones((len(bank.test_table), 1), np.float32)
         if self.kernel is not None:
-            names = kernel_columns(self.kernel, bank.table)
+            names = self.kernel.columns_of(bank.table.columns)
             one, two = bank.table.select(names), bank.test_table.select(names)
             values = gram(self.kernel, one, dtype=np.float32, n_jobs=jobs)
             self.gram_seconds = time.process_time() - began
@@ -63,9 +75,10 @@ class Study:
             )
         tree = Arborescence(normalized=True, construction=construction)
         self.problem = tree.pack(
-            self.keys, bank.heads, scorer=AtomicScorer(values), n_jobs=jobs
-        )
-        scorer = IndexScorer(None, bank.test_table)
+            self.keys, bank.heads, scorer=KernelScorer(values, dtype=np.float32),
+            n_jobs=jobs,
+        )  # fmt: skip
+        scorer = IndexScorer(NO_INDEX, None)
         self.test = tree.pack(
             self.test_keys, bank.test_heads, scorer=scorer, n_jobs=jobs
         )
@@ -79,22 +92,25 @@ class Study:
         self.state = solver.solve(problem, objective)
         seconds = time.process_time() - began
         train = problem.predict_codes(self.state.model).b.mean()
+        # kernel values with the test sentences are computed once for all C, with all
+        # sentences as columns; a model would compare those that it keeps
+        rows, test = problem.blocks.rows, self.test.blocks.rows
         beta = problem.compact(self.state.model)
-        index, beta = AtomicIndex.create(
-            self.kernel, self.bank.table, self.keys, problem.blocks.rows, beta
-        )
-        column = index.row.astype(np.int32)
-        if self.kernel is None:
-            column = np.zeros(1, np.int32)
-        model, rows = self.test.zero(), self.test.blocks.rows
+        held = np.flatnonzero(beta)
+        key, count = np.unique(key_values(self.keys, rows)[held], return_counts=True)
+        begin = np.append(0, np.cumsum(count))
+        anchor = rows.postings.anchor[held]
+        column = np.arange(self.test_values.shape[1], dtype=np.int32)
+        model, n_slots = self.test.zero(), test.postings.n_slots
+        row = test.postings.anchor if self.kernel else np.zeros(n_slots, np.int32)
         weigh_keys(
-            key_values(self.test_keys, rows), index.key, index.begin, index.anchor,
-            beta, rows.anchor, column, self.test_values, model[rows.n_slots :],
+            key_values(self.test_keys, test), key, begin, anchor, beta[held], row,
+            column, self.test_values, 0, n_slots, model[n_slots:],
         )  # fmt: skip
-        test = self.test.predict_codes(model).b.mean()
+        loss = self.test.predict_codes(model).b.mean()
         valid = self.test.decode(model)[2].mean()
         square = problem.dot(self.state.model, self.state.model)
-        return square, train, test, seconds, valid
+        return square, train, loss, seconds, valid
 
 
 def explicit(bank, C, jobs):

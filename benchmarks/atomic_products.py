@@ -5,13 +5,12 @@ import time
 import numpy as np
 from numba import njit
 
-from atomic_setup import BEST_HASH, EPS, KERNELS, header, line, read
+from atomic_setup import BEST_HASH, COLUMNS, EPS, KERNELS, header, line, read
 from partwise.features.arc_keys import ArcHasher
 from partwise.kernels import as_kernel, gram
 from partwise.objective import Objective
-from partwise.scorers._atomic_rows import complete_keys
-from partwise.scorers.atomic import AtomicScorer
-from partwise.scorers.atomic_index import kernel_columns
+from partwise.scorers._postings import complete_keys
+from partwise.scorers.kernel import KernelScorer
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.arborescence import Arborescence
 
@@ -44,7 +43,7 @@ def table_product(key, anchor, by_anchor, ends, entry, gram, place, w, n_slots):
             place[key[by_anchor[k]]] = -1
 
 
-class TimedScorer(AtomicScorer):
+class TimedScorer(KernelScorer):
     """Products by Algorithm 4, 5 or 7, under a clock.
 
     ``step`` > 1: of naive products only a sample of scores is computed, the rest by the
@@ -58,28 +57,23 @@ class TimedScorer(AtomicScorer):
 
     def complete(self, rows, model, n_jobs=1):
         """Scores from coefficients."""
-        entry = np.flatnonzero(model[: rows.n_slots])
-        entry = entry[np.argsort(rows.anchor[entry], kind="stable")]
-        by_anchor = np.argsort(rows.anchor, kind="stable")
-        ends = np.searchsorted(rows.anchor[by_anchor], np.arange(len(rows.gram) + 1))
-        place = np.full(len(rows.begin) - 1, -1)
+        key, begin, anchor, gram, n_slots = rows.postings
+        entry = np.flatnonzero(model[:n_slots])
+        entry = entry[np.argsort(anchor[entry], kind="stable")]
+        by_anchor = np.argsort(anchor, kind="stable")
+        ends = np.searchsorted(anchor[by_anchor], np.arange(len(gram) + 1))
+        place = np.full(len(begin) - 1, -1)
         if self.step > 1:
             super().complete(rows, model)
         began = time.process_time()
         if self.way == "naive":
-            naive_product(
-                rows.key, rows.anchor, entry, rows.gram, model, rows.n_slots, self.step
-            )
+            naive_product(key, anchor, entry, gram, model, n_slots, self.step)
         elif self.way == "table":
             table_product(
-                rows.key, rows.anchor, by_anchor, ends, entry, rows.gram, place, model,
-                rows.n_slots,
-            )  # fmt: skip
+                key, anchor, by_anchor, ends, entry, gram, place, model, n_slots
+            )
         else:
-            complete_keys(
-                rows.begin, rows.anchor, rows.gram, model, rows.n_slots, 0,
-                len(rows.begin) - 1,
-            )  # fmt: skip
+            complete_keys(begin, anchor, gram, model, n_slots, 0, len(begin) - 1)
         self.seconds += self.step * (time.process_time() - began)
         self.products += 1
 
@@ -110,7 +104,8 @@ def _time_products(args, n, C, step):
     """Train with each way of products: seconds of each, and that they agree."""
     bank = read(args.data, n, 1)
     kernel = as_kernel(KERNELS["annotated n-gram"])
-    inputs = bank.table.select(kernel_columns(kernel, bank.table))
+    kernel = kernel.with_columns(bank.table.columns, COLUMNS)
+    inputs = bank.table.select(kernel.columns_of(bank.table.columns))
     values = gram(kernel, inputs, dtype=np.float32)
     keys = ArcHasher(BEST_HASH).transform(bank.table)
     tree = Arborescence(normalized=True)

@@ -10,6 +10,7 @@ from partwise.readers import Table, read_conllu
 
 EPS = 0.05
 BEST_HASH = "xpos+distance"
+COLUMNS = ("form", "lemma", "upos", "xpos")  # that kernels without names compare
 KERNELS = {
     "bag of words": "bow:columns=form",
     "polynomial bag of words": "bow:columns=form,degree=2,coef0=1",

@@ -58,7 +58,9 @@ def small_model(*, with_support=True) -> SequenceModel:
             np.array([0, 1, 2, 2, 1, 1, 2], np.int32),
         )
         dual = Support(cuts, np.array([0.25, 0.125]))
-        support = SupportSet.create(features, Y, dual, lambda i: SENTENCES[i])
+        support = SupportSet.create(
+            features, features.offset, Y, dual, lambda i: SENTENCES[i]
+        )
     return SequenceModel(featurizer, chain, LABELS, weights, info, support)
 
 
@@ -92,7 +94,7 @@ def test_the_support_set_comes_back(saved):
     assert np.array_equal(back.y, kept.y)
     for name in ("block", "b", "scale", "indptr", "code"):
         assert np.array_equal(getattr(back.cuts, name), getattr(kept.cuts, name))
-    for mine, theirs in zip(back.features, kept.features, strict=True):
+    for mine, theirs in zip(back.inputs, kept.inputs, strict=True):
         assert np.array_equal(mine, theirs)
 
 
@@ -107,6 +109,7 @@ def test_dense_features_and_integer_labels(tmp_path):
     )  # fmt: skip
     support = SupportSet.create(
         features,
+        features.offset,
         np.array([0, 1, 0], np.int32),
         Support(cuts, np.ones(1)),
         lambda i: [f"#{t}" for t in range(len(X[i]))],
@@ -115,7 +118,7 @@ def test_dense_features_and_integer_labels(tmp_path):
     save_model(model, tmp_path / "m")
     back = load_model(tmp_path / "m")
     assert back.labels == [3, 7]
-    assert np.array_equal(back.support.features.X, [[1.0, 1.0]])
+    assert np.array_equal(back.support.inputs.X, [[1.0, 1.0]])
     assert back.chain.cost == "normalized" and back.chain.transitions is None
 
 
@@ -280,6 +283,9 @@ ATTACKS = {
     "history of words": told("history", [["a", "b", "c", "d"]]),
     "history ragged": told("history", [[1.0]]),
     "settings a list": told("settings", []),
+    "parameters a list": told("parameters", [["tol", 0.1]]),
+    "parameters a word": told("parameters", "tol"),
+    "parameters none": told("parameters", None),
     "info none": lambda document, arrays: document.__setitem__("info", None),
 }  # fmt: skip
 

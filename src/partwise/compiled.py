@@ -235,6 +235,36 @@ def wipe_row(rows, w, width, t, label):
     return rows.wipe_row(w, width, t, label)
 
 
+# Pairs of labels that are scored block by block, for rows that have such scores.
+
+
+@optional_operation
+def has_pairs(rows):
+    """Whether pairs of labels have scores of their own in each block."""
+    return False
+
+
+@optional_operation
+def score_pairs(rows, w, i, out):
+    """Add the scores of the pairs of labels of block i to `out`, (L, L)."""
+
+
+@optional_operation
+def dot_pair(rows, w, i, a, b):
+    """Score of label a before label b in block i."""
+    return 0.0
+
+
+@optional_operation
+def add_pair(rows, w, i, t, a, b, coef):
+    """Add coef·φ of label a before label b to w; block i begins at row t."""
+
+
+@optional_operation
+def wipe_pair(rows, w, i, a, b):
+    """Set to zero what φ of label a before label b in block i touches."""
+
+
 def address_of(signature, function):
     """Address of a function, compiled with this signature; kept for `function_at`.
 

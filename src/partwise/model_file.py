@@ -43,6 +43,7 @@ KINDS = {
     "DependencyModel.v1": "partwise.models._dependency_file",
     "RerankerModel.v1": "partwise.models.reranker",
     "KernelDependencyModel.v1": "partwise.models._kernel_dependency_file",
+    "KernelSequenceModel.v1": "partwise.models._kernel_sequence_file",
     "SequenceModel.v1": "partwise.models._sequence_file",
     "WeightsModel.v1": "partwise.models.weights",
 }
@@ -159,7 +160,7 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise ModelFileError(
             f"{place}: cannot be written ({error.strerror}); choose another place for "
-            "the model"
+            "the file"
         ) from error
 
 
@@ -276,7 +277,7 @@ def check_info(info: Mapping[str, Any]) -> None:
     """Refuse what an estimator, `inspect` and `verify` could not use."""
     from partwise.certificate import Certificate
 
-    for name in ("settings", "versions", "reader"):
+    for name in ("settings", "parameters", "versions", "reader"):
         if not isinstance(info.get(name, {}), dict):
             raise ValueError(f"info {name!r} is no object")
     if "certificate" in info:

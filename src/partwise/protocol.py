@@ -160,6 +160,10 @@ class Problem(ABC):
         """A model in the layout of this problem, from that of `compact`."""
         return weights
 
+    def settle(self, model: Model) -> Model:
+        """The trained model without what rounding has left in it."""
+        return model
+
     def dot(self, one: Model, other: Model) -> float:
         """<one, other>; the default serves models that are float arrays."""
         return float(np.sum(one * other))
@@ -374,7 +378,8 @@ class Solver(Parameters, ABC):
         for method in self.needs:
             if not hasattr(problem, method):
                 raise CapabilityError(
-                    f"{name} needs `{method}`, which {type(problem).__name__} lacks"
+                    f"{name} needs `{method}`, which {type(problem).__name__} lacks; "
+                    "choose another solver"
                 )
         for parameter in ("tol", "eps", "time_limit"):
             value = getattr(self, parameter, None)

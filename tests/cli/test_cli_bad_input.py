@@ -1,10 +1,19 @@
 """Bad input: one clear line, exit code 2, nothing half-written, no traceback."""
 
 import os
+import re
+from typing import Annotated
 
 import pytest
+import typer
 
 from partwise.cli import app as app_module
+from partwise.cli.wording import as_typed, in_options
+from partwise.datasets import toy_treebank
+from partwise.kernels import memory
+from partwise.model_file import ModelFileError
+from partwise.protocol import CapabilityError
+from partwise.readers import write_brackets
 
 
 def assert_refused(done, *fragments):
@@ -40,34 +49,51 @@ def test_bad_training_files(run, tmp_path, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--C", "0"), "C must be a positive"),
-        (("--C", "-1"), "C must be a positive"),
-        (("--C", "nan"), "C must be a positive"),
+        (("--C", "0"), "--C 0: C must be a positive"),
+        (("--C", "-1"), "--C -1: C must be a positive"),
+        (("--C", "nan"), "--C nan: C must be a positive"),
         (("--C", "many"), "valid number"),
-        (("--tol", "0"), "--tol 0.0: give a positive number"),
-        (("--eps", "-1"), "--eps -1.0: give a positive number"),
-        (("--solver", "bcwf"), "did you mean 'bcfw'?"),
-        (("--formulation", "margins"), "choose 'margin', 'slack' or 'hard'"),
-        (("--penalty", "l3"), "choose 'l1' or 'l2'"),
-        (("--loss", "square"), "choose from hinge, log"),
-        (("--cost", "free"), "choose from hamming"),
+        (("--tol", "0"), "--tol 0: give a positive number"),
+        (("--eps", "-1"), "--eps -1: give a positive number"),
+        (("--solver", "bcwf"), "--solver bcwf: did you mean 'bcfw'?"),
+        (("--solver", "lbfgs"), "--solver lbfgs trains conditional likelihood alone"),
+        (("--solver", "mira", "--loss", "log"), "not go with --loss log; choose lbfgs"),
+        (
+            ("--solver", "bundle", "--formulation", "hard"),
+            "with --formulation hard; ch",
+        ),
+        (("--formulation", "margins"), "--formulation margins: choose 'margin', "),
+        (("--penalty", "l3"), "--penalty l3: choose 'l1' or 'l2'"),
+        (("--loss", "square"), "--loss square: choose from hinge, log"),
+        (("--cost", "free"), "--cost free: choose from hamming"),
         (("--order", "7"), "choose 0, 1 or 2"),
         (("--scheme", "BOI"), "choose from BIO"),
         (("--preset", "chunks"), "did you mean 'chunk'?"),
         (("--preset", "chunk", "--template", "x"), "do not go together"),
         (("--template", "none.txt"), "none.txt: no such file"),
-        (("--hash-bits", "99"), "hash_bits=99"),
-        (("--min-count", "0"), "min_count=0"),
-        (("--jobs", "0"), "n_jobs=0"),
+        (("--hash-bits", "99"), "--hash-bits 99: needs"),
+        (("--hash-bits", "9", "--min-count", "2"), "leave --min-count at 1"),
+        (("--min-count", "0"), "--min-count 0: needs"),
+        (("--jobs", "0"), "--jobs 0: give a number of threads"),
+        (("--seed", "-1"), "--seed -1: give a whole number from 0 on"),
+        (("--max-iter", "0"), "--max-iter 0: give a whole number from 1 on"),
         (("--label", "ner"), "no column 'ner'; there are word, pos, c2"),
         (("--label", "9"), "no column '9'"),
         (("--columns", "word,pos"), "3 columns where word, pos were expected"),
-        (("--columns", "a,a,b"), "give different names"),
-        (("--separator", "ab"), "needs one ASCII character"),
-        (("--time-limit", "-1"), "time_limit=-1.0"),
+        (("--columns", "a,a,b"), "--columns a,a,b: give different names"),
+        (("--separator", "ab"), "--separator ab: needs one ASCII character"),
+        (("--time-limit", "-1"), "--time-limit -1: give a positive number"),
         (("--dev", "none.txt"), "none.txt: no such file"),
         (("--report", "no/such/folder/r.html"), "cannot be written"),
-        (("--what",), "No such option"),
+        (("--budget", "5"), "--budget is for kernels; give --kernel"),
+        (("--kernel", "linear", "--budget", "0"), "--budget 0: give a positive whole"),
+        (("--kernel", "linear", "--budget", "3", "--over-budget", "sell"), "t sell: c"),
+        (("--kernel", "linear", "--loss", "log"), "--loss log and --solver hmm have"),
+        (("--kernel", "lin"), "--kernel lin: no kernel 'lin'; choose from linear"),
+        (("--kernel", "poly:degree=0"), "--kernel poly:degree=0: degree=0: give"),
+        (("--kernel", "tree"), "--kernel tree compares trees; a tagger needs"),
+        (("--gram-dtype", "float32"), "--gram-dtype float32: it is for kernels"),
+        (("--what",), "(see partwise train tag --help)"),
     ],
 )
 def test_bad_options_of_train(run, toys, tmp_path, options, message):
@@ -87,6 +113,112 @@ def test_bad_templates_name_file_and_line(run, toys, tmp_path):
         path.write_text(text, encoding="utf-8")
         options = ("--model", tmp_path / "m", "--template", path)
         assert_refused(run("train", "tag", toys / "train.txt", *options), message)
+
+
+def test_a_table_too_large_names_the_options_that_help(
+    run, toys, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(memory, "free_memory", lambda: 1 << 10)
+    options = ("--model", tmp_path / "m", "--kernel", "linear")
+    done = run("train", "tag", toys / "train.txt", *options)
+    assert_refused(
+        done,
+        "--kernel compares all",
+        "; --gram-dtype float32 takes half of it, --gram-cache folder maps it",
+    )
+
+
+def test_a_warning_names_the_options_too(run, toys, tmp_path):
+    options = ("--model", tmp_path / "m", "--max-iter", 1, "--tol", 1e-6)
+    done = run("train", "tag", toys / "ten.txt", *options)
+    assert done.code == 0
+    assert "raise --max-iter or --time-limit, or accept a larger --tol" in done.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--C", "-1"),
+        ("--cost", "brackets", "--loss", "logistic"),
+        ("--max-length", "1"),
+        ("--min-count", "0"),
+        ("--jobs", "0"),
+        ("--time-limit", "0"),
+        ("--vertical", "0"),
+        ("--solver", "bcfw", "--loss", "log"),
+    ],
+)
+def test_bad_options_of_constparse_are_named_as_they_were_typed(run, tmp_path, options):
+    path = tmp_path / "t.mrg"
+    write_brackets(path, toy_treebank(5, random_state=0)[1])
+    done = run("train", "constparse", path, "--model", tmp_path / "m", *options)
+    assert_refused(done, options[-2])
+    assert not re.search(r"\w=|[a-z]_[a-z]", done.err.splitlines()[-1])
+
+
+def a_command(
+    data: Annotated[list[str], typer.Argument()],
+    hash_bits: Annotated[int | None, typer.Option()] = None,
+    projective: Annotated[
+        bool, typer.Option("--projective/--non-projective", "-p")
+    ] = True,
+    many_roots: Annotated[bool, typer.Option("--many-roots")] = False,
+    labels: Annotated[str, typer.Option()] = "joint",
+    tol: Annotated[float, typer.Option()] = 0.1,
+    seed: Annotated[int, typer.Option()] = 0,
+    columns: Annotated[str | None, typer.Option()] = None,
+    gram_dtype: Annotated[str | None, typer.Option()] = None,
+) -> int:
+    raise ValueError(data[0])
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("hash_bits=99: needs less", "--hash-bits 99: needs less"),
+        ("hash_bits= counts", "--hash-bits counts"),
+        ("lower hash_bits, or tol.", "lower --hash-bits, or --tol."),
+        ("random_state=-1 and tol=0.0", "--seed -1 and --tol 0"),
+        ("tol=1e-05; tol=nan", "--tol 1e-05; --tol nan"),
+        ("use projective=True", "use --projective"),
+        ("use projective=False", "use --non-projective"),
+        ("use single_root=False", "use --many-roots"),
+        ("keeps single_root=True", "keeps no --many-roots"),
+        ("labels='joint', labels=\"a b\"", "--labels joint, --labels 'a b'"),
+        ("gram_options={'dtype': 'float32'}", "--gram-dtype float32"),
+        ("gram_options={'cache_dir': folder}", "gram_options={'cache_dir': folder}"),
+        ("columns 'a b': twice", "--columns 'a b': twice"),
+        ("labels are many; order=3", "labels are many; order=3"),
+        # what users wrote stays as they wrote it
+        ("hash_bits/a.txt: no such file", "hash_bits/a.txt: no such file"),
+        ("label 'hash_bits' of 'tol=3'", "label 'hash_bits' of 'tol=3'"),
+        ("bow:columns=a,labels=b", "bow:columns=a,labels=b"),
+        ("my_labels=3, tolerance, tol.txt", "my_labels=3, tolerance, tol.txt"),
+    ],
+)  # fmt: skip
+def test_parameters_become_options(message, shown):
+    with pytest.raises(ValueError) as caught:
+        in_options(a_command)(data=[message])
+    assert str(caught.value) == shown
+    assert as_typed(message) == message, "outside of a command"
+
+
+def test_settings_of_training_are_those_of_another_model():
+    def other(jobs: Annotated[int, typer.Option()] = 1) -> int:
+        raise CapabilityError("n_jobs=0, labels='joint', seed= of tol")
+
+    with pytest.raises(CapabilityError) as caught:
+        in_options(other, [a_command])()
+    wanted = "--jobs 0, a model trained with --labels joint, seed= of tol"
+    assert str(caught.value) == wanted
+
+
+def test_what_stands_in_a_file_is_not_what_was_typed():
+    def other(hash_bits: Annotated[int, typer.Option()] = 1) -> int:
+        raise ModelFileError("m: damaged (hash_bits=99)")
+
+    with pytest.raises(ModelFileError, match="hash_bits=99"):
+        in_options(other)()
 
 
 def test_unknown_tasks_and_commands(run, toys):

@@ -301,7 +301,7 @@ def test_layout_options(run, toys, tmp_path):
         "--seed", 3, "--max-iter", 2, "--boundary", "--scheme", "BIO",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "warning: BCFW stopped by max_iter" in done.err
+    assert "warning: BCFW stopped by --max-iter" in done.err
     back = load_model(place)
     assert back.labels == sorted({label for row in y for label in row})
     assert back.info["reader"]["separator"] == "\t"

@@ -210,7 +210,7 @@ def test_words_without_tags_are_refused(run, parser, treebank):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--cost", "f2"], "--cost 'f2': choose from brackets, f1"),
+        (["--cost", "f2"], "--cost f2: choose from brackets, f1"),
         (["--features", "rule"], "did you mean 'rules'"),
         (["--vertical", "0"], "--vertical 0: give a whole number from 1 on"),
         (["--max-length", "0"], "--max-length 0"),

@@ -68,7 +68,7 @@ def test_inspect_and_explain(run, parser, treebank):
         (("--kernel", "rbf"), "does not compare sentences"),
         (("--match", "direction"), "name a column"),
         (("--match", "lemmas"), "needs a column 'lemmas'"),
-        (("--clusters", "9"), "give match= or kernel="),
+        (("--clusters", "9"), "--clusters is for kernels; give --match or --kernel"),
         (("--match", "form", "--budget", "0"), "positive whole number"),
         (("--match", "form", "--gram-cache", "x"), "give --kernel"),
     ],

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 
 from partwise.datasets import toy_dependencies
 from partwise.estimators import DependencyParser
-from partwise.metrics import scorer, uas
+from partwise.metrics import las, scorer, uas
 from partwise.model_file import ModelFileError
 from partwise.protocol import CapabilityError
 from partwise.readers import DependencyTree, is_projective
@@ -40,6 +40,30 @@ def test_learns_trees_and_certifies(parser):
     assert parser.score(X[40:], Y[40:]) > 0.8
     assert parser.certificate_.relative_gap <= 0.2
     assert set(parser.classes_) == {label for tree in Y[:40] for label in tree.labels}
+
+
+@pytest.mark.parametrize("match", [None, "upos+distance"])
+def test_a_parser_without_labels_is_scored_by_its_heads(match, tmp_path):
+    parser = DependencyParser(labels=None, match=match, **SMALL).fit(X[:40], Y[:40])
+    assert set(parser.predict(X[40:])[0].labels) == {"_"}
+    assert parser.score(X[40:], Y[40:]) == uas(Y[40:], parser.predict(X[40:])) > 0.5
+    parser.save(tmp_path / "m.model")
+    again = DependencyParser.load(tmp_path / "m.model")
+    assert again.metric is None
+    assert again.score(X[40:], Y[40:]) == parser.score(X[40:], Y[40:])
+    assert parser.set_params(metric="las").score(X[40:], Y[40:]) == 0.0
+
+
+def test_a_parser_with_labels_is_scored_by_them(parser):
+    found = parser.predict(X[40:])
+    assert parser.metric is None
+    assert parser.score(X[40:], Y[40:]) == las(Y[40:], found) < uas(Y[40:], found)
+    named = clone(parser).set_params(metric="uas", labels="second_stage")
+    named.fit(X[:20], Y[:20])
+    found = named.predict(X[40:])
+    assert named.score(X[40:], Y[40:]) == uas(Y[40:], found)
+    named.set_params(metric=None)
+    assert named.score(X[40:], Y[40:]) == las(Y[40:], found)
 
 
 def test_grid_search_cross_validation_and_clone():

@@ -11,8 +11,10 @@ from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
+from partwise.readers.table import Table
 from partwise.report.support_trees import support_tree_pictures
-from partwise.scorers import atomic_index
+from partwise.scorers import kernel_index
+from partwise.scorers.kernel_index import ForeignData
 
 KERNEL = "normalized(annotated:n=2)"
 MATCH = "xpos+distance, form+direction"
@@ -46,7 +48,7 @@ def test_the_index_gives_the_scores_of_training(data, parser):
     problem = model.training_problem(X, y, Formulation())
     trained = problem.expand(model.weights)
     assert problem.n_slots > len(model.weights)
-    new = model.problem(X)
+    (new,) = model.problems(X)
     scores = new.expand(model.weights)
     value, other = (p.decode(m)[1] for p, m in ((problem, trained), (new, scores)))
     np.testing.assert_allclose(value, other, rtol=1e-5)
@@ -57,8 +59,22 @@ def test_the_index_gives_the_scores_of_training(data, parser):
 
 
 def test_other_sentences_are_not_the_training_data(data, parser):
-    with pytest.raises(ValueError, match="not the one that the model was trained on"):
-        parser.model_.training_problem(*data[2:], Formulation())
+    X, y, *others = data
+    with pytest.raises(ForeignData, match=r"is not there|differs"):
+        parser.model_.training_problem(*others, Formulation())
+    # the same tags, and so the same keys, with one other word
+    strings = X.strings("form")
+    columns = [X.strings(name) for name in X.columns]
+    at = list(X.columns).index("lemma") if "lemma" in X.columns else 0
+    columns[at] = [list(row) for row in columns[at]]
+    columns[at][7][0] = "somebody"
+    rows = [
+        list(zip(*(column[i] for column in columns), strict=True))
+        for i in range(len(strings))
+    ]
+    other = Table.from_sequences(rows, list(X.columns))
+    with pytest.raises(ForeignData):
+        parser.model_.training_problem(other, y, Formulation())
 
 
 def test_explanations_add_up_to_the_lead(data, parser):
@@ -85,8 +101,11 @@ def test_files_bring_the_same_parser_back(data, parser, tmp_path):
 
 def test_batches_change_nothing(data, parser, monkeypatch):
     whole = parser.margin(data[2])
-    monkeypatch.setattr(atomic_index, "BATCH", 7)
+    trees = list(parser.predict(data[2]))
+    monkeypatch.setattr(kernel_index, "BATCH", 7 * parser.model_.index.n_anchors)
+    assert len(list(parser.model_.problems(data[2]))) > 4
     np.testing.assert_array_equal(parser.margin(data[2]), whole)
+    assert list(parser.predict(data[2])) == trees
 
 
 def test_threads_do_not_change_bits(data, parser):
@@ -96,15 +115,15 @@ def test_threads_do_not_change_bits(data, parser):
     assert set(two.predict(data[2])[0].labels) == {"_"}
 
 
-@pytest.mark.parametrize("how", ["merge", "drop"])
+@pytest.mark.parametrize("how", ["project", "merge", "drop"])
 def test_a_budget_of_sentences(data, parser, how):
     settings = {"kernel": KERNEL, "match": MATCH, "C": 20.0, "tol": 0.02}
     small = DependencyParser(
         labels=None, budget=25, over_budget=how, metric="uas", **settings
     )
     small.fit(*data[:2])
-    assert len(small.model_.index.table) == 25
-    assert small.certificate_.dual is None
+    assert small.model_.index.n_anchors == 25
+    assert small.certificate_.dual == parser.certificate_.dual
     assert small.certificate_.primal >= parser.certificate_.dual
     assert "25 anchors" in small.certificate_.note
     assert small.score(*data[:2]) > 0.7
@@ -116,8 +135,10 @@ def test_keys_alone_without_a_kernel(data):
     parser.fit(X, y)
     assert parser.model_.index.kernel is None
     assert parser.score(X_new, y_new) > 0.6
-    found = parser.model_.explain(X_new[0])
-    assert found.lead >= 0
+    found = parser.model_.explain(X_new[0], top=1000)
+    assert sum(own.share for own in found.support) == pytest.approx(found.lead)
+    assert "xpos=" in str(found) and "bucket" in str(found)
+    assert len(parser.model_.index.names) == len(parser.model_.weights)
 
 
 def test_a_function_of_the_user(data, tmp_path):
@@ -197,6 +218,9 @@ def test_a_warm_start_goes_on(data):
         parser.fit(X, y)
     with pytest.raises(ValueError, match="others may be added at the end"):
         parser.fit(X[20:], y[20:])
+    with pytest.raises(ValueError, match="another kernel"):
+        parser.set_params(kernel="bow").fit(X, y)
+    parser.set_params(kernel=KERNEL)
     with pytest.raises(ValueError, match="match= has changed"):
         parser.set_params(match="form").fit(X, y)
 
@@ -269,11 +293,8 @@ def test_support_structures_are_drawn(data, parser):
         ({"kernel": "bow:columns=nothing"}, ValueError, "a column 'nothing'"),
         ({"kernel": KERNEL, "budget": 0}, ValueError, "positive whole number"),
         ({"kernel": KERNEL, "gram_options": {"cache": 1}}, ValueError, "cache_dir"),
-        (
-            {"kernel": KERNEL, "gram_options": {"dtype": "float64"}},
-            ValueError,
-            "leave dtype out",
-        ),
+        ({"kernel": KERNEL, "gram_options": {"dtype": "int8"}}, ValueError, "float32"),
+        ({"match": "form", "budget": 3}, ValueError, "give kernel="),
     ],
 )
 def test_what_is_refused(data, settings, error, text):
@@ -300,7 +321,8 @@ def test_damaged_files_are_refused(parser, tmp_path, name):
     with safe_open(path, "np") as file:
         metadata = file.metadata()
     arrays = load_file(path)
-    arrays[name] = np.ascontiguousarray(DAMAGES[name](arrays[name]))
+    name = f"index/{name}"
+    arrays[name] = np.ascontiguousarray(DAMAGES[name.split("/")[1]](arrays[name]))
     save_file(arrays, path, metadata)
     with pytest.raises(ModelFileError, match="damaged model file"):
         load_model(path)

@@ -12,12 +12,20 @@ from partwise import SequenceTagger
 from partwise.certificate import certify
 from partwise.cli import main
 from partwise.datasets import toy_entities
-from partwise.kernels import GramTooLarge, Linear, Normalized, Polynomial, memory
-from partwise.kernels import anchors as anchors_module
+from partwise.kernels import (
+    GramTooLarge,
+    Linear,
+    Normalized,
+    Polynomial,
+    Precomputed,
+    memory,
+)
 from partwise.model_file import ModelFileError, load_model, save_model
-from partwise.models import _sequence_file
+from partwise.models import _kernel_sequence_file
+from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
 from partwise.readers import Table, write_columns
+from partwise.scorers import kernel_index
 
 KERNEL = "normalized(poly:degree=2)"
 SETTINGS = {"C": 10.0, "tol": 1e-4, "templates": ["word[-1..1]", "pos[0]"]}
@@ -48,12 +56,14 @@ def test_a_linear_kernel_is_the_linear_tagger(data):
     assert kernel.certificate_.primal == pytest.approx(
         linear.certificate_.primal, rel=2e-4
     )
-    # w = Σ β x of the anchors
-    anchors = kernel.model_.featurizer.anchors
-    w = np.zeros((linear.n_features_in_, len(linear.classes_)))
+    # w = Σ β x of the anchors, for the key of each label
+    anchors = kernel.model_.index.anchors.inputs
+    beta = kernel.coef_.toarray()
+    w = np.zeros((linear.n_features_in_, len(beta)))
     row = np.repeat(np.arange(anchors.n_rows), np.diff(anchors.indptr))
-    np.add.at(w, anchors.indices, anchors.data[:, None] * kernel.coef_.T[row])
-    away = np.linalg.norm(w.T - linear.coef_) / np.linalg.norm(linear.coef_)
+    np.add.at(w, anchors.indices, anchors.data[:, None] * beta.T[row])
+    order = np.argsort(kernel.model_.hasher.plain_keys())
+    away = np.linalg.norm(w.T - linear.coef_[order]) / np.linalg.norm(linear.coef_)
     assert away < 0.05
     assert list(kernel.predict(X)) == list(linear.predict(X))
 
@@ -62,10 +72,11 @@ def test_only_anchors_with_weight_are_kept(tagger, data):
     X, _ = data
     n_labels, n_anchors = tagger.coef_.shape
     assert 0 < n_anchors < sum(len(x) for x in X[:40])
-    largest = np.abs(tagger.coef_).max(axis=0)
+    largest = np.abs(tagger.coef_.toarray()).max(axis=0)
     assert largest.min() > 1e-12 * largest.max()
     name = tagger.feature_names_[3]
-    row, t = tagger.model_.featurizer.place[3]
+    anchors = tagger.model_.index.anchors
+    row, t = anchors.row[3], anchors.token[3]
     assert name == f"sequence {row}, token {t}: {X[row][t][0]}"
     assert n_labels == len(tagger.classes_)
 
@@ -74,10 +85,10 @@ def test_batches_change_nothing(tagger, data, monkeypatch):
     X, _ = data
     whole = list(tagger.predict(X)), tagger.margin(X), tagger.predict_marginals(X)
     n_anchors = tagger.coef_.shape[1]
-    monkeypatch.setattr(anchors_module, "BATCH", 20 * n_anchors)
-    batches = list(tagger.model_.featurizer.batches(X))
+    monkeypatch.setattr(kernel_index, "BATCH", 20 * n_anchors)
+    batches = list(tagger.model_.problems(X))
     assert len(batches) > 10
-    assert max(len(b.X) for b in batches) <= 20
+    assert max(batch.blocks.offset[-1] for batch in batches) <= 20
     assert list(tagger.predict(X)) == whole[0]
     np.testing.assert_array_equal(tagger.margin(X), whole[1])
     for one, other in zip(tagger.predict_marginals(X), whole[2], strict=True):
@@ -112,7 +123,9 @@ def test_a_budget_is_kept_and_told(tagger, data):
         small.fit(X[:40], y[:40])
         assert small.coef_.shape[1] == limit
         certificate = small.certificate_
-        assert certificate.dual is None and "budget" in certificate.note
+        # the optimum is that of the whole model, and so is its bound
+        assert certificate.dual == tagger.certificate_.dual
+        assert "budget" in certificate.note
         assert certificate.primal > tagger.certificate_.primal
         assert small.model_.support is None
         values[how] = certificate.primal
@@ -138,7 +151,10 @@ def test_grid_search_sees_kernels(data):
         ({"kernel": KERNEL, "loss": "log"}, CapabilityError, "Nystroem"),
         ({"kernel": KERNEL, "solver": "hmm"}, CapabilityError, "Nystroem"),
         ({"kernel": "tree"}, ValueError, "trees"),
-        ({"kernel": "ngram"}, ValueError, "sequences"),
+        ({"kernel": "ngram", "templates": "word"}, ValueError, "leave them out"),
+        ({"match": "word"}, ValueError, "label.word"),
+        ({"kernel": KERNEL, "match": "bigram"}, ValueError, "whole sequences"),
+        ({"match": "label", "budget": 3}, ValueError, "give kernel="),
         ({"kernel": "poly:degree=0"}, ValueError, "degree"),
         ({"kernel": KERNEL, "budget": 0}, ValueError, "budget=0"),
         ({"kernel": KERNEL, "budget": 3, "over_budget": "x"}, ValueError, "project"),
@@ -173,8 +189,20 @@ def test_a_warm_start_goes_on(data):
     assert tagger.certificate_.primal == pytest.approx(whole.certificate_.primal, 2e-4)
     with pytest.raises(ValueError, match="its own training data"):
         tagger.fit(X[20:], y[20:])
+    with pytest.raises(ValueError, match="another kernel"):
+        tagger.set_params(kernel="poly").fit(X[:50], y[:50])
+    tagger.set_params(kernel=KERNEL, match="type")
+    with pytest.raises(ValueError, match="match= has changed"):
+        tagger.fit(X[:50], y[:50])
     with pytest.raises(ValueError, match="leave kernel= as it was"):
-        tagger.set_params(kernel=None).fit(X[:50], y[:50])
+        tagger.set_params(kernel=None, match=None).fit(X[:50], y[:50])
+
+
+def test_a_linear_model_is_no_start_for_a_kernel(data):
+    X, y = data
+    tagger = SequenceTagger(warm_start=True, **SETTINGS).fit(X[:10], y[:10])
+    with pytest.raises(ValueError, match="had no kernel"):
+        tagger.set_params(kernel=KERNEL).fit(X[:10], y[:10])
 
 
 def test_a_gram_matrix_in_single_precision(tagger, data, tmp_path):
@@ -193,8 +221,9 @@ def test_a_gram_matrix_in_single_precision(tagger, data, tmp_path):
     single.save(tmp_path / "f.model")
     again = SequenceTagger.load(tmp_path / "f.model")
     assert list(again.predict(X)) == list(single.predict(X))
-    features = again.model_.featurizer.base.transform(X[:40])
-    assert again.model_.featurizer.between(features, None).dtype == np.float32
+    codes = np.concatenate([np.searchsorted(again.classes_, row) for row in y[:40]])
+    problem = again.model_.training_problem(X[:40], codes, Formulation())
+    assert problem.blocks.rows.postings.gram.dtype == np.float32
 
 
 def test_a_function_of_two_rows(data):
@@ -204,6 +233,120 @@ def test_a_function_of_two_rows(data):
     assert list(tagger.predict(X)) == y
     with pytest.raises(ValueError, match="cannot be kept in a file"):
         tagger.save("nowhere.model")
+
+
+def test_a_matrix_of_the_user(data):
+    """Tokens are rows of the matrix, also those to predict."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(12, 2))
+    matrix = Polynomial(degree=2)(points)
+    numbers = np.arange(12.0)[:, None]
+    X = [numbers[:4], numbers[4:8], numbers[8:]]
+    y = [["+" if p > 0 else "-" for p in points[int(x[0, 0]) :][: len(x)].prod(1)]
+         for x in X]  # fmt: skip
+    tagger = SequenceTagger(kernel=Precomputed(matrix), C=100.0).fit(X[:2], y[:2])
+    rows = [points[:4], points[4:8], points[8:]]
+    named = SequenceTagger(kernel="poly:degree=2", C=100.0).fit(rows[:2], y[:2])
+    assert list(tagger.predict(X)) == list(named.predict(rows))
+    assert tagger.certificate_.primal == pytest.approx(named.certificate_.primal)
+    with pytest.raises(ValueError, match="cannot be kept in a file"):
+        tagger.save("nowhere.model")
+    with pytest.raises(ValueError, match="whole numbers"):
+        tagger.predict([np.full((2, 1), 0.5)])
+
+
+def test_kernels_that_bound_nothing_are_refused(data):
+    X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 1]]]
+    y = [["a", "b", "c"], ["c", "b"]]
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        SequenceTagger(kernel=lambda x, z: -float(x @ z)).fit(X, y)
+    with pytest.raises(ValueError, match="the other way round"):
+        SequenceTagger(kernel=lambda x, z: float(x @ z + x[0] - z[1])).fit(X, y)
+
+
+# ------------------------------------------------------------------ hash functions
+
+WHOLE = {"kernel": "normalized(ngram:n=2)", "match": "label+word, type, bigram"}
+KEYS = {"match": "label+word, type+pos[-1], bigram", "order": 0}
+MATCHES = [{"kernel": KERNEL, "match": "label, type"}, WHOLE, KEYS]
+
+
+@pytest.mark.parametrize("settings", MATCHES)
+def test_hash_functions_by_name(data, settings, tmp_path):
+    X, y = data
+    tagger = SequenceTagger(C=10.0, tol=1e-4, **settings).fit(X[:40], y[:40])
+    assert tagger.certificate_.relative_gap <= 1e-4
+    assert tagger.score(X[:40], y[:40]) > 0.9
+    told = tagger.explain(X[45], top=10**6)
+    assert sum(c.share for c in told.contributions) == pytest.approx(told.lead)
+    assert sum(s.share for s in told.support) == pytest.approx(told.lead, rel=1e-6)
+    tagger.save(tmp_path / "m", keep_dual=True)
+    again = SequenceTagger.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.margin(X), tagger.margin(X))
+    assert str(again.explain(X[45])) == str(tagger.explain(X[45]))
+    assert again.match == settings["match"].split(", ")
+    codes = np.concatenate([np.searchsorted(again.classes_, row) for row in y[:40]])
+    problem = again.model_.training_problem(X[:40], codes, Formulation())
+    found = certify(problem, tagger.objective_, problem.expand(again.model_.weights))
+    assert found.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)
+    assert len(tagger.feature_names_) == tagger.coef_.shape[-1]
+
+
+def test_keys_alone_are_named_features(data):
+    """With k = 1 a hash function is a template: the same optimum."""
+    X, y = data
+    settings = {"C": 10.0, "tol": 1e-6}
+    keys = SequenceTagger(match="label+word, label+pos[-1]", **settings)
+    linear = SequenceTagger(templates=["word", "pos[-1]"], **settings)
+    keys.fit(X[:40], y[:40])
+    linear.fit(X[:40], y[:40])
+    assert keys.certificate_.primal == pytest.approx(
+        linear.certificate_.primal, rel=1e-5
+    )
+    told = dict(zip(keys.feature_names_, keys.coef_, strict=True))
+    weights = dict(zip(linear.feature_names_, linear.coef_.T, strict=True))
+    number = {label: k for k, label in enumerate(linear.classes_)}
+    for name, weight in told.items():
+        label, feature = name.removeprefix("label=").split(" ")
+        feature = feature if "[" in feature else feature.replace("=", "[0]=", 1)
+        assert weight == pytest.approx(weights[feature][number[label]], abs=0.02)
+
+
+def test_hash_functions_of_the_user(data, tmp_path):
+    X, y = data
+
+    def by_case(sequence, token, label):
+        is_name = np.array([word[0].isupper() for word, _ in sequence])
+        kinds = np.unique(label, return_inverse=True)[1]
+        return 2 * kinds + is_name[token]
+
+    tagger = SequenceTagger(match=[by_case, "label+word"], C=10.0)
+    tagger.fit(X[:40], y[:40])
+    assert tagger.score(X[40:], y[40:]) > 0.8
+    assert any(name.startswith("by_case=") for name in tagger.feature_names_)
+    with pytest.raises(ValueError, match="cannot be kept in a file"):
+        tagger.save(tmp_path / "m")
+
+
+def test_whole_sequences_are_compared_by_all_their_columns(data):
+    """A kernel that names no columns sees those of the table."""
+    X, y = data
+    settings = {"match": "label+word", "C": 10.0, "tol": 1e-3}
+    both, named, words = (
+        SequenceTagger(kernel=f"normalized(annotated:n=2{columns})", **settings)
+        .fit(X[:20], y[:20])
+        .certificate_.primal
+        for columns in ("", ",columns=word|pos", ",columns=word")
+    )
+    assert both == named != words
+
+
+def test_a_budget_of_sequences(data):
+    X, y = data
+    whole = SequenceTagger(C=10.0, tol=1e-3, **WHOLE).fit(X[:40], y[:40])
+    small = clone(whole).set_params(budget=15).fit(X[:40], y[:40])
+    assert small.model_.index.n_anchors == 15
+    assert small.certificate_.dual == whole.certificate_.dual
 
 
 # ------------------------------------------------------------------------- files
@@ -216,15 +359,19 @@ def test_a_file_brings_the_model_back(tagger, data, tmp_path):
     assert list(again.predict(X)) == list(tagger.predict(X))
     np.testing.assert_array_equal(again.margin(X), tagger.margin(X))
     assert str(again.explain(X[45])) == str(tagger.explain(X[45]))
-    assert again.kernel.to_dict() == tagger.model_.featurizer.kernel.to_dict()
+    assert again.kernel.to_dict() == tagger.model_.index.kernel.to_dict()
     assert again.n_features_in_ == tagger.n_features_in_
 
 
 @pytest.mark.parametrize(
     ("name", "spoil"),
     [
-        ("sequence", lambda a: a[::-1]),
-        ("sequence", lambda a: a - 1),
+        ("row", lambda a: a[::-1]),
+        ("row", lambda a: a - 1),
+        ("key", lambda a: a[::-1]),
+        ("begin", lambda a: a + 1),
+        ("anchor", lambda a: a + 10**6),
+        ("weight", lambda a: a * np.nan),
         ("token", lambda a: a[:-1]),
         ("text_offset", lambda a: a[:-1]),
         ("anchors/indices", lambda a: a + 10**6),
@@ -236,12 +383,12 @@ def test_a_file_brings_the_model_back(tagger, data, tmp_path):
 def test_hostile_arrays_are_refused(tagger, tmp_path, monkeypatch, name, spoil):
     def write(model):
         settings, arrays = to_state(model)
-        key = f"featurizer/{name}"
+        key = f"index/{name}"
         arrays[key] = spoil(arrays[key])
         return settings, arrays
 
-    to_state = _sequence_file.to_state
-    monkeypatch.setattr(_sequence_file, "to_state", write)
+    to_state = _kernel_sequence_file.to_state
+    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(tmp_path / "bad.model")
@@ -255,20 +402,45 @@ def test_hostile_arrays_are_refused(tagger, tmp_path, monkeypatch, name, spoil):
         {"kernel": {"kernel": "tree.v1", "decay": 0.5}},
         {"kernel": "poly"},
         {"kernel": None},
-        {"base": None},
-        {"base": {"kind": "kernel.v1"}},
+        {"kernel": {"kernel": "precomputed.v1", "params": {}}},
+        {"by_token": False},
         {"dtype": "float16"},
-        {"base": {"kind": "arrays.v1", "n_features": 7}},
     ],
 )
 def test_hostile_settings_are_refused(tagger, tmp_path, monkeypatch, spoil):
     def write(model):
         settings, arrays = to_state(model)
-        settings["featurizer"] = settings["featurizer"] | spoil
+        settings["index"] = settings["index"] | spoil
         return settings, arrays
 
-    to_state = _sequence_file.to_state
-    monkeypatch.setattr(_sequence_file, "to_state", write)
+    to_state = _kernel_sequence_file.to_state
+    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    save_model(tagger.model_, tmp_path / "bad.model")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(tmp_path / "bad.model")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"match": []},
+        {"match": ["word"]},
+        {"match": ["label", 3]},
+        {"match": ["bigram"]},
+        {"featurizer": None},
+        {"featurizer": {"kind": "arrays.v1", "n_features": 7}},
+        {"featurizer": {"kind": "no_such.v1"}},
+        {"labels": ["O", "O"]},
+        {"order": 2},
+    ],
+)
+def test_hostile_models_are_refused(tagger, tmp_path, monkeypatch, spoil):
+    def write(model):
+        settings, arrays = to_state(model)
+        return settings | spoil, arrays
+
+    to_state = _kernel_sequence_file.to_state
+    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(tmp_path / "bad.model")
@@ -323,6 +495,27 @@ def test_verify_tells_a_budget(files, capsys):
     assert "verified" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("options", [["label, type"], ["label+word, label+pos"]])
+def test_hash_functions_on_the_command_line(files, capsys, options):
+    model, train, test = files / "k.model", files / "train", files / "test"
+    kernel = ["--kernel", KERNEL] if "type" in options[0] else []
+    told = ["--match", *options, *kernel, "--keep-dual", "--report", files / "r.html"]
+    assert run("train", "tag", train, "--model", model, *told) == 0
+    assert run("verify", model, train, "--plain") == 0
+    assert "plain primal" in capsys.readouterr().out
+    assert run("inspect", model) == 0
+    assert options[0].split(", ")[1] in capsys.readouterr().out
+    assert run("explain", model, test) == 0
+    assert run("evaluate", model, test) == 0
+    assert "Labels match by" in (files / "r.html").read_text()
+
+
+def test_a_bad_hash_function_is_refused(files, capsys):
+    options = ["--model", files / "m", "--match", "word"]
+    assert run("train", "tag", files / "train", *options) == 2
+    assert "label+word" in capsys.readouterr().err
+
+
 def test_an_unknown_kernel_is_refused(files, capsys):
     options = ["--model", files / "m", "--kernel", "polly:degree=2"]
     assert run("train", "tag", files / "train", *options) == 2
@@ -332,14 +525,8 @@ def test_an_unknown_kernel_is_refused(files, capsys):
 def test_certificate_does_not_trust_kept_scores(tagger, data):
     """The primal comes from coefficients alone, not from scores kept in training."""
     X, y = data
-    from partwise.cli.tag_task import TagTask
-    from partwise.cli.tasks import Data
-    from partwise.objective import Formulation
-
-    table = Table.from_sequences(X[:40])
-    data = Data(table, y[:40], table.n_tokens, table)
-    task = TagTask.__new__(TagTask)
-    problem = task.pack(tagger.model_, data, Formulation(), 1)
+    codes = np.concatenate([np.searchsorted(tagger.classes_, row) for row in y[:40]])
+    problem = tagger.model_.training_problem(X[:40], codes, Formulation())
     weights = problem.expand(tagger.model_.weights)
     found = certify(problem, tagger.objective_, weights)
     assert found.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)

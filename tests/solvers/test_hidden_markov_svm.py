@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from enumerated import solve_qp
 
+from partwise.features.label_keys import LabelHasher
 from partwise.kernels import Polynomial
 from partwise.objective import Formulation, Objective
 from partwise.scorers.kernel import KernelScorer
@@ -65,7 +66,22 @@ def planes(X, Y):
 def pack(data, formulation, cost):
     X, Y = data
     gram = Polynomial(degree=2)(np.concatenate(X))
-    return Chain(LABELS, cost=cost).pack(X, Y, formulation, scorer=KernelScorer(gram))
+    return pack_gram(X, Y, gram, formulation, cost)
+
+
+def pack_gram(X, Y, gram, formulation=None, cost="hamming"):
+    keys = LabelHasher("label", range(LABELS)).transform(X)
+    scorer = KernelScorer(gram, by_token=True)
+    return Chain(LABELS, cost=cost).pack(
+        keys, np.concatenate(Y), formulation, scorer=scorer
+    )
+
+
+def coefficients(problem, model):
+    """β(t, σ) of all tokens and labels, and δ(σ, τ)."""
+    rows = problem.blocks.rows
+    beta = model[rows.slot[:, 0]].reshape(-1, LABELS)
+    return beta, problem.compact_tail(model).reshape(LABELS, LABELS)
 
 
 CASES = [("hard", "hamming"), ("l1", "zero_one"), ("l1", "hamming")]
@@ -124,7 +140,7 @@ def test_the_papers_own_program_with_thresholds(data, penalty):
     assert state.primal == pytest.approx(best / 4, rel=1e-6)
     # their w, and ours through the kernel: the same scores, twice as large
     tokens = np.concatenate(X)
-    beta = problem.compact(state.model)[: len(tokens) * LABELS].reshape(-1, LABELS)
+    beta, _ = coefficients(problem, state.model)
     ours = Polynomial(degree=2)(tokens) @ beta
     theirs = (
         np.array([explicit(t) for t in tokens]) @ x[: LABELS * 6].reshape(LABELS, 6).T
@@ -172,9 +188,9 @@ def test_the_dual_perceptron_is_its_naive_form(data):
     solver = Perceptron(max_iter=4, random_state=0, averaged=False)
     state = solver.solve(problem, Objective.create(1.0, N, "l1"))
     assert state.memo.mistakes == mistakes
-    model = problem.compact(state.model)
-    np.testing.assert_allclose(model[: beta.size], beta.ravel())
-    np.testing.assert_allclose(model[beta.size :], delta.ravel())
+    found = coefficients(problem, state.model)
+    np.testing.assert_allclose(found[0], beta)
+    np.testing.assert_allclose(found[1], delta)
 
 
 @pytest.mark.parametrize("averaged", [True, False])
@@ -195,15 +211,13 @@ def test_mistakes_stay_below_the_bound(data, averaged):
 def test_kernel_pegasos_takes_linear_steps(data):
     X, Y = data
     tokens = np.concatenate(X)
-    chain = Chain(LABELS)
-    linear_problem = chain.pack(X, Y)
-    problem = chain.pack(X, Y, scorer=KernelScorer(tokens @ tokens.T))
+    linear_problem = Chain(LABELS).pack(X, Y)
+    problem = pack_gram(X, Y, tokens @ tokens.T)
     objective = Objective.create(2.0, N, "l1")
     solver = Pegasos(max_iter=10, batch=2, project=False)
     linear = solver.solve(linear_problem, objective)
     kernel = solver.solve(problem, objective)
     assert kernel.primal == pytest.approx(linear.primal, rel=1e-9)
-    size = len(tokens) * LABELS
-    beta = problem.compact(kernel.model)[:size].reshape(-1, LABELS)
+    beta, _ = coefficients(problem, kernel.model)
     weights = linear_problem.compact(linear.model)[: WIDTH * LABELS]
     np.testing.assert_allclose((tokens.T @ beta).ravel(), weights, atol=1e-9)

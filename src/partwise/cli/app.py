@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -21,6 +21,7 @@ from partwise.cli.train_constparse import train_constparse
 from partwise.cli.train_depparse import train_depparse
 from partwise.cli.train_tag import train_tag
 from partwise.cli.verify import verify
+from partwise.cli.wording import in_options
 
 app = typer.Typer(
     name="partwise",
@@ -40,18 +41,22 @@ train = typer.Typer(
     subcommand_metavar="TASK DATA...",
     rich_markup_mode="markdown",
 )
-train.command("tag")(train_tag)
-train.command("depparse")(train_depparse)
-train.command("constparse")(train_constparse)
+TRAINING: dict[str, Callable[..., int]] = {
+    "tag": train_tag,
+    "depparse": train_depparse,
+    "constparse": train_constparse,
+}
+for task, command in TRAINING.items():
+    train.command(task)(in_options(command))
 app.add_typer(train, name="train")
 for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
-    app.command()(command)
+    app.command()(in_options(command, TRAINING.values()))
 
 
 for name in ("bench", "reproduce"):
     if find_spec(f"partwise.cli.{name}"):
         module = __import__(f"partwise.cli.{name}", fromlist=[name])
-        app.command(name)(getattr(module, name))
+        app.command(name)(in_options(getattr(module, name)))
 
 
 def _version(wanted: bool) -> None:
@@ -109,7 +114,9 @@ def _describe(error: Exception) -> tuple[str, int]:
             hint = f"did you mean {guess} Choose" if guess else "choose"
             message = f"{what}; {hint} from {names}"
         elif message:
-            message += " (see partwise --help)"
+            context = getattr(error, "ctx", None)
+            name = "partwise" if context is None else context.command_path
+            message += f" (see {name} --help)"
         return message, getattr(error, "exit_code", 2)
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:

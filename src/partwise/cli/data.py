@@ -93,7 +93,7 @@ def _names_for(path: str, width: int, layout: Layout) -> list[str]:
 
     names = list(layout.columns or [])
     if len(set(names)) < len(names) or "" in names:
-        raise ReaderError(f"columns {','.join(names)}: give different names")
+        raise ReaderError(f"--columns {','.join(names)}: give different names")
     if width == len(names):
         return names
     others = [name for name in names if name != layout.label]

@@ -21,7 +21,7 @@ class KernelDependencyTask(DependencyTask):
         facts = [("Arcs match by", ", ".join(model.hasher.names))]
         if index.kernel is not None:
             facts.append(("Kernel", str(index.kernel)))
-            facts.append(("Training sentences kept", f"{len(index.table):,}"))
+            facts.append(("Training sentences kept", f"{index.n_anchors:,}"))
         return [*super().report_facts(model), *facts]
 
     @classmethod
@@ -35,7 +35,7 @@ class KernelDependencyTask(DependencyTask):
             "kernel": None if index.kernel is None else index.kernel.to_dict(),
             "clusters": 0 if model.clusters is None else model.clusters.n_clusters,
             "n_keys": len(index.key),
-            "n_anchors": 0 if index.kernel is None else len(index.table),
+            "n_anchors": index.n_anchors,
             "trees": model.structure.get_params(),
             "labeller": model.labeller is not None,
             "support": 0 if model.support is None else len(model.support.alpha),
@@ -46,14 +46,19 @@ class KernelDependencyTask(DependencyTask):
     def telling_parts(
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
-        """The training sentences with the largest coefficients."""
-        index = model.index
-        if not top or index.kernel is None:
+        """The training sentences, or the keys, with the largest coefficients."""
+        index, anchors = model.index, model.index.anchors
+        if not top:
             return {"sentences": []}, []
-        size = np.sqrt(np.bincount(index.anchor, model.weights**2, len(index.table)))
-        words = index.table.strings(next(iter(index.table.columns)))
+        if anchors is None:
+            order = np.argsort(-np.abs(model.weights), kind="stable")[:top]
+            keys = [(index.names[k], float(model.weights[k])) for k in order.tolist()]
+            shown = [(f"{weight:+.4f}", name) for name, weight in keys]
+            return {"keys": keys}, [Listing("keys of arcs", (), shown)]
+        size = np.sqrt(np.bincount(index.anchor, model.weights**2, index.n_anchors))
+        words = anchors.inputs.strings(next(iter(anchors.inputs.columns)))
         found = [
-            {"row": int(index.row[a]), "words": words[a], "size": float(size[a])}
+            {"row": int(anchors.row[a]), "words": words[a], "size": float(size[a])}
             for a in np.argsort(-size, kind="stable")[:top].tolist()
         ]
         rows = [

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def plain_primal(
-    model: Any,
-    features: Any,
-    codes: Any,
-    settings: dict[str, Any],
-    objective: Objective,
+    model: Any, X: Any, codes: Any, settings: dict[str, Any], objective: Objective
 ) -> float:
     """P(w) by the reference methods of the chain, one sentence after the other.
 
@@ -30,26 +26,65 @@ def plain_primal(
             "--plain needs a model of loss hinge, formulation margin and penalty l1 "
             "whose cost adds up over tokens; drop it"
         )
+    index = getattr(model, "index", None)
+    if index is not None and model.hasher.has_pairs:
+        raise ValueError("--plain has no plain methods for bigram in --match; drop it")
+    tables, square = _by_features(model, X) if index is None else _by_keys(model, X)
     reference = type(chain)(**chain.get_params(deep=False))
-    reference.n_features_ = features.n_features
-    violation = []
-    for a, b in pairwise(features.offset.tolist()):
-        x, y = _matrix(features, a, b), codes[a:b]
-        y_hat = np.array(reference.loss_augmented_argmax(x, y, model.weights))
-        scores = x @ model.parts().emission
+    tail = model.weights[model.n_coefficients :]
+    violation, begin = [], 0
+    for scores in tables:
+        n = len(scores)
+        y = codes[begin : begin + n]
+        # each token is its own feature, whose weights are its scores
+        reference.n_features_ = n
+        weights = np.append(scores, tail)
+        y_hat = np.array(reference.loss_augmented_argmax(np.eye(n), y, weights))
         lead = _score(model, scores, y) - _score(model, scores, y_hat)
         violation.append(reference.loss(y, y_hat) - lead)
-    return objective.primal(_square(model), np.array(violation))
+        begin += n
+    return objective.primal(square + float(np.sum(tail**2)), np.array(violation))
 
 
-def _square(model: Any) -> float:
-    """‖w‖²; through the kernel where weights are coefficients of anchors."""
-    plain = float(np.sum(model.weights**2))
-    if not hasattr(model.featurizer, "anchors"):
-        return plain
-    beta = model.parts().emission
-    gram = model.featurizer.kernel(model.featurizer.anchors)
-    return plain - float(np.sum(beta**2)) + float(np.sum(beta * (gram @ beta)))
+def _by_features(model: Any, X: Any) -> tuple[list[Any], float]:
+    """Scores of (token, label) of each sentence, and ‖w‖² without transitions."""
+    features, emission = model.featurizer.transform(X), model.parts().emission
+    tables = [
+        _matrix(features, a, b) @ emission
+        for a, b in pairwise(features.offset.tolist())
+    ]
+    return tables, float(np.sum(emission**2))
+
+
+def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
+    """The same through the kernel: sums over the anchors that share a key."""
+    index, n_labels = model.index, len(model.labels)
+    keys, inputs = model.keys(X), model.inputs(X)
+    postings: dict[int, list[tuple[int, float]]] = {}
+    for k, key in enumerate(index.key.tolist()):
+        here = range(int(index.begin[k]), int(index.begin[k + 1]))
+        postings[key] = [(int(index.anchor[s]), model.weights[s]) for s in here]
+    values = gram = np.ones((1, 1))
+    if index.kernel is not None:
+        values = index.kernel(inputs, index.anchors.inputs)
+        gram = index.kernel(index.anchors.inputs)
+    tables = []
+    for i, (a, b) in enumerate(pairwise(keys.offset.tolist())):
+        scores = np.zeros((b - a, n_labels))
+        for t in range(b - a):
+            row = 0 if index.kernel is None else a + t if index.by_token else i
+            for label in range(n_labels):
+                for key in keys.key[keys.token[a + t] + label].tolist():
+                    for anchor, beta in postings.get(key, ()):
+                        scores[t, label] += beta * values[row, anchor]
+        tables.append(scores)
+    square = sum(
+        beta * other * gram[one, two]
+        for own in postings.values()
+        for one, beta in own
+        for two, other in own
+    )
+    return tables, float(square)
 
 
 def _is_zero_one(chain: Any) -> bool:

@@ -32,12 +32,10 @@ class TagTask(Task):
         """With the layout of the training files where the user says nothing else."""
         from partwise.model_file import ModelFileError
 
-        featurizer = getattr(model.featurizer, "base", model.featurizer)
-        kind = getattr(featurizer, "kind", "other data").partition(".")[0]
-        if kind != "columns":
+        if model.takes != "columns":
             raise ModelFileError(
-                f"{path}: the model ({type(model).__name__}) takes {kind}, not column "
-                "files; use it from Python with partwise.load"
+                f"{path}: the model ({type(model).__name__}) takes {model.takes}, not "
+                "column files; use it from Python with partwise.load"
             )
         options.refuse("max_length")
         return cls(Layout.create(*options[:4], default=Layout.of_model(model)))
@@ -170,31 +168,26 @@ class TagTask(Task):
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """Number of labels."""
-        facts = [("Labels", str(len(model.labels)))]
-        if hasattr(model.featurizer, "kernel"):
-            facts.append(("Kernel", str(model.featurizer.kernel)))
-            facts.append(("Anchors", f"{model.featurizer.n_features_:,}"))
-        return facts
+        return [("Labels", str(len(model.labels)))]
 
     # ------------------------------------------------------------ inside a model
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:
         """Labels, features, chain."""
-        chain = model.chain
-        base = getattr(model.featurizer, "base", model.featurizer)
-        by_kernel = {}
-        if base is not model.featurizer:
-            by_kernel = {
-                "kernel": model.featurizer.kernel.to_dict(),
-                "n_anchors": model.featurizer.n_features_,
-            }
-        settings, _ = base.state()
+        settings, _ = model.featurizer.state()
         return {
             "labels": model.labels,
-            "n_features": base.n_features_,
+            "n_features": model.featurizer.n_features_,
             "featurizer": settings,
-            **by_kernel,
+            **cls.chain_facts(model),
+        }
+
+    @classmethod
+    def chain_facts(cls, model: Any) -> dict[str, Any]:
+        """The chain, and what is kept of the training."""
+        chain = model.chain
+        return {
             "chain": {
                 "order": chain.order,
                 "boundary": chain.boundary,
@@ -254,32 +247,14 @@ class TagTask(Task):
         """A label that the model does not know."""
         known = {str(name) for name in model.labels}
         unknown = sorted({name for row in data.y for name in row} - known)
-        if unknown:
-            return f"unknown label {unknown[0]}"
-        if hasattr(model.featurizer, "anchors"):
-            try:
-                model.featurizer.positions(model.featurizer.base.transform(data.X))
-            except ValueError as error:
-                return str(error)
-        return None
+        return f"unknown label {unknown[0]}" if unknown else None
 
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
         """The chain's problem; that of a kernel model has all its Gram matrix again."""
         codes = self._codes(model, data)
-        featurizer, scorer = model.featurizer, None
-        if not hasattr(featurizer, "anchors"):
-            features = featurizer.transform(data.X)
-        else:
-            from partwise.scorers.kernel import KernelScorer
-
-            features = featurizer.base.transform(data.X)
-            values = featurizer.between(features, None, n_jobs)
-            scorer = KernelScorer(values, featurizer.positions(features))
-        return model.chain.pack(
-            features, codes, formulation, n_jobs=n_jobs, scorer=scorer
-        )
+        return model.training_problem(data.X, codes, formulation, n_jobs)
 
     def _codes(self, model: Any, data: Data) -> Ints:
         import numpy as np
@@ -312,9 +287,9 @@ class TagTask(Task):
         """Sentence by sentence, by the reference methods of the chain."""
         from partwise.cli.plain_check import plain_primal
 
-        features = model.featurizer.transform(data.X)
-        codes = self._codes(model, data)
-        return plain_primal(model, features, codes, settings, objective)
+        return plain_primal(
+            model, data.X, self._codes(model, data), settings, objective
+        )
 
 
 def _as_strings(rows: list[Any]) -> list[list[str]]:

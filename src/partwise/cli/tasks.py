@@ -181,6 +181,7 @@ _TASKS = {
         "partwise.cli.kernel_dependency_task",
         "KernelDependencyTask",
     ),
+    "KernelSequenceModel": ("partwise.cli.kernel_tag_task", "KernelTagTask"),
     "SequenceModel": ("partwise.cli.tag_task", "TagTask"),
 }
 

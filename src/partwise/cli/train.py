@@ -18,6 +18,7 @@ from partwise.cli.output import (
     say,
 )
 from partwise.cli.tasks import Data, Task
+from partwise.cli.wording import as_typed, typed
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
 
@@ -42,6 +43,7 @@ def train_model(task: Task, request: TrainingRequest) -> int:
     from partwise.model_file import refuse_unwritable
 
     began = time.perf_counter()
+    _refuse_numbers(request.settings)
     refuse_unwritable(request.model)
     if request.report:
         refuse_unwritable(request.report)
@@ -60,7 +62,7 @@ def train_model(task: Task, request: TrainingRequest) -> int:
     fit = time.perf_counter() - fit_began
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            say(f"warning: {warning.message}")
+            say(f"warning: {as_typed(str(warning.message))}")
     model = estimator.model_
     has_dual = getattr(model, "support", None) is not None
     if request.keep_dual and not has_dual:
@@ -153,6 +155,21 @@ def _write_report(
     write(report, request.report)
 
 
+def _refuse_numbers(settings: dict[str, Any]) -> None:
+    """Refuse before any file is read numbers that no estimator takes."""
+    threads(settings["n_jobs"])
+    for name, option, least in (
+        ("max_iter", "--max-iter", 1),
+        ("random_state", "--seed", 0),
+    ):
+        value = settings[name]
+        if value is not None and value < least:
+            raise ValueError(f"{option} {value}: give a whole number from {least} on")
+    limit = settings["time_limit"]
+    if limit is not None and not limit > 0:
+        raise ValueError(f"{typed('--time-limit', limit)}: give a positive number")
+
+
 def refuse_settings(
     C: float | None,
     hash_bits: int | None,
@@ -173,13 +190,46 @@ def refuse_settings(
     check_settings(min_count, hash_bits)
     for name, value in (("--tol", tol), ("--eps", eps)):
         if value is not None and not value > 0:
-            raise ValueError(f"{name} {value}: give a positive number")
+            raise ValueError(f"{typed(name, value)}: give a positive number")
     Formulation(formulation, penalty).validate()
     refuse_choice("--loss", loss, ("hinge", "log"))
     if solver != "auto":
-        from partwise.solvers import solver_class
+        wanted = ("--penalty", penalty)
+        if formulation == "hard":
+            wanted = ("--formulation", "hard")
+        if loss == "log":
+            wanted = ("--loss", "log")
+        _refuse_solver(solver, *wanted)
 
-        solver_class(solver)
+
+def _refuse_solver(solver: str, option: str, objective: str) -> None:
+    """Refuse a solver that cannot train what another option asks for."""
+    from partwise.solvers import SOLVERS, solver_class
+
+    able = solver_class(solver).penalties
+    if objective in able:
+        return
+    if able == ("log",):
+        raise ValueError(
+            f"--solver {solver} trains conditional likelihood alone; add --loss log, "
+            "or leave the solver out"
+        )
+    others = [
+        name
+        for name in SOLVERS
+        if objective in solver_class(name).penalties and not is_generative(name)
+    ]
+    raise ValueError(
+        f"--solver {solver} does not go with {option} {objective}; choose "
+        f"{', '.join(others)}, or leave the solver out"
+    )
+
+
+def is_generative(solver: str) -> bool:
+    """Whether a solver only counts, for which a structure must know how."""
+    from partwise.solvers import solver_class
+
+    return solver != "auto" and "generative_model" in solver_class(solver).needs
 
 
 def refuse_choice(option: str, value: str, choices: Sequence[str]) -> None:
@@ -190,7 +240,7 @@ def refuse_choice(option: str, value: str, choices: Sequence[str]) -> None:
         return
     near = get_close_matches(value, choices, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ValueError(f"{option} {value!r}: {hint}choose from {', '.join(choices)}")
+    raise ValueError(f"{typed(option, value)}: {hint}choose from {', '.join(choices)}")
 
 
 def read_templates(

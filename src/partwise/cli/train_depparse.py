@@ -161,6 +161,7 @@ def train_depparse(
     from partwise.cli.dependency_task import DependencyTask
     from partwise.cli.train import (
         TrainingRequest,
+        is_generative,
         read_templates,
         refuse_choice,
         refuse_settings,
@@ -169,7 +170,17 @@ def train_depparse(
     from partwise.features.arc_templates import ARC_PRESETS, parse_arc_templates
 
     bits = hash_bits or None
+    if bits is not None and min_count > 1:
+        raise ValueError(
+            f"--min-count {min_count}: hashed features are not counted; add "
+            "--hash-bits 0, which keeps their names"
+        )
     refuse_settings(C, bits, min_count, tol, eps, solver, formulation, penalty, loss)
+    if is_generative(solver):
+        raise ValueError(
+            f"--solver {solver}: dependency trees have no generative model; leave the "
+            "solver out"
+        )
     refuse_choice("--labels", labels, ("joint", "second_stage", "none"))
     refuse_choice("--construction", construction, ("exact", "best_heads"))
     if order not in (1, 2):

@@ -53,7 +53,17 @@ def train_tag(
     kernel: Annotated[
         str | None,
         typer.Option(
-            help="Compare tokens by a kernel: poly:degree=2, rbf:gamma=0.1, …",
+            help="Compare tokens (poly:degree=2, rbf:gamma=0.1, …) or whole sentences "
+            "(normalized(ngram), …) by a kernel.",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            help="When labels are alike: label, type, label+word, …; several are "
+            "separated by commas.",
             show_default=False,
             **FeaturePanel,
         ),
@@ -62,7 +72,7 @@ def train_tag(
         int | None,
         typer.Option(
             metavar="N",
-            help="Training tokens that a kernel model may keep.",
+            help="Training tokens, or sentences, that a kernel model may keep.",
             show_default=False,
             **FeaturePanel,
         ),
@@ -104,6 +114,7 @@ def train_tag(
     Example: `partwise train tag train.txt --model chunks.model --dev dev.txt`
     """
     from partwise.cli.data import Layout
+    from partwise.cli.kernel_tag_task import KernelTagTask
     from partwise.cli.tag_task import TagTask
     from partwise.cli.train import (
         TrainingRequest,
@@ -127,6 +138,10 @@ def train_tag(
         from partwise.kernels.naming import parse_kernel
 
         parse_kernel(kernel)
+    if match is not None:
+        from partwise.features.label_keys import LabelHasher
+
+        LabelHasher(match, [])  # refuses what it cannot read
     settings = {
         "C": C,
         "templates": read_templates(preset, template, PRESETS, parse_templates),
@@ -137,6 +152,7 @@ def train_tag(
         "cost": cost,
         "scheme": scheme,
         "kernel": kernel,
+        "match": match,
         "budget": budget,
         "over_budget": over_budget,
         "gram_options": common.gram_options(kernel, gram_cache, gram_dtype),
@@ -151,7 +167,8 @@ def train_tag(
         "random_state": seed,
         "n_jobs": jobs,
     }
-    task = TagTask(Layout.create(columns, label, separator, comment))
+    kind = TagTask if kernel is None and match is None else KernelTagTask
+    task = kind(Layout.create(columns, label, separator, comment))
     return train_model(
         task, TrainingRequest(data, model, settings, dev, report, keep_dual, json)
     )

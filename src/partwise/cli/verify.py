@@ -132,6 +132,7 @@ def _checks(
 ) -> Iterator[Check]:
     from partwise.certificate import Certificate, certify
     from partwise.objective import Formulation, Objective
+    from partwise.scorers.kernel_index import ForeignData
 
     stated = Certificate.from_dict(model.info["certificate"])
     n = settings.get("n_examples")
@@ -142,7 +143,11 @@ def _checks(
         yield Check("labels", None, None, False, fault)
         return
     formulation = Formulation(settings["formulation"], settings["penalty"])
-    problem: Any = task.pack(model, data, formulation, n_jobs)
+    try:
+        problem: Any = task.pack(model, data, formulation, n_jobs)
+    except ForeignData as error:
+        yield Check("data", None, None, False, str(error))
+        return
     penalty = settings["penalty"]
     if settings["formulation"] == "hard":
         penalty = "hard"

@@ -1,162 +1,198 @@
-"""What a tagger with a kernel adds to one without: Gram matrix, anchors, budget."""
+"""A tagger with a kernel, or with hash functions of labels alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from partwise.certificate import Certificate, certify
-from partwise.estimators._training_gram import check_options, training_gram
-from partwise.kernels.anchors import AnchorFeaturizer, token_inputs
-from partwise.kernels.naming import as_kernel
-from partwise.objective import Objective
-from partwise.protocol import CapabilityError, Floats, Ints
-from partwise.scorers.budget import keep_within
-from partwise.scorers.kernel import KernelScorer
+from partwise.estimators._kernel_side import KernelSide
+from partwise.estimators.labels import (
+    describe_fault,
+    encode_labels,
+    label_set,
+    make_chain,
+    show_tokens,
+)
+from partwise.features import PRESETS, kind_of, make_featurizer
+from partwise.features.columnar import as_table
+from partwise.features.keys import MatchError
+from partwise.features.label_keys import LabelHasher, lengths_offset
+from partwise.kernels.inputs import Sequences
+from partwise.models.kernel_sequence import (
+    KernelSequenceModel,
+    kept_inputs,
+    token_inputs,
+)
+from partwise.models.sequence_support import SupportSet
+from partwise.objective import Formulation
+from partwise.protocol import Floats
+from partwise.scorers.kernel_index import KernelIndex
 
 
-def kernel_chain(tagger: Any) -> KernelChain | None:
-    """The kernel side of a tagger's fit, if it has one; refuses nonsense early."""
-    if tagger.warm_start and hasattr(tagger, "model_"):
-        had_kernel = isinstance(tagger.model_.featurizer, AnchorFeaturizer)
-        if had_kernel != (tagger.kernel is not None):
-            raise ValueError(
-                "warm_start=True goes on with the last model, which had "
-                f"{'a' if had_kernel else 'no'} kernel; leave kernel= as it was"
-            )
-    if tagger.kernel is None:
-        for name in ("budget", "gram_options"):
-            if getattr(tagger, name) is not None:
-                raise ValueError(f"{name}= is for kernels; give kernel=")
-        return None
-    return KernelChain(
-        tagger.kernel, tagger.loss, tagger.solver, tagger.budget, tagger.over_budget,
-        tagger.gram_options,
-    )  # fmt: skip
-
-
-def settled(problem: Any, model: Floats) -> Floats:
-    """The same model from its coefficients alone.
-
-    Scores carry the rounding of training, and coefficients that cancelled are not quite
-    zero.
+class KernelChain(KernelSide):
     """
-    weights = problem.compact(model)
-    weights[np.abs(weights) < 1e-13 * np.abs(weights).max()] = 0.0
-    return problem.expand(weights)
-
-
-class KernelChain:
-    """
-    The kernel side of one fit.
+    The kernel side of one fit of a tagger.
 
     Parameters
     ----------
-    kernel : Kernel, str or callable
-    loss, solver : str
-        Of the tagger, to refuse early what has no kernel form.
-    budget : int or None
-    over_budget : {"project", "merge", "drop"}
-    gram_options : dict or None
+    tagger : SequenceTagger
+    X : sequences
+    labels : list
+        All labels, in their order.
+    last : KernelSequenceModel or None
+        The model that a warm start goes on with.
     """
 
     def __init__(
-        self, kernel: Any, loss: str, solver: Any, budget: Any, over_budget: str,
-        gram_options: Any = None,
-    ) -> None:  # fmt: skip
-        self.kernel = as_kernel(kernel)
-        if loss == "log" or solver in ("hmm", "lbfgs"):
-            raise CapabilityError(
-                "kernel= trains margins: loss='log' and solver='hmm' have no kernel "
-                "form; approximate the kernel by features instead (Nystroem)"
-            )
-        self.budget = budget
-        self.over_budget = over_budget
-        if budget is not None:  # refuse nonsense before the work
-            keep_within(np.ones((1, 1)), np.ones((1, 1)), budget, over_budget)
-        self.gram_options = check_options(gram_options)
-
-    def bind(self, features: Any, n_jobs: int) -> KernelScorer:
-        """A scorer over all tokens of the training data."""
-        self.rows = token_inputs(self.kernel, features)
-        self.offset = features.offset
-        values = training_gram(
-            self.kernel, self.rows, self.gram_options, n_jobs,
-            compared=f"{self.offset[-1]} tokens",
-            remedy="train on fewer sequences, or make features of the rows with "
-            "Nystroem(kernel) and train a linear tagger",
+        self, tagger: Any, X: Any, labels: list[Any], last: Any = None
+    ) -> None:
+        super().__init__(
+            tagger, "train on fewer sequences, or make features of the rows with "
+            "Nystroem(kernel) and train a linear tagger", "float64",
         )  # fmt: skip
-        self.scorer = KernelScorer(values)
-        return self.scorer
-
-    def start(self, problem: Any, model: Any, features: Any) -> Floats:
-        """
-        The last model as one of this problem.
-
-        Parameters
-        ----------
-        problem : ChainProblem
-            With the scorer of `bind`.
-        model : SequenceModel
-            Its anchors must be among the tokens of `features`, where they were.
-        features : Features or DenseFeatures
-        """
-        try:
-            at = model.featurizer.positions(features)
-        except ValueError as error:
+        family = self.kernel and self.kernel.input_family()
+        whole = isinstance(family, Sequences)
+        self.by_token = self.kernel is not None and not whole
+        self.X = X
+        self.hasher = LabelHasher(
+            "label" if tagger.match is None else tagger.match, labels
+        )
+        if self.hasher.has_pairs and self.by_token:
+            raise MatchError(
+                "match: bigram needs a kernel on whole sequences, or none; with a "
+                "kernel on single tokens pairs of labels are transitions (order=1)"
+            )
+        self.featurizer: Any = None
+        self.features: Any = None
+        self.columns: list[str] = []  # that a kernel on whole sequences compares
+        if whole:
+            self._name_columns()
+        if last is not None:
+            self.refuse_other(self.hasher, last)
+        if self.by_token:
+            self._featurize(tagger, last)
+        elif tagger.templates is not None:
             raise ValueError(
-                "warm_start=True: a kernel model goes on with its own training data, "
-                f"to which sequences may be added at the end; {error}"
-            ) from None
-        n_labels = len(model.labels)
-        beta = np.zeros((len(self.scorer.gram), n_labels))
-        beta[at] = model.weights[: at.size * n_labels].reshape(-1, n_labels)
-        rest = model.weights[at.size * n_labels :]
-        return problem.expand(np.append(beta, rest))
-
-    def within_budget(self, weights: Floats, n_labels: int) -> Floats:
-        """Weights on no more anchors than allowed; themselves if they are so."""
-        if self.budget is None:
-            return weights
-        at = len(self.scorer.gram) * n_labels
-        beta = weights[:at].reshape(-1, n_labels)
-        small = keep_within(self.scorer.gram, beta, self.budget, self.over_budget)
-        return weights if small is beta else np.append(small, weights[at:])
-
-    def certify(
-        self, problem: Any, objective: Objective, before: Certificate, weights: Floats
-    ) -> Certificate:
-        """What is known of a smaller model; the dual of the whole one is not its."""
-        after = certify(problem, objective, problem.expand(weights))
-        return replace(
-            after,
-            oracle_calls=before.oracle_calls + after.oracle_calls,
-            stopped=before.stopped,
-            note=f"on a budget of {self.budget} anchors; the objective was "
-            f"{before.primal:.6g} without it",
+                "templates= make features of tokens, which this model does not look "
+                "at; leave them out, or use a kernel on tokens such as 'poly:degree=2'"
+            )
+        self.offset = (
+            lengths_offset(X) if self.features is None else self.features.offset
         )
 
-    def keep_anchors(
-        self,
-        base: Any,
-        weights: Floats,
-        n_labels: int,
-        tokens: Callable[[int], list[str]],
-    ) -> tuple[AnchorFeaturizer, Floats]:
-        """Anchors that carry weight, and the weights of a model over them alone."""
-        n_tokens = int(self.offset[-1])
-        at = n_tokens * n_labels
-        beta = weights[:at].reshape(-1, n_labels)
-        kept: Ints = np.flatnonzero(beta.any(axis=1))
-        row = np.searchsorted(self.offset, kept, side="right") - 1
-        place = np.stack([row, kept - self.offset[row]], axis=1).astype(np.int64)
-        shown = {int(i): tokens(int(i)) for i in np.unique(row)}
-        words = [shown[i][t] for i, t in place.tolist()]
-        anchors = self.kernel.input_family().select(self.rows, kept)
-        featurizer = AnchorFeaturizer(
-            base, self.kernel, anchors, place, words, self.scorer.gram.dtype.name
+    def _name_columns(self) -> None:
+        """Settle which columns a kernel on whole sequences compares."""
+        assert self.kernel is not None
+        if kind_of(self.X) != "columns":
+            raise ValueError(
+                f"{self.kernel} compares whole sequences of strings; give tokens as "
+                "strings or tuples of strings, or a Table"
+            )
+        columns = as_table(self.X).columns
+        self.kernel = self.kernel.with_columns(columns)
+        self.columns = self.kernel.columns_of(columns)
+
+    def _featurize(self, tagger: Any, last: Any) -> None:
+        """Rows of tokens that the kernel compares."""
+        if last is not None:
+            self.featurizer = last.featurizer
+            self.features = self.featurizer.transform(self.X)
+            return
+        templates = tagger.templates
+        if isinstance(templates, str):  # a preset's name wins over a template
+            templates = PRESETS.get(templates, templates)
+        self.featurizer = make_featurizer(
+            self.X, templates, tagger.min_count, tagger.hash_bits
         )
-        return featurizer, np.concatenate([beta[kept].ravel(), weights[at:]])
+        self.features = self.featurizer.fit_transform(self.X)
+
+    def inputs(self) -> Any:
+        """What the kernel compares; None without a kernel."""
+        if self.kernel is None:
+            return None
+        if self.by_token:
+            return token_inputs(self.kernel, self.features)
+        return as_table(self.X).select(self.columns)
+
+    def compared(self) -> str:
+        """What the Gram matrix compares, for its errors."""
+        if self.by_token:
+            return f"{int(self.offset[-1])} tokens"
+        return f"{len(self.offset) - 1} sequences"
+
+    def looked_at(self) -> Sequence[str] | None:
+        """Columns of a table that the model needs; None for all."""
+        if any(callable(one) for one in self.hasher.match):
+            return None
+        first = next(iter(as_table(self.X).columns))
+        own = getattr(self.featurizer, "columns", [])
+        return list(dict.fromkeys([first, *self.columns, *self.hasher.columns, *own]))
+
+
+def fit_kernel_tagger(
+    tagger: Any,
+    X: Any,
+    y: Any,
+    formulation: Formulation,
+    sample_weight: Any,
+    token_weight: Floats | None,
+) -> KernelSequenceModel:
+    """
+    Fit a `SequenceTagger` through training tokens or sequences.
+
+    Parameters
+    ----------
+    tagger : SequenceTagger
+        Gets its certificate, history and the like.
+    X, y : sequences and their labels
+    formulation : Formulation
+    sample_weight : array (n_sequences,) or None
+    token_weight : array (n_tokens,) or None
+    """
+    last = getattr(tagger, "model_", None) if tagger.warm_start else None
+    labels = label_set(y) if last is None else last.labels
+    side = KernelChain(tagger, X, labels, last)
+    codes = encode_labels(y, side.offset, labels)
+    chain = make_chain(
+        labels, tagger.order, tagger.boundary, tagger.cost, tagger.scheme,
+        tagger.forbidden,
+    )  # fmt: skip
+    n_jobs = tagger._n_jobs()
+    inputs, keys = side.inputs(), side.hasher.transform(X, side.offset)
+    problem: Any = chain.pack(
+        keys, codes, formulation, n_jobs=n_jobs, token_weight=token_weight,
+        scorer=side.scorer(inputs, side.compared(), n_jobs),
+    )  # fmt: skip
+    if tagger.scheme is not None or tagger.forbidden is not None:
+        problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
+    start = None
+    if last is not None:
+        start = side.start(problem, last, inputs, keys, side.offset)
+    state, support = tagger._solve(problem, sample_weight, start)
+    weights = problem.compact(state.model)
+    small, tagger.certificate_ = side.within_budget(
+        problem, tagger.objective_, weights, tagger.certificate_
+    )
+
+    def tokens(row: int) -> list[str]:
+        return show_tokens(X, row)
+
+    kept = None
+    if (
+        support is not None and small is weights
+    ):  # else its planes make up the whole one
+        rows = kept_inputs(X, side.features, side.looked_at)
+        kept = SupportSet.create(rows, side.offset, codes, support, tokens)
+    seen = as_table(X) if side.hasher.columns else X
+    index, beta = KernelIndex.create(
+        side.kernel, inputs, keys, problem.blocks.rows, small[: problem.n_slots],
+        by_token=side.by_token, offset=side.offset, words=tokens, dtype=side.dtype,
+        describe=lambda part, number: side.hasher.describe(seen, keys, part, number),
+    )  # fmt: skip
+    info = {"certificate": tagger.certificate_.to_dict()}
+    return KernelSequenceModel(
+        side.featurizer, side.hasher, index, chain, labels,
+        np.append(beta, small[problem.n_slots :]), info, kept,
+    )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.memory import GramTooLarge
+from partwise.kernels.positive import refuse_indefinite
 
 OPTIONS = ("dtype", "cache_dir", "memory_limit", "progress")
 
@@ -63,15 +64,17 @@ def training_gram(
         What helps then, besides the options.
     """
     try:
-        return gram(kernel, inputs, n_jobs=n_jobs, **options)
+        values = gram(kernel, inputs, n_jobs=n_jobs, **options)
     except GramTooLarge as error:
         ways = []
         if np.dtype(options.get("dtype", np.float64)) == np.float64:
             ways.append("gram_options={'dtype': 'float32'} takes half of it")
         if "cache_dir" not in options:
-            ways.append("{'cache_dir': folder} maps it from a file")
+            ways.append("gram_options={'cache_dir': folder} maps it from a file")
         told = f"; {', '.join(ways)}" if ways else ""
         raise GramTooLarge(
             f"kernel= compares all {compared} with each other: "
             f"{str(error).partition(';')[0]}{told}; or {remedy}"
         ) from None
+    refuse_indefinite(kernel, values)  # the dual of such a kernel bounds nothing
+    return values

@@ -124,6 +124,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         state = solver.solve(
             problem, objective, start=start, callback=report if listening else None
         )
+        state.model = problem.settle(state.model)
         self._record(problem, objective, solver, state)
         root.call_on_fit_task_end(estimator=self)
         self.fit_seconds_ = time.perf_counter() - began

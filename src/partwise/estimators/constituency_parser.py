@@ -80,6 +80,7 @@ class ConstituencyParser(SavedEstimator):
 
     model_: ConstituencyModel
     model_class = ConstituencyModel
+    as_given = ("features",)  # counts take "rules" in place of "spans"
 
     def __init__(
         self,

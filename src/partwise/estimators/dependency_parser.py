@@ -72,8 +72,9 @@ class DependencyParser(SavedEstimator):
         they keep, into a column ``cluster``, as in ``match="cluster+distance"``.
     budget : int or None
         Training sentences that a kernel parser may keep.
-    over_budget : {"merge", "drop"}
-        What becomes of the least useful ones.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful ones go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten.
     gram_options : dict or None
         With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
         of sentences, as in ``{"cache_dir": "folder"}``.
@@ -86,8 +87,9 @@ class DependencyParser(SavedEstimator):
     warm_start : bool
         Keep the labels and features of the last fit and start from its weights, where
         the solver can.
-    metric : str
+    metric : str or None
         What `score` measures: ``"las"``, ``"uas"`` or another of `partwise.metrics`.
+        None: LAS, or UAS for a parser without labels.
 
     Attributes
     ----------
@@ -112,6 +114,7 @@ class DependencyParser(SavedEstimator):
 
     model_: DependencyModel
     model_class = DependencyModel
+    as_given = ("templates", "cost", "projective", "single_root")
 
     def __init__(
         self,
@@ -146,7 +149,7 @@ class DependencyParser(SavedEstimator):
         random_state: int = 0,
         n_jobs: int = 1,
         warm_start: bool = False,
-        metric: str = "las",
+        metric: str | None = None,
     ) -> None:
         self.C = C
         self.templates = templates
@@ -205,6 +208,9 @@ class DependencyParser(SavedEstimator):
             return self
         if self.clusters is not None:
             raise ValueError("clusters= is for kernels; give match= or kernel=")
+        for name in ("budget", "gram_options"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}= is for kernels; give kernel=")
         joint = self.labels == "joint"
         warm = self.warm_start and hasattr(self, "model_")
         names = sorted({label for _, own in y for label in own}) if self.labels else []
@@ -270,7 +276,8 @@ class DependencyParser(SavedEstimator):
             raise ValueError(f"order={self.order!r}: choose 1 or 2")
         if self.order == 2 and (self.loss == "log" or self.n_candidates < 1):
             raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
-        find_metric(self.metric)
+        if self.metric is not None:
+            find_metric(self.metric)
 
     def _check_roots(self, y: Any) -> None:
         """Refuse trees that this parser could never predict."""
@@ -357,7 +364,11 @@ class DependencyParser(SavedEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` on these sentences."""
-        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
+        self._check_fitted()
+        metric = self.metric
+        if metric is None:
+            metric = "las" if self.model_.labels else "uas"
+        return float(find_metric(metric).function(list(y), list(self.predict(X))))
 
     # -------------------------------------------------------------------- files
 

@@ -14,6 +14,7 @@ from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.gram import gram
 from partwise.kernels.naming import as_kernel
+from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
 from partwise.model_file import load_model, save_model
 from partwise.models.reranker import Ranked, RerankerModel, check_lists, describe
@@ -151,6 +152,7 @@ class Reranker(StructuredEstimator):
         base = np.array([score for ranked in lists for _, score in ranked], float)
         base *= self.base_scale
         table = gram(kernel, inputs, n_jobs=self._n_jobs())
+        refuse_indefinite(kernel, table)
         table += base[:, None] * base
         offset = np.append(0, np.cumsum([len(ranked) for ranked in lists]))
         quality = self._quality(lists, y)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.estimators._kernel_chain import kernel_chain, settled
+from partwise.estimators._kernel_chain import fit_kernel_tagger
 from partwise.estimators.base import as_object_array
 from partwise.estimators.labels import (
     describe_fault,
@@ -20,7 +20,11 @@ from partwise.estimators.labels import (
 from partwise.estimators.saved import SavedEstimator
 from partwise.features import PRESETS, make_featurizer
 from partwise.metrics import metric as find_metric
-from partwise.models.sequence import Explanation, SequenceModel, SupportSet
+from partwise.models.explanation import Explanation
+from partwise.models.kernel_sequence import KernelSequenceModel
+from partwise.models.sequence import SequenceModel
+from partwise.models.sequence_support import SupportSet
+from partwise.objective import Formulation
 from partwise.protocol import Floats
 from partwise.readers.table import Table
 
@@ -57,8 +61,13 @@ class SequenceTagger(SavedEstimator):
     kernel : str, Kernel, callable or None
         Compare tokens by a kernel on their features instead of by the features, as in
         ``"poly:degree=2"`` (see `partwise.kernels`). The model is then coefficients of
-        training tokens, its anchors: a hidden Markov support vector machine. Needs a
-        table of all pairs of training tokens.
+        training tokens, its anchors: a hidden Markov support vector machine. Or
+        compare whole sequences, as in ``"normalized(ngram)"``. Needs a table of all
+        pairs of training tokens or sequences.
+    match : str, callable, sequence of them, or None
+        When the labels of two tokens are alike: ``"label"`` (the default of kernels),
+        ``"type"``, ``"label+word"``, …; see `partwise.features.label_keys`. With
+        `match` alone labels are compared and inputs are not.
     budget : int or None
         With a kernel: the most anchors that the model may keep.
     over_budget : {"project", "merge", "drop"}
@@ -82,7 +91,7 @@ class SequenceTagger(SavedEstimator):
     ----------
     classes_ : array of labels
     coef_ : array (n_labels, n_features), aligned with ``feature_names_``
-        With a kernel, anchors stand for features.
+        With a kernel, a sparse array (n_keys, n_anchors).
     transitions_ : array (n_labels, n_labels), from row to column
     certificate_ : Certificate
     history_ : list of HistoryPoint
@@ -117,6 +126,7 @@ class SequenceTagger(SavedEstimator):
         scheme: str | None = None,
         forbidden: Any = None,
         kernel: Any = None,
+        match: Any = None,
         budget: int | None = None,
         over_budget: str = "project",
         gram_options: dict[str, Any] | None = None,
@@ -143,6 +153,7 @@ class SequenceTagger(SavedEstimator):
         self.scheme = scheme
         self.forbidden = forbidden
         self.kernel = kernel
+        self.match = match
         self.budget = budget
         self.over_budget = over_budget
         self.gram_options = gram_options
@@ -181,11 +192,35 @@ class SequenceTagger(SavedEstimator):
             raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
         find_metric(self.metric)
         formulation = self._formulation()
-        by_kernel = kernel_chain(self)
+        self._weighted = sample_weight is not None or token_weight is not None
+        weight = None
+        if token_weight is not None:
+            weight = np.concatenate([np.asarray(row, float) for row in token_weight])
+        if self.kernel is not None or self.match is not None:
+            self.model_ = fit_kernel_tagger(
+                self, X, y, formulation, sample_weight, weight
+            )
+        else:
+            self.model_ = self._fit_features(X, y, formulation, sample_weight, weight)
+        if self.model_.featurizer is not None:
+            self.n_features_in_ = self.model_.featurizer.n_features_
+        return self
+
+    def _fit_features(
+        self, X: Any, y: Any, formulation: Formulation, sample_weight: Any, weight: Any
+    ) -> SequenceModel:
+        """A linear model over features."""
+        for name in ("budget", "gram_options"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}= is for kernels; give kernel=")
         warm = self.warm_start and hasattr(self, "model_")
         if warm:
+            if isinstance(self.model_, KernelSequenceModel):
+                raise ValueError(
+                    "warm_start=True goes on with the last model, which had a kernel; "
+                    "leave kernel= as it was"
+                )
             featurizer, labels = self.model_.featurizer, self.model_.labels
-            featurizer = featurizer if by_kernel is None else featurizer.base
             features = featurizer.transform(X)
         else:
             templates = self.templates
@@ -198,55 +233,21 @@ class SequenceTagger(SavedEstimator):
         chain = make_chain(
             labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
         )
-        self._weighted = sample_weight is not None or token_weight is not None
-        weight = None
-        if token_weight is not None:
-            weight = np.concatenate([np.asarray(row, float) for row in token_weight])
-        n_jobs = self._n_jobs()
         problem = chain.pack(
-            features,
-            codes,
-            formulation,
-            n_jobs=n_jobs,
-            token_weight=weight,
-            scorer=by_kernel and by_kernel.bind(features, n_jobs),
+            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight
         )
         if self.scheme is not None or self.forbidden is not None:
             problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
-        start = None
-        if warm and by_kernel is not None:
-            start = by_kernel.start(problem, self.model_, features)
-        elif warm:
-            start = problem.expand(self.model_.weights)
+        start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
-        weights = problem.compact(state.model)
-        self.n_features_in_ = featurizer.n_features_
-
-        def tokens(row: int) -> list[str]:
-            return show_tokens(X, row)
-
-        if by_kernel is not None:
-            small = by_kernel.within_budget(weights, len(labels))
-            if small is not weights:
-                self.certificate_ = by_kernel.certify(
-                    problem, self.objective_, self.certificate_, small
-                )
-                weights = small
-                support = None  # its planes make up the model without a budget
-            featurizer, weights = by_kernel.keep_anchors(
-                featurizer, weights, len(labels), tokens
-            )
         kept = None
         if support is not None:
-            kept = SupportSet.create(features, codes, support, tokens)
+            kept = SupportSet.create(
+                features, features.offset, codes, support, lambda i: show_tokens(X, i)
+            )
         info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = SequenceModel(featurizer, chain, labels, weights, info, kept)
-        return self
-
-    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
-        if not problem.is_euclidean:
-            state.model = settled(problem, state.model)
-        super()._record(problem, objective, solver, state)
+        weights = problem.compact(state.model)
+        return SequenceModel(featurizer, chain, labels, weights, info, kept)
 
     # ---------------------------------------------------------------- prediction
 
@@ -300,20 +301,23 @@ class SequenceTagger(SavedEstimator):
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that `save` or the command line wrote."""
         tagger = super().load(path)
-        featurizer = tagger.model_.featurizer
-        tagger.n_features_in_ = getattr(featurizer, "base", featurizer).n_features_
+        if tagger.model_.featurizer is not None:
+            tagger.n_features_in_ = tagger.model_.featurizer.n_features_
         return tagger
 
     @classmethod
     def _parameters_of(cls, model: SequenceModel) -> dict[str, Any]:
         chain = model.chain
         cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
-        return {
+        known: dict[str, Any] = {
             "order": chain.order,
             "boundary": chain.boundary,
             "cost": cost,
-            "kernel": getattr(model.featurizer, "kernel", None),
         }
+        if isinstance(model, KernelSequenceModel):
+            known["kernel"] = model.index.kernel
+            known["match"] = list(model.hasher.match)
+        return known
 
     # --------------------------------------------------------------- attributes
 
@@ -325,12 +329,22 @@ class SequenceTagger(SavedEstimator):
     @property
     def feature_names_(self) -> list[str]:
         """Names of the features, aligned with the columns of `coef_`."""
-        return self.model_.featurizer.feature_names_
+        model = self.model_
+        if not isinstance(model, KernelSequenceModel):
+            return model.featurizer.feature_names_
+        return model.index.names or model.anchor_names()
 
     @property
-    def coef_(self) -> Floats:
-        """Weights of features for labels, (n_labels, n_features)."""
-        return self.model_.parts().emission.T
+    def coef_(self) -> Any:
+        """Weights of features for labels, (n_labels, n_features).
+
+        With a kernel, coefficients of anchors for keys, a sparse array (n_keys,
+        n_anchors); with `match` alone, weights of keys, (n_keys,).
+        """
+        model = self.model_
+        if not isinstance(model, KernelSequenceModel):
+            return model.parts().emission.T
+        return model.coefficients()
 
     @property
     def transitions_(self) -> Floats:

@@ -74,7 +74,7 @@ def make_featurizer(
         )
     if not len(X):
         raise ValueError("no sequences")
-    kind = _kind_of(X)
+    kind = kind_of(X)
     if kind == "columns":
         if templates is None:
             first = X if isinstance(X, Table) else as_table(X[:1])
@@ -140,7 +140,7 @@ def featurizer_from_state(
     raise ValueError(f"damaged featurizer state: unknown kind {meta.get('kind')!r}")
 
 
-def _kind_of(X: Table | Sequence[Any]) -> str:
+def kind_of(X: Table | Sequence[Any]) -> str:
     """Tell the kind of the tokens from the first of them."""
     if isinstance(X, Table) or isinstance(X[0], Table):
         return "columns"

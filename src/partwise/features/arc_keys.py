@@ -1,8 +1,6 @@
-"""Keys of arcs: two arcs match when their keys are equal.
+"""Keys of arcs, by hash functions that are named by what must agree.
 
-A hash function h maps an arc, together with its sentence, to a key; the output kernel
-of the atomic structural SVM counts pairs of arcs with equal keys. It is named by what
-must agree, joined by ``+``::
+Joined by ``+``::
 
     xpos                      the fine tags of head and dependent
     form+direction            the words, and on which side the head is
@@ -11,10 +9,7 @@ must agree, joined by ``+``::
     head.lemma+dep.upos       one column of one end alone
     lower(form)+upos[-1]      functions and neighbours as in templates
 
-Several hashes are separated by commas; their kernels add up. A key is the sum of one
-random number per end and one for the distance, 62 bits, the same in every process and
-without a vocabulary. Two of a million different keys are equal by accident with a
-probability below 1e-6.
+What keys are, and how several hash functions go together, stands in `keys.py`.
 """
 
 from __future__ import annotations
@@ -25,33 +20,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.features.arc_shares import Places, hash_shares
-from partwise.features.arc_templates import ArcTemplate
+from partwise.features.arc_templates import ROOT, ArcTemplate
 from partwise.features.columnar import as_table
-from partwise.features.hashing import hash_strings
-from partwise.features.templates import TemplateError, Term, View, parse_templates
+from partwise.features.keys import (
+    NO_KEY,
+    Hasher,
+    MatchError,
+    answers_of,
+    name_of,
+    shares_of,
+    split_outside,
+    terms_of,
+    value_at,
+    written,
+)
+from partwise.features.templates import Term, View
 from partwise.readers.table import Table
 
 STEPS = ("direction", "distance", "bucket")
 ENDS = ("head", "dep")
-FEWER_BITS = np.uint64(4)  # of a share, so that three add up without overflow
 
 Hash = Callable[[Table, np.ndarray, np.ndarray], Any]
-
-
-class MatchError(ValueError):
-    """The name of a hash function cannot be read; the text tells the remedy."""
 
 
 class ArcKeys(NamedTuple):
     """Keys of all candidate arcs of sentences.
 
-    The arc from h to d of sentence i is row ``first[i] + h·n + d − 1``, n words. Rows
-    with h = d are no arcs and have the key −1, as have arcs without a value.
+    The arc from h to d of sentence i is part ``first[i] + h·n + d − 1``, n words. Parts
+    with h = d are no arcs and have no key, nor have arcs without a value.
     """
 
     offset: np.ndarray  # (n_sentences + 1,) int64 positions, roots included
-    first: np.ndarray  # (n_sentences + 1,) int64
-    key: np.ndarray  # (n_rows, n_hashes) int64
+    first: np.ndarray  # (n_sentences + 1,) int64 parts of each sentence
+    key: np.ndarray  # (n_parts, n_hashes) int64
 
 
 class Match(NamedTuple):
@@ -62,7 +63,7 @@ class Match(NamedTuple):
     step: str  # "" or the finest of `STEPS` that must agree
 
 
-class ArcHasher:
+class ArcHasher(Hasher[Match]):
     """
     Keys of arcs by one or several hash functions.
 
@@ -84,32 +85,14 @@ class ArcHasher:
     """
 
     def __init__(self, match: Any) -> None:
-        named: list[str | Hash] = []
-        for item in [match] if isinstance(match, str) or callable(match) else match:
-            named += _split(item, ",") if isinstance(item, str) else [item]
-        if not named:
-            raise MatchError("match= is empty; name a hash such as 'xpos+distance'")
-        self._hashes: list[Match | Hash] = []
-        for one in named:
-            if not isinstance(one, str) and not callable(one):
-                raise MatchError(f"match: {one!r} is neither a name nor a function")
-            self._hashes.append(_parse(one) if isinstance(one, str) else one)
-        self.match = tuple(h.text if isinstance(h, Match) else h for h in self._hashes)
-        for i, one in enumerate(self.match):
-            if one in self.match[:i]:
-                raise MatchError(f"match: {one!r} stands twice")
-
-    @property
-    def names(self) -> list[str]:
-        """How to show the hash functions."""
-        return [h if isinstance(h, str) else h.__name__ for h in self.match]
+        super().__init__(match, _parse, "xpos+distance")
 
     @property
     def columns(self) -> list[str]:
         """Columns that are looked at, each once."""
         terms = [
             term
-            for match in self._hashes
+            for match in self.hashes
             if isinstance(match, Match)
             for _, own in match.template.parts
             for term in own
@@ -131,8 +114,8 @@ class ArcHasher:
         from partwise.features._arc_key_kernels import add_shares
 
         table = as_table(X)
-        self._check_columns(table)
-        named = [h for h in self._hashes if isinstance(h, Match)]
+        self.check_columns(table, self.columns)
+        named = [h for h in self.hashes if isinstance(h, Match)]
         templates = [match.template for match in named]
         reach = {
             term.offset for t in templates for _, terms in t.parts for term in terms
@@ -140,82 +123,96 @@ class ArcHasher:
         places = Places.of_table(table, sorted(reach | {0}))
         length = np.diff(table.offset)
         first = np.append(0, np.cumsum(length * (length + 1))).astype(np.int64)
-        key = np.full((first[-1], len(self._hashes)), -1, np.int64)
+        key = np.full((first[-1], len(self.hashes)), NO_KEY, np.int64)
         shares = iter(hash_shares(templates, table, places))
         nothing = np.zeros(len(places.is_root), np.int64)
-        for number, match in enumerate(self._hashes):
+        for number, match in enumerate(self.hashes):
             if isinstance(match, Match):
                 own = next(shares)
                 head, dep = (own.get(end, nothing) for end in ENDS)
                 steps = step_shares(match.step, int(length.max()))
                 add_shares(places.offset, first, head, dep, steps, number, key)
             else:
-                key[:, number] = _ask(match, table, first)
+                key[:, number] = _ask(match, number, table, first)
         return ArcKeys(places.offset, first, key)
 
-    def _check_columns(self, table: Table) -> None:
-        for column in self.columns:
-            if column not in table.columns:
-                raise MatchError(
-                    f"match needs a column {column!r}; there are "
-                    f"{', '.join(table.columns)}"
-                )
+    def describe(self, X: Any, keys: ArcKeys, part: int, number: int) -> str:
+        """
+        What agrees when the key of an arc is met, in words.
+
+        Parameters
+        ----------
+        X : as given to `transform`
+        keys : ArcKeys
+            Of X.
+        part : int
+            An arc that has a key.
+        number : int
+            Of the hash function.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> hasher = ArcHasher("form+direction")
+        >>> X = Table.from_sequences([["a", "cat"]], ["form"])
+        >>> hasher.describe(X, hasher.transform(X), 4, 0)
+        'form=cat → form=a left'
+        """
+        match = self.hashes[number]
+        if not isinstance(match, Match):
+            return f"{name_of(match)}={keys.key[part, number]}"
+        table = as_table(X)
+        i = int(np.searchsorted(keys.first, part, "right")) - 1
+        n = int(table.offset[i + 1] - table.offset[i])
+        head, dep = divmod(part - int(keys.first[i]), n)
+        told = {}
+        for end, terms in match.template.parts:
+            t = head - 1 if end == "head" else dep
+            values = []
+            for term in terms:
+                is_root = t + term.offset == -1
+                value = ROOT if is_root else value_at(term, table, i, t)
+                values.append(f"{written(term)}={value}")
+            told[end] = " ".join(values)
+        arc = " → ".join(told.get(end, "any") for end in ENDS)
+        return f"{arc} {step_name(match.step, dep + 1 - head)}".rstrip()
+
+
+def step_name(step: str, distance: int) -> str:
+    """What must agree of a distance, to the right if positive, as a string."""
+    from partwise.features._arc_kernels import variant
+
+    if step == "direction":
+        return "right" if distance > 0 else "left"
+    if step == "bucket":
+        return f"bucket {variant(max(-distance, 0), max(distance, 0))}"
+    return f"{distance:+d}" if step else ""
 
 
 def step_shares(step: str, longest: int) -> np.ndarray:
     """Shares of the distances −longest … longest, (2·longest + 1,) int64."""
-    from partwise.features._arc_kernels import variant
-
-    names = []
-    for distance in range(-longest, longest + 1):
-        side = "right" if distance > 0 else "left"
-        exact = {
-            "": "",
-            "direction": side,
-            "distance": str(distance),
-            "bucket": str(variant(max(-distance, 0), max(distance, 0))),
-        }
-        names.append(f"{step} {exact[step]}")
+    distances = range(-longest, longest + 1)
     if not step:
-        return np.zeros(len(names), np.int64)
-    return (hash_strings(names) >> FEWER_BITS).astype(np.int64)
-
-
-def _split(text: str, at: str) -> list[str]:
-    """Parts of a text between separators that stand outside all brackets."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "([") - (letter in ")]")
-        if letter == at and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
+        return np.zeros(len(distances), np.int64)
+    return shares_of([f"{step} {step_name(step, distance)}" for distance in distances])
 
 
 def _parse(text: str) -> Match:
     steps: list[str] = []
     parts: dict[str, list[Term]] = {end: [] for end in ENDS}
     shown: list[str] = []
-    for name in _split(text, "+"):
+    for name in split_outside(text, "+"):
         if name in STEPS:
             steps.append(name)
             continue
-        if not name:
-            raise MatchError(f"match {text!r}: a name is missing")
-        try:
-            templates = parse_templates(name)
-        except TemplateError as error:
-            raise MatchError(f"match {text!r}: {error}") from None
-        if len(templates) != 1 or not templates[0].terms:
-            raise MatchError(
-                f"match {text!r}: {name!r} is not one column; join what must agree "
-                "by +, and separate hashes by commas"
-            )
-        for term in templates[0].terms:
+        terms = terms_of(name, text)
+        for term in terms:
             for end, view in _roles(term.view, text):
                 parts[end].append(Term(view, term.offset))
-        shown.append(str(templates[0]).replace("[0]", ""))
+        shown.append("|".join(map(written, terms)))
     if not shown:
         raise MatchError(
             f"match {text!r}: name a column that must agree, such as xpos{_hint(steps)}"
@@ -244,23 +241,15 @@ def _roles(view: View, text: str) -> list[tuple[str, View]]:
     return [(end, View(column))]
 
 
-def _ask(function: Hash, table: Table, first: np.ndarray) -> np.ndarray:
+def _ask(function: Hash, number: int, table: Table, first: np.ndarray) -> np.ndarray:
     """Keys of all arcs by a user's function."""
-    space = int(hash_strings([f"function {function.__name__}"])[0] >> FEWER_BITS)
-    found = np.full(first[-1], -1, np.int64)
+    found = np.full(first[-1], NO_KEY, np.int64)
     for i in range(len(table)):
         n = int(table.offset[i + 1] - table.offset[i])
         head, dep = np.divmod(np.arange(n * (n + 1)), n)
         is_arc = head != dep + 1
-        told = np.asarray(function(table[i : i + 1], head[is_arc], dep[is_arc] + 1))
-        if told.shape != (int(is_arc.sum()),) or told.dtype.kind not in "iu":
-            raise MatchError(
-                f"{function.__name__} gave {told.dtype} of shape {told.shape}; one "
-                f"whole number for each of {int(is_arc.sum())} arcs is needed"
-            )
-        if told.size and int(told.max()) >= 1 << 60:
-            raise MatchError(f"{function.__name__} gave a key of more than 60 bits")
-        found[first[i] : first[i + 1]][is_arc] = np.where(
-            told < 0, -1, told.astype(np.int64) + space
-        )
+        found[first[i] : first[i + 1]][is_arc] = answers_of(
+            function, number, int(is_arc.sum()), table[i : i + 1], head[is_arc],
+            dep[is_arc] + 1,
+        )  # fmt: skip
     return found

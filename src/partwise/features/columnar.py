@@ -78,6 +78,11 @@ class Featurizer:
         if self.hash_bits is not None:
             self.n_features_ = 1 << self.hash_bits
 
+    @property
+    def columns(self) -> list[str]:
+        """Columns that the templates look at, each once."""
+        return list(dict.fromkeys(view.column for view in self._views))
+
     def fit(self, X: Table | Sequence[Any]) -> "Featurizer":
         """
         Learn the vocabulary.

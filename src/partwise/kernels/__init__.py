@@ -9,6 +9,7 @@ from partwise.kernels.external import FromFunction, Pairwise, Precomputed
 from partwise.kernels.gram import Estimate, Progress, estimate, gram, strips
 from partwise.kernels.memory import GramTooLarge
 from partwise.kernels.naming import as_kernel, from_dict, parse_kernel
+from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.strings import AnnotatedNGram, NGram
 from partwise.kernels.trees import ConvolutionTree
 from partwise.kernels.vectors import RBF, Linear, Polynomial
@@ -41,5 +42,6 @@ __all__ = [
     "from_dict",
     "gram",
     "parse_kernel",
+    "refuse_indefinite",
     "strips",
 ]

@@ -73,6 +73,14 @@ class BagOfWords(Kernel):
         check_whole("degree", self.degree, 1, MAX_DEGREE)
         check_real("coef0", self.coef0)
 
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return check_names("columns", self.columns) or default[:1]
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.columns is not None:
+            return self
+        return BagOfWords((default[0],), self.weights, self.degree, self.coef0)
+
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Count the strings of each sequence."""
         self.check()

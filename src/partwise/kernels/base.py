@@ -9,13 +9,13 @@ uses kernels (`gram`, the approximations, a kernel scorer) sees a `Bound` alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from partwise.kernels.inputs import Inputs
+from partwise.kernels.inputs import Inputs, Objects, Sequences
 from partwise.protocol import Floats, Parameters
 
 Rows = Any  # positions: an integer array, a slice, or None for all
@@ -72,6 +72,13 @@ class Bound(ABC):
         """Cost of the columns; see `row_work`."""
         return np.ones(self.n_cols)
 
+    def check_symmetric(self) -> None:
+        """Raise ValueError where k(x, y) and k(y, x) differ by more than rounding.
+
+        Asked before one of them is taken for both.
+        """
+        return  # most kernels are symmetric by their definition
+
     @abstractmethod
     def content(self) -> Iterator[Any]:
         """Arrays and strings that, with the parameters, decide every entry."""
@@ -102,7 +109,8 @@ class Kernel(Parameters, ABC):
     """A positive semidefinite function of two inputs.
 
     ``+`` adds kernels, ``*`` multiplies them or scales by a number; each of these is
-    positive semidefinite again.
+    positive semidefinite again. A kernel that does not promise to be so says it in
+    `is_positive`, and is refused for training where it is not (`refuse_indefinite`).
 
     Examples
     --------
@@ -136,9 +144,105 @@ class Kernel(Parameters, ABC):
     def check(self) -> None:
         """Raise ValueError when a parameter has no meaning; `bind` calls it."""
 
+    @property
+    def is_positive(self) -> bool:
+        """Known to be positive semidefinite, whatever the inputs."""
+        return True
+
     def input_family(self) -> Inputs:
         """What X may be: how inputs are counted, selected and kept in a file."""
         return self.inputs
+
+    def columns_of(
+        self, available: Collection[str], usual: Collection[str] | None = None
+    ) -> list[str]:
+        """
+        Columns of a table that the kernel compares.
+
+        Parameters
+        ----------
+        available : collection of str
+            Columns of the table, in their order, such as ``table.columns``.
+        usual : collection of str, optional
+            What a kernel that names no column takes for the columns of the table, in
+            this order; by default all of them. Those that the table has not are left
+            out; when it has none, its first column counts as usual.
+
+        Returns
+        -------
+        list of str
+            Usual columns first, the others in the order of the table: in the table of
+            these columns alone, the first one is what it was. All that are available
+            for a user's function, which may look at any; none for a kernel on other
+            inputs than sequences.
+
+        Raises
+        ------
+        ValueError
+            The kernel names a column that is not available.
+
+        Examples
+        --------
+        >>> from partwise.kernels import AnnotatedNGram, BagOfWords, NGram
+        >>> columns = ["id", "form", "upos", "feats"]
+        >>> NGram(column="upos").columns_of(columns)
+        ['upos']
+        >>> (NGram() + BagOfWords(columns=("id",))).columns_of(columns, ["form"])
+        ['form', 'id']
+        >>> AnnotatedNGram().columns_of(columns, ["form", "lemma", "upos"])
+        ['form', 'upos']
+        """
+        family = self.input_family()
+        if isinstance(family, Objects):
+            return list(available)
+        if not isinstance(family, Sequences):
+            return []
+        default = _default_columns(available, usual)
+        compared = self._compared(list(available), default)
+        for name in compared:
+            if name not in available:
+                raise ValueError(
+                    f"the kernel compares a column {name!r}; there are "
+                    f"{', '.join(available)}"
+                )
+        order = dict.fromkeys([*default, *available])
+        return [name for name in order if name in compared]
+
+    def with_columns(
+        self, available: Collection[str], usual: Collection[str] | None = None
+    ) -> Kernel:
+        """
+        Name the columns that are compared by default.
+
+        A kernel that takes all columns of a table takes more of them as soon as
+        another one, in a sum with it, brings a column of its own into the table. With
+        names, its values do not depend on what else there is.
+
+        Parameters
+        ----------
+        available, usual
+            As for `columns_of`.
+
+        Returns
+        -------
+        Kernel
+            Itself where nothing is left open.
+
+        Examples
+        --------
+        >>> from partwise.kernels import NGram
+        >>> NGram(n=3).with_columns(["id", "form", "upos"], ["form", "upos"])
+        NGram(n=3, decay=0.5, column='form')
+        """
+        return self._named(_default_columns(available, usual))
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        """Columns of sequences that are compared; `default` where none is named."""
+        return available
+
+    def _named(self, default: list[str]) -> Kernel:
+        """The kernel that takes no columns by default."""
+        return self
 
     def __call__(self, X: Any, Y: Any = None) -> Floats:
         """Gram matrix of shape (n_rows, n_cols), as scikit-learn's kernels give it."""
@@ -171,6 +275,15 @@ class Kernel(Parameters, ABC):
         return NotImplemented
 
     __rmul__ = __mul__
+
+
+def _default_columns(
+    available: Collection[str], usual: Collection[str] | None
+) -> list[str]:
+    """Usual columns that there are; the first of all when there is none."""
+    if usual is None:
+        return list(available)
+    return [name for name in usual if name in available] or list(available)[:1]
 
 
 def diagonal_by_blocks(bound: Bound, n: int, dtype: Real = np.float64) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,21 @@ class _Pair(Kernel):
             names = " and ".join(sorted(family.__name__ for family in families))
             raise ValueError(f"{self} would need inputs of two kinds: {names.lower()}")
 
+    @property
+    def is_positive(self) -> bool:
+        """Whether both are known to be."""
+        return self.left.is_positive and self.right.is_positive
+
     def input_family(self) -> Inputs:
         """That of both."""
         return self.left.input_family()
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        both = (self.left, self.right)
+        return [name for k in both for name in k._compared(available, default)]
+
+    def _named(self, default: list[str]) -> Kernel:
+        return type(self)(self.left._named(default), self.right._named(default))
 
 
 class Sum(_Pair):
@@ -64,7 +76,29 @@ class Product(_Pair):
         return BoundPair(self.left.bind(X, Y), self.right.bind(X, Y), np.multiply)
 
 
-class Scaled(Kernel):
+class _Single(Kernel):
+    """A kernel of one kernel."""
+
+    kernel: Kernel
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the kernel is known to be."""
+        return self.kernel.is_positive
+
+    def input_family(self) -> Inputs:
+        """That of the kernel."""
+        return self.kernel.input_family()
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return self.kernel._compared(available, default)
+
+    def _named(self, default: list[str]) -> Kernel:
+        params = self.get_params(deep=False)
+        return type(self)(**params | {"kernel": self.kernel._named(default)})
+
+
+class Scaled(_Single):
     """
     factor·k(x, x').
 
@@ -84,17 +118,13 @@ class Scaled(Kernel):
         _check_kernel(self.kernel)
         check_real("factor", self.factor, above=True)
 
-    def input_family(self) -> Inputs:
-        """That of the kernel."""
-        return self.kernel.input_family()
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Bind the kernel."""
         self.check()
         return BoundScaled(self.kernel.bind(X, Y), float(self.factor))
 
 
-class Normalized(Kernel):
+class Normalized(_Single):
     """
     k(x, x') / √(k(x, x)·k(x', x')): each input has length one.
 
@@ -119,10 +149,6 @@ class Normalized(Kernel):
         """Raise ValueError when there is no kernel to normalise."""
         _check_kernel(self.kernel)
 
-    def input_family(self) -> Inputs:
-        """That of the kernel."""
-        return self.kernel.input_family()
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Bind the kernel and take its diagonals."""
         self.check()
@@ -144,6 +170,10 @@ class _Around(Bound):
     def column_work(self) -> Floats:
         """That of the kernel inside."""
         return self.inner.column_work()
+
+    def check_symmetric(self) -> None:
+        """That of the kernel inside."""
+        self.inner.check_symmetric()
 
     def content(self) -> Iterator[Any]:
         """That of the kernel inside."""
@@ -177,10 +207,13 @@ class BoundNormalized(_Around):
 
     def __init__(self, inner: Bound) -> None:
         super().__init__(inner)
-        self.row_length = np.sqrt(inner.row_diagonal())
-        self.column_length = (
-            self.row_length if inner.is_symmetric else np.sqrt(inner.column_diagonal())
+        rows = inner.row_diagonal()
+        cols = rows if inner.is_symmetric else inner.column_diagonal()
+        rounding = 1e-6 * max(
+            np.abs(squares).max(initial=0.0) for squares in (rows, cols)
         )
+        self.row_length = _lengths(rows, rounding)
+        self.column_length = _lengths(cols, rounding)
 
     def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
         """Entries over lengths, in the precision of the entries."""
@@ -232,6 +265,11 @@ class BoundPair(Bound):
     def _uneven(self) -> Bound:
         return self.right if np.ptp(self.left.row_work()) == 0 else self.left
 
+    def check_symmetric(self) -> None:
+        """That of both."""
+        self.left.check_symmetric()
+        self.right.check_symmetric()
+
     def content(self) -> Iterator[Any]:
         """That of both."""
         yield from self.left.content()
@@ -244,6 +282,17 @@ def _check_kernel(kernel: Any) -> None:
             f"{kernel!r:.80} is no kernel; make one with partwise.kernels.as_kernel"
         )
     kernel.check()
+
+
+def _lengths(squares: Floats, rounding: float) -> Floats:
+    """√k(x, x), where a number below zero is rounding or no square of a length."""
+    if squares.min(initial=0.0) < -rounding:
+        i = int(np.argmin(squares))
+        raise ValueError(
+            f"Normalized: k(x, x) = {squares[i]:.2g} of input {i}, where the square of "
+            "a length is needed; use a kernel that is positive semidefinite"
+        )
+    return np.sqrt(np.maximum(squares, 0.0))
 
 
 def _inverse(length: Floats) -> Floats:

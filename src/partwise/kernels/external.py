@@ -11,6 +11,7 @@ from partwise.kernels.base import Bound, Kernel, Real, Rows, diagonal_by_blocks
 from partwise.kernels.checks import check_real
 from partwise.kernels.inputs import OBJECTS, POSITIONS, VECTORS
 from partwise.kernels.matrices import DenseMatrix, as_pair
+from partwise.kernels.positive import find_asymmetry
 from partwise.protocol import Floats
 
 # which of gamma, degree and coef0 each takes
@@ -25,14 +26,16 @@ PAIRWISE = {
     "rbf": ("gamma",),
     "sigmoid": ("gamma", "coef0"),
 }
+SAMPLE = 16  # inputs on which a user's function is tried in both orders
 
 
 class Pairwise(Kernel):
     """
     A kernel of ``sklearn.metrics.pairwise``.
 
-    Some of them (sigmoid, additive_chi2) are not positive semidefinite; those who train
-    with them get what they asked for.
+    Some of them (sigmoid, additive_chi2, others with a negative parameter or a degree
+    that is no whole number) need not be positive semidefinite: `is_positive` is False,
+    and `refuse_indefinite` refuses them for training on inputs where it shows.
 
     Parameters
     ----------
@@ -72,6 +75,15 @@ class Pairwise(Kernel):
             if name not in PAIRWISE[self.metric]:
                 raise ValueError(f"the {self.metric} kernel has no parameter {name!r}")
             check_real(name, value, -np.inf)
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether this name has the property, with these parameters."""
+        if self.metric in ("additive_chi2", "sigmoid"):
+            return False
+        given = self._given()
+        is_whole = float(given.get("degree", 3)).is_integer()
+        return is_whole and all(value >= 0 for value in given.values())
 
     def _given(self) -> dict[str, Any]:
         names = ("gamma", "degree", "coef0")
@@ -123,6 +135,11 @@ class FromFunction(Kernel):
         if not callable(self.function):
             raise ValueError(f"function={self.function!r:.80}: give something callable")
 
+    @property
+    def is_positive(self) -> bool:
+        """False: nothing is known of the function."""
+        return False
+
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Keep both sets of inputs as they are."""
         self.check()
@@ -157,6 +174,11 @@ class Precomputed(Kernel):
         shape = np.shape(self.matrix)
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ValueError(f"matrix of shape {shape}: give a square one")
+
+    @property
+    def is_positive(self) -> bool:
+        """False: nothing is known of the matrix."""
+        return False
 
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Check the positions."""
@@ -201,6 +223,19 @@ class BoundFunction(Bound):
         same = BoundFunction(self.function, self.Y, None, is_batch=self.is_batch)
         return diagonal_by_blocks(same, self.n_cols)
 
+    def check_symmetric(self) -> None:
+        """Both orders of a few inputs: all of them would take twice the time."""
+        n = self.n_rows
+        some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
+        values = self.block(some, some)
+        found = find_asymmetry(lambda r, c: values[r, c], np.diagonal(values))
+        if found is not None:
+            raise ValueError(
+                f"the kernel function gives {found.one:.6g} for inputs "
+                f"{some[found.x]} and {some[found.y]}, and {found.other:.6g} for them "
+                "the other way round; use (f(x, y) + f(y, x)) / 2"
+            )
+
     def content(self) -> Iterator[Any]:
         """The rows of a matrix; of other objects nothing is known."""
         for X in (self.X,) if self.is_symmetric else (self.X, self.Y):
@@ -238,6 +273,17 @@ class BoundPrecomputed(Bound):
     def column_diagonal(self) -> Floats:
         """Entries of the matrix's diagonal."""
         return np.diagonal(self.matrix)[self.y].astype(float)
+
+    def check_symmetric(self) -> None:
+        """All pairs of positions that are asked for."""
+        found = find_asymmetry(self.block, self.row_diagonal())
+        if found is not None:
+            i, j = self.x[found.x], self.x[found.y]
+            raise ValueError(
+                f"the precomputed matrix is not symmetric: {found.one:.6g} at "
+                f"({i}, {j}) and {found.other:.6g} at ({j}, {i}); give "
+                "(K + K.T) / 2"
+            )
 
     def content(self) -> Iterator[Any]:
         """The matrix and the positions."""

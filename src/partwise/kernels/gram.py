@@ -75,7 +75,9 @@ def gram(
     X : inputs of the kernel
         The rows.
     Y : inputs of the kernel, optional
-        The columns; by default the rows, and the matrix is exactly symmetric.
+        The columns; by default the rows, and the matrix is exactly symmetric. A user's
+        matrix that is not so raises ValueError, and so does a user's function of which
+        a sample shows it.
     dtype : float64 or float32
         float32 halves the memory, and the time of string kernels.
     n_jobs : int
@@ -264,6 +266,8 @@ def _fill(
     from partwise.kernels._gram_kernels import mirror, scatter
 
     precision = out.dtype.type
+    if bound.is_symmetric:
+        bound.check_symmetric()  # half of the entries are mirrored below
     begin = getattr(progress, "begin", None)
     if begin is not None:
         begin(_estimate(bound, precision, threads, FORETASTE))

@@ -15,7 +15,13 @@ import numpy as np
 from partwise.features.columnar import as_table
 from partwise.features.vocabulary import pack_strings, state_array, unpack_strings
 from partwise.kernels.forests import Forest, encode_trees
-from partwise.kernels.matrices import Matrix, as_matrix, pack_matrix, unpack_matrix
+from partwise.kernels.matrices import (
+    Matrix,
+    as_matrix,
+    pack_matrix,
+    same_rows,
+    unpack_matrix,
+)
 from partwise.readers.table import Column, Table
 
 Arrays = dict[str, np.ndarray]
@@ -38,6 +44,10 @@ class Inputs(ABC):
         """The inputs at these positions."""
 
     @abstractmethod
+    def same(self, X: Any, Y: Any) -> np.ndarray:
+        """Which of as many inputs of X and Y are the same, bool (n_inputs,)."""
+
+    @abstractmethod
     def pack(self, X: Any) -> Arrays:
         """Arrays for a model file."""
 
@@ -56,6 +66,10 @@ class Vectors(Inputs):
     def select(self, X: Any, rows: np.ndarray) -> Matrix:
         """Rows of the matrix."""
         return as_matrix(X).select(rows)
+
+    def same(self, X: Any, Y: Any) -> np.ndarray:
+        """Rows that have the same numbers, bit for bit."""
+        return same_rows(as_matrix(X), as_matrix(Y))
 
     def pack(self, X: Any) -> Arrays:
         """The matrix, dense or CSR."""
@@ -76,6 +90,17 @@ class Sequences(Inputs):
     def select(self, X: Any, rows: np.ndarray) -> Table:
         """The table of these sequences."""
         return table_of(X)[rows]
+
+    def same(self, X: Any, Y: Any) -> np.ndarray:
+        """Sequences that have the same strings in the same columns."""
+        one, other = table_of(X), table_of(Y)
+        is_same = np.diff(one.offset) == np.diff(other.offset)
+        if one.columns.keys() != other.columns.keys():
+            return np.zeros_like(is_same)
+        for name in one.columns:
+            pairs = zip(one.strings(name), other.strings(name), strict=True)
+            is_same &= [mine == others for mine, others in pairs]
+        return is_same
 
     def pack(self, X: Any) -> Arrays:
         """Distinct strings and their codes, column by column."""
@@ -138,6 +163,10 @@ class Trees(Inputs):
         """The trees at these positions."""
         return [X[i] for i in rows]
 
+    def same(self, X: Any, Y: Any) -> np.ndarray:
+        """Trees that are equal."""
+        return np.array([x == y for x, y in zip(X, Y, strict=True)], bool)
+
     def pack(self, X: Any) -> Arrays:
         """Labels, and the nodes of all trees in pre-order."""
         return encode_trees(X).pack()
@@ -158,6 +187,10 @@ class Positions(Inputs):
         """Some of the positions."""
         return np.asarray(X, np.int64)[rows]
 
+    def same(self, X: Any, Y: Any) -> np.ndarray:
+        """Equal positions."""
+        return np.asarray(X) == np.asarray(Y)
+
     def pack(self, X: Any) -> Arrays:
         """The positions."""
         return {"positions": np.array(X, np.int64)}
@@ -177,6 +210,14 @@ class Objects(Inputs):
     def select(self, X: Any, rows: np.ndarray) -> Any:
         """The objects at these positions: an array when X is one."""
         return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+    def same(self, X: Any, Y: Any) -> np.ndarray:
+        """Equal sequences or rows of an array; other objects as they tell."""
+        if isinstance(X, Table):
+            return SEQUENCES.same(X, Y)
+        if hasattr(X, "shape"):
+            return same_rows(as_matrix(X), as_matrix(Y))
+        return np.array([bool(x == y) for x, y in zip(X, Y, strict=True)], bool)
 
     def pack(self, X: Any) -> Arrays:
         """Refuse: nothing is known of the objects."""

@@ -106,6 +106,24 @@ def as_matrix(X: Any) -> Matrix:
     return DenseMatrix(x)
 
 
+def same_rows(one: Matrix, other: Matrix) -> np.ndarray:
+    """Which rows of two matrices are the same, bit for bit, bool (n_rows,)."""
+    if isinstance(one, DenseMatrix) and isinstance(other, DenseMatrix):
+        if one.x.shape != other.x.shape:
+            return np.zeros(one.n_rows, bool)
+        return (one.x == other.x).all(axis=1)
+    if not isinstance(one, SparseMatrix) or not isinstance(other, SparseMatrix):
+        return np.zeros(one.n_rows, bool)
+    same = np.diff(one.indptr) == np.diff(other.indptr)
+    for k in np.flatnonzero(same):
+        mine = slice(one.indptr[k], one.indptr[k + 1])
+        others = slice(other.indptr[k], other.indptr[k + 1])
+        same[k] = np.array_equal(
+            one.indices[mine], other.indices[others]
+        ) and np.array_equal(one.data[mine], other.data[others])
+    return same
+
+
 def as_pair(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
     """Rows and columns in the same layout; ``Y=None`` means X."""
     x = as_matrix(X)

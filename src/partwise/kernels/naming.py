@@ -112,7 +112,10 @@ coef0=0.0), factor=0.5))
     kernel, rest = _parse_sum(text, tokens, 0)
     if rest:
         raise ValueError(f"kernel {text!r}: {rest[0]!r} does not belong there")
-    kernel.check()
+    try:
+        kernel.check()
+    except ValueError as error:
+        raise ValueError(f"kernel {text!r}: {error}") from None
     return kernel
 
 

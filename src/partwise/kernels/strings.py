@@ -90,6 +90,14 @@ class AnnotatedNGram(Kernel):
                 f"{len(weights)} weights for {len(names)} columns; give one each"
             )
 
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return check_names("columns", self.columns) or default
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.columns is not None:
+            return self
+        return AnnotatedNGram(self.n, self.decay, tuple(default), self.weights)
+
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
         self.check()
@@ -134,6 +142,14 @@ class NGram(Kernel):
         if self.column is not None and not isinstance(self.column, str):
             raise ValueError(f"column={self.column!r}: give one name, or None")
         AnnotatedNGram(self.n, self.decay, self.column).check()
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return default[:1] if self.column is None else [self.column]
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.column is not None:
+            return self
+        return NGram(self.n, self.decay, default[0])
 
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""

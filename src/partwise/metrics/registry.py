@@ -110,9 +110,9 @@ crossing_brackets, exact_match, labelled_f1, labelled_precision, labelled_recall
 macro_f1, span_f1, span_precision, span_recall, tag_accuracy, token_accuracy, \
 token_error, uas
     """
-    if name in METRICS:
+    if isinstance(name, str) and name in METRICS:
         return METRICS[name]
-    near = get_close_matches(name, METRICS, n=1)
+    near = get_close_matches(str(name), METRICS, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"unknown metric {name!r}:{hint} Known: {', '.join(sorted(METRICS))}"

@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
-from partwise.models._file_checks import array, inside, require
+from partwise.models._file_checks import array, require
+from partwise.models._support_file import plane_arrays, read_lengths, read_planes
 from partwise.models.phrase_explanation import SupportPhrases
-from partwise.protocol import Cuts, Ints
+from partwise.protocol import Ints
 from partwise.structures.grammar import Grammar
 
 Arrays = dict[str, np.ndarray]
@@ -17,7 +18,6 @@ Arrays = dict[str, np.ndarray]
 
 def support_arrays(grammar: Grammar, support: SupportPhrases) -> Arrays:
     """Arrays of a dual; trees are kept as the codes of their derivations."""
-    cuts = support.cuts
     codes = [grammar.encode(tree) for tree in support.trees]
     truth = [code for code in codes if code is not None]
     sizes = [len(code) for code in truth]
@@ -26,12 +26,7 @@ def support_arrays(grammar: Grammar, support: SupportPhrases) -> Arrays:
         "offset": np.cumsum([0, *map(len, support.sentences)]).astype(np.int64),
         "truth_ptr": np.cumsum([0, *sizes]).astype(np.int64),
         "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
-        "rows": np.asarray(support.rows, np.int64),
-        "alpha": support.alpha,
-        "block": np.asarray(cuts.block, np.int64),
-        "b": cuts.b,
-        "scale": cuts.scale,
-        "code": np.asarray(cuts.code, np.int32),
+        **plane_arrays(support.cuts, support.alpha, support.rows),
     }
     for name, strings in (
         ("words", [word for word, _ in words]),
@@ -52,15 +47,11 @@ def support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
     )
     require(len(words) == len(tags), "support words without tags")
     offset = array(arrays, "offset", np.int64, None)
-    check_offset(offset, len(words), "support sentences")
-    lengths = np.diff(offset)
-    require(bool((lengths > 0).all()), "an empty support sentence")
+    lengths = read_lengths(offset)
+    require(len(words) == int(offset[-1]), "support words outside their sentences")
     tokens = list(zip(words, tags, strict=True))
     sentences = [tokens[a:b] for a, b in pairwise(offset.tolist())]
 
-    rows = array(arrays, "rows", np.int64, len(lengths))
-    inside(rows, np.iinfo(np.int64).max, "a training row")
-    require(bool((np.diff(rows) > 0).all()), "training rows out of order")
     truth = array(arrays, "truth", np.int32, None)
     ptr = array(arrays, "truth_ptr", np.int64, len(lengths) + 1)
     check_offset(ptr, len(truth), "true trees")
@@ -76,19 +67,9 @@ def support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
         require(known, "a true tree that the grammar does not derive")
         trees.append(tree)
 
-    alpha = array(arrays, "alpha", np.float64, None)
-    m = len(alpha)
-    block = array(arrays, "block", np.int64, m)
-    inside(block, len(lengths), "the block of a cut")
-    b, scale = (array(arrays, name, np.float64, m) for name in ("b", "scale"))
-    for one in (alpha, b, scale):
-        require(bool(np.isfinite(one).all()), "a dual that is not finite")
-    sizes = 2 * grammar.code_room() * lengths[block]
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    code = array(arrays, "code", np.int32, int(indptr[-1]))
-    _check_codes(grammar, code, indptr, lengths[block])
-    zero = np.zeros(m)
-    cuts = Cuts(block, b, scale, zero, zero, indptr, code)
+    room = 2 * grammar.code_room()
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: room * n)
+    _check_codes(grammar, cuts.code, cuts.indptr, lengths[cuts.block])
     return SupportPhrases(sentences, trees, cuts, alpha, rows)
 
 

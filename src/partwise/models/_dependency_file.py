@@ -13,11 +13,10 @@ import numpy as np
 
 from partwise.features._arc_kernels import N_VARIANTS
 from partwise.features.arcs import ArcFeaturizer
-from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.kernels.inputs import SEQUENCES
 from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.models._support_file import plane_arrays, read_lengths, read_planes
 from partwise.models.dependency import DependencyModel, SupportTrees
-from partwise.protocol import Cuts
-from partwise.readers.table import Column, Table
 from partwise.structures.arborescence import COSTS, Arborescence
 
 Arrays = dict[str, np.ndarray]
@@ -31,17 +30,13 @@ MAX_WEIGHTS = 1 << 31  # places are kept as 32-bit numbers
 def to_state(model: DependencyModel) -> State:
     """Settings for JSON, and arrays."""
     settings, arrays = _own_state(model)
-    settings["support"] = model.support is not None
     settings["labeller"], more = labeller_state(model)
     arrays |= more
     settings["pruner"], more = _other_state("pruner", model.pruner)
     arrays |= more
     settings["n_candidates"] = model.n_candidates
-    if model.support is not None:
-        own = support_arrays(model.support)
-        settings["columns"] = list(model.support.table.columns)
-        arrays |= {f"support/{name}": array for name, array in own.items()}
-    return settings, arrays
+    settings["support"], more = support_state(model)
+    return settings, arrays | more
 
 
 def labeller_state(model: DependencyModel) -> tuple[dict[str, Any] | None, Arrays]:
@@ -95,9 +90,7 @@ def from_state(
     if model.pruner is not None:
         require(model.pruner.structure.construction == "exact", "no pruner")
         require(model.structure.construction == "exact", "candidates without a tree")
-    if entry(settings, "support", bool):
-        columns = entry(settings, "columns", list)
-        model.support = support_from_arrays(under("support/", arrays), columns, model)
+    model.support = support_from_state(settings, arrays, model)
     return model
 
 
@@ -161,69 +154,34 @@ def _is_share(cost: Any) -> bool:
 # ------------------------------------------------------------------------- support
 
 
-def support_arrays(support: SupportTrees) -> Arrays:
-    """Arrays of a dual; the names of the columns are kept apart."""
-    cuts = support.cuts
-    arrays: Arrays = {
-        "offset": support.table.offset,
+def support_state(model: DependencyModel) -> tuple[bool, Arrays]:
+    """Whether a parser has a dual, and its arrays."""
+    support = model.support
+    if support is None or not len(support.alpha):
+        return False, {}
+    packed = SEQUENCES.pack(support.table)
+    arrays = {
         "y": np.asarray(support.y, np.int32),
-        "rows": np.asarray(support.rows, np.int64),
-        "alpha": support.alpha,
-        "block": np.asarray(cuts.block, np.int64),
-        "b": cuts.b,
-        "scale": cuts.scale,
-        "code": np.asarray(cuts.code, np.int32),
+        **plane_arrays(support.cuts, support.alpha, support.rows),
+        **{f"table/{name}": own for name, own in packed.items()},
     }
-    for number, column in enumerate(support.table.columns.values()):
-        used = column.used()
-        renumbered = np.zeros(len(column.values), np.int32)
-        renumbered[used] = np.arange(len(used))
-        text, text_offset = pack_strings([column.values[code] for code in used])
-        arrays |= {
-            f"column{number}/codes": renumbered[column.codes],
-            f"column{number}/text": text,
-            f"column{number}/text_offset": text_offset,
-        }
-    return arrays
+    return True, {f"support/{name}": own for name, own in arrays.items()}
 
 
-def support_from_arrays(
-    arrays: Arrays, columns: list[Any], model: DependencyModel
-) -> SupportTrees:
-    """Rebuild a dual of this model."""
-    require(all(isinstance(name, str) for name in columns), "columns without names")
-    offset = array(arrays, "offset", np.int64, None)
-    n_words = int(offset[-1]) if len(offset) else 0
-    check_offset(offset, n_words, "support sentences")
-    lengths = np.diff(offset)
-    require(bool((lengths > 0).all()), "an empty support sentence")
-    table = {}
-    for number, name in enumerate(columns):
-        own = under(f"column{number}/", arrays)
-        strings = unpack_strings(
-            array(own, "text", np.uint8, None),
-            array(own, "text_offset", np.int64, None),
-        )
-        codes = array(own, "codes", np.int32, n_words)
-        inside(codes, len(strings), "a string")
-        table[name] = Column(codes, strings)
+def support_from_state(
+    settings: dict[str, Any], arrays: Arrays, model: DependencyModel
+) -> SupportTrees | None:
+    """Rebuild a dual of this model; None for none."""
+    if not entry(settings, "support", bool):
+        return None
+    arrays = under("support/", arrays)
+    table = SEQUENCES.unpack(under("table/", arrays))
+    lengths = read_lengths(table.offset)
     size = max(len(model.own_labels), 1)
-    limit = np.repeat((lengths + 1) * size, lengths)
-    y = array(arrays, "y", np.int32, n_words)
-    require(bool(((y >= 0) & (y < limit)).all()), "a true head out of range")
-    rows = array(arrays, "rows", np.int64, len(lengths))
-    inside(rows, np.iinfo(np.int64).max, "a training row")
-    require(bool((np.diff(rows) > 0).all()), "training rows out of order")
-    alpha = array(arrays, "alpha", np.float64, None)
-    m = len(alpha)
-    block = array(arrays, "block", np.int64, m)
-    inside(block, len(lengths), "the block of a cut")
-    numbers = [alpha, *(array(arrays, name, np.float64, m) for name in ("b", "scale"))]
-    require(all(np.isfinite(n).all() for n in numbers), "numbers that are not finite")
-    indptr = np.append(0, np.cumsum(lengths[block])).astype(np.int64)
-    code = array(arrays, "code", np.int32, int(indptr[-1]))
-    most = np.repeat((lengths[block] + 1) * size, lengths[block])
-    require(bool(((code >= 0) & (code < most)).all()), "a head of a cut out of range")
-    zero = np.zeros(m)
-    cuts = Cuts(block, numbers[1], numbers[2], zero, zero, indptr, code)
-    return SupportTrees(Table(table, offset), y, cuts, alpha, rows)
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
+    y = array(arrays, "y", np.int32, table.n_tokens)
+    for code, length in ((y, lengths), (cuts.code, lengths[cuts.block])):
+        limit = np.repeat((length + 1) * size, length)
+        is_head = (code >= 0) & (code < limit)
+        require(bool(is_head.all()), "a head out of range")
+    return SupportTrees(table, y, cuts, alpha, rows)

@@ -6,7 +6,7 @@ It predicts and explains without scikit-learn, so the command line starts quickl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,8 +93,10 @@ class DependencyModel:
 
     # ------------------------------------------------------------------- problems
 
-    def problem(self, X: Any, n_jobs: int = 1, kept: Ints | None = None) -> Any:
-        """Packed sentences to parse.
+    def problems(
+        self, X: Any, n_jobs: int = 1, kept: Ints | None = None
+    ) -> Iterator[Any]:
+        """Packed sentences to parse: all at once, or in turn what fits in memory.
 
         Parameters
         ----------
@@ -103,7 +105,7 @@ class DependencyModel:
         kept : int array (n_words,), optional
             Heads that must be among the candidates; −1 for none.
         """
-        return self._pack(sentence_table(X), None, None, n_jobs, kept)
+        yield self._pack(sentence_table(X), None, None, n_jobs, kept)
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
@@ -138,7 +140,7 @@ class DependencyModel:
         A head to be kept takes the last place where it is not among them.
         """
         found = np.full((int(table.offset[-1]), k), -1, np.int32)
-        for s, own in enumerate(self.problem(table, n_jobs).marginals(self.weights)[0]):
+        for s, own in enumerate(self.marginals(table, n_jobs=n_jobs)):
             words = slice(int(table.offset[s]), int(table.offset[s + 1]))
             order = np.argsort(-own[:, 1:], axis=0, kind="stable")[:k].T
             is_arc = order != np.arange(1, len(own))[:, None]
@@ -182,21 +184,28 @@ class DependencyModel:
         """Trees, and which of them are trees: best heads may run in circles."""
         table = sentence_table(X)
         fixed = None if given is None else _fix(given, table.offset)
-        problem = self.problem(table, n_jobs, fixed)
-        weights = problem.expand(self.weights)
-        codes, value, is_valid = problem.decode(weights, fixed)
-        if not np.isfinite(value).all():
-            row = int(np.flatnonzero(~np.isfinite(value))[0])
-            raise ValueError(
-                f"sentence {row}: no tree has the given heads; check for circles, "
-                "crossing arcs and several roots"
-            )
-        if constraints := list(constraints):
-            from partwise.models.constrained_trees import satisfy
+        rules = list(constraints)
+        found, valid = [], []
+        begin = row = 0
+        for problem in self.problems(table, n_jobs, fixed):
+            end = begin + int(problem.blocks.offset[-1])
+            known = None if fixed is None else fixed[begin:end]
+            weights = problem.expand(self.weights)
+            codes, value, is_valid = problem.decode(weights, known)
+            if not np.isfinite(value).all():
+                row += int(np.flatnonzero(~np.isfinite(value))[0])
+                raise ValueError(
+                    f"sentence {row}: no tree has the given heads; check for circles, "
+                    "crossing arcs and several roots"
+                )
+            if rules:
+                from partwise.models.constrained_trees import satisfy
 
-            codes = satisfy(
-                problem, weights, codes, constraints, self.own_labels, fixed
-            )
+                codes = satisfy(problem, weights, codes, rules, self.own_labels, known)
+            found.append(codes)
+            valid.append(is_valid)
+            begin, row = end, row + len(value)
+        codes, is_valid = np.concatenate(found), np.concatenate(valid)
         if self.labeller is not None:
             heads = codes
             codes = self.labeller.name(table, heads, n_jobs)
@@ -228,8 +237,11 @@ class DependencyModel:
             raise ValueError(f"k={k!r}: give a positive whole number")
         table = sentence_table(X)
         answers = []
-        problem = self.problem(table, n_jobs)
-        ranked = problem.k_best(problem.expand(self.weights), k)
+        ranked = (
+            found
+            for problem in self.problems(table, n_jobs)
+            for found in problem.k_best(problem.expand(self.weights), k)
+        )
         for s, found in enumerate(ranked):
             own = []
             for code, score in found:
@@ -242,10 +254,10 @@ class DependencyModel:
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best tree and its lead over the second, (n_sentences, 2)."""
         rows = []
-        problem = self.problem(X, n_jobs)
-        for found in problem.k_best(problem.expand(self.weights), 2):
-            best = found[0][1]
-            rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
+        for problem in self.problems(X, n_jobs):
+            for found in problem.k_best(problem.expand(self.weights), 2):
+                best = found[0][1]
+                rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
         return np.array(rows)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
@@ -253,21 +265,26 @@ class DependencyModel:
 
         They are probabilities of the model when it was trained with ``loss="log"``.
         """
-        problem = self.problem(X, n_jobs)
-        return problem.marginals(problem.expand(self.weights))[0]
+        return [
+            table
+            for problem in self.problems(X, n_jobs)
+            for table in problem.marginals(problem.expand(self.weights))[0]
+        ]
 
     def confidences(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(predicted head) of each word, (n,) for each sentence."""
-        problem = self.problem(X, n_jobs)
-        weights = problem.expand(self.weights)
-        codes, *_ = problem.decode(weights)
-        heads = codes // problem.blocks.n_labels
-        tables, _ = problem.marginals(weights)
-        rows = np.split(heads, problem.blocks.offset[1:-1])
-        return [
-            table[own, np.arange(1, len(own) + 1)]
-            for table, own in zip(tables, rows, strict=True)
-        ]
+        answers = []
+        for problem in self.problems(X, n_jobs):
+            weights = problem.expand(self.weights)
+            codes, *_ = problem.decode(weights)
+            heads = codes // problem.blocks.n_labels
+            tables, _ = problem.marginals(weights)
+            rows = np.split(heads, problem.blocks.offset[1:-1])
+            answers += [
+                table[own, np.arange(1, len(own) + 1)]
+                for table, own in zip(tables, rows, strict=True)
+            ]
+        return answers
 
 
 def _fix(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:

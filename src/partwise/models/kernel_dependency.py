@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,22 +11,20 @@ import numpy as np
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.sentences import sentence_table
 from partwise.kernels.clusters import WordClusters
-from partwise.kernels.gram import gram
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
-from partwise.scorers.atomic import AtomicScorer
-from partwise.scorers.atomic_index import AtomicIndex, IndexScorer, kernel_columns
+from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.structures.arborescence import Arborescence
 
 
 class SupportSentence(NamedTuple):
-    """A training sentence and its share of the winner's lead."""
+    """A training sentence, or a key, and its share of the winner's lead."""
 
-    row: int  # place in the training data
-    words: list[str]
+    row: int | None  # place in the training data; None for a key without a kernel
+    words: list[str]  # of the sentence, or what the key stands for
     share: float
     arcs: list[tuple[int, int, float]]  # (head, dependent, share), largest first
 
@@ -54,7 +53,9 @@ class TreeExplanation:
         )
         for own in self.support:
             words = " ".join(own.words)
-            lines.append(f"  {own.share:+.4f}  training sentence {own.row}: {words}")
+            if own.row is not None:
+                words = f"training sentence {own.row}: {words}"
+            lines.append(f"  {own.share:+.4f}  {words}")
             for head, dep, share in own.arcs[:3]:
                 lines.append(f"    {share:+.4f}  {names[head]} → {names[dep]}")
         return "\n".join(lines)
@@ -67,7 +68,7 @@ class KernelDependencyModel(DependencyModel):
     Parameters
     ----------
     hasher : ArcHasher
-    index : AtomicIndex
+    index : KernelIndex
     structure : Arborescence
     weights : array (n_postings,)
         Coefficients of the postings of the index.
@@ -81,7 +82,7 @@ class KernelDependencyModel(DependencyModel):
     def __init__(
         self,
         hasher: ArcHasher,
-        index: AtomicIndex,
+        index: KernelIndex,
         structure: Arborescence,
         weights: Floats,
         info: dict[str, Any] | None = None,
@@ -99,32 +100,42 @@ class KernelDependencyModel(DependencyModel):
         table = sentence_table(X)
         return table if self.clusters is None else self.clusters.transform(table)
 
-    def problem(self, X: Any, n_jobs: int = 1, kept: Ints | None = None) -> Any:
+    def inputs(self, table: Table) -> Any:
+        """What the kernel compares of these sentences; None without a kernel."""
+        kernel, anchors = self.index.kernel, self.index.anchors
+        if kernel is None or anchors is None:
+            return None
+        return table.select(list(anchors.inputs.columns))
+
+    def problems(
+        self, X: Any, n_jobs: int = 1, kept: Ints | None = None
+    ) -> Iterator[Any]:
         """Packed sentences to parse; all heads are candidates, the `kept` ones too."""
         table = self.table(X)
-        keys = self.hasher.transform(table)
-        scorer = IndexScorer(self.index, table)
-        return self.structure.pack(keys, None, n_jobs=n_jobs, scorer=scorer)
+        length = np.diff(table.offset)
+        n_keys = length * (length + 1) * len(self.hasher.match)
+        for rows in self.index.runs(table.offset, n_keys):
+            some = table[rows]
+            scorer = IndexScorer(self.index, self.inputs(some))
+            keys = self.hasher.transform(some)
+            yield self.structure.pack(keys, None, n_jobs=n_jobs, scorer=scorer)
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
         """The problem whose objective the certificate speaks of.
 
-        Computes the Gram matrix anew; `expand` gives the model of `weights`.
+        Computes the Gram matrix anew; `expand` gives the model of `weights`. Raises
+        `ForeignData` when X are not the sentences that the model was trained on.
         """
-        table = self.table(X)
+        table, index = self.table(X), self.index
         codes = encode_trees(y, table.offset, [])
-        kernel, values = self.index.kernel, None
-        if kernel is not None:
-            inputs = table.select(kernel_columns(kernel, table))
-            values = gram(kernel, inputs, dtype=np.float32, n_jobs=n_jobs)
-        keys = self.hasher.transform(table)
-        scorer = AtomicScorer(values)
+        inputs, keys = self.inputs(table), self.hasher.transform(table)
+        scorer = index.training_scorer(inputs, n_jobs)
         problem: Any = self.structure.pack(
             keys, codes, formulation, n_jobs=n_jobs, scorer=scorer
         )
-        scorer.kept = self.index.slots(keys, problem.blocks.rows)
+        scorer.kept = index.slots(inputs, keys, problem.blocks.rows, table.offset)
         return problem
 
     # ---------------------------------------------------------------- explanation
@@ -146,36 +157,11 @@ class KernelDependencyModel(DependencyModel):
             the lead of the best tree over the second is told, and which arcs it speaks
             for (positive) or against.
         """
-        table = x[:1] if isinstance(x, Table) else sentence_table([x])
-        problem, table = self.problem(table), self.table(table)
+        plain = x[:1] if isinstance(x, Table) else sentence_table([x])
+        problem, table = next(self.problems(plain)), self.table(plain)
         found = problem.k_best(problem.expand(self.weights), 2)[0]
         best, score = found[0]
         second = found[1][0] if len(found) > 1 else None
-        shares = self._shares(table, best, 1.0)
-        if second is not None:
-            shares += self._shares(table, second, -1.0)
-        totals = np.zeros(len(self.index.table))
-        for anchor, _, _, share in shares:
-            totals[anchor] += share
-        order = np.argsort(-np.abs(totals), kind="stable")[:top]
-        words = self.index.table.strings(next(iter(self.index.table.columns)))
-        support = []
-        for a in order.tolist():
-            if totals[a] == 0.0:
-                break
-            arcs: dict[tuple[int, int], float] = {}
-            for anchor, head, dep, share in shares:
-                if anchor == a:
-                    arcs[head, dep] = arcs.get((head, dep), 0.0) + share
-            told = sorted(arcs.items(), key=lambda item: -abs(item[1]))
-            support.append(
-                SupportSentence(
-                    int(self.index.row[a]),
-                    words[a],
-                    float(totals[a]),
-                    [(head, dep, share) for (head, dep), share in told if share],
-                )
-            )
         trees = [None if code is None else self._tree(code) for code in (best, second)]
         return TreeExplanation(
             words=table.strings(next(iter(table.columns)))[0],
@@ -183,28 +169,44 @@ class KernelDependencyModel(DependencyModel):
             runner_up=trees[1],
             score=float(score),
             lead=float(score - found[1][1]) if second is not None else np.inf,
-            support=support,
+            support=self._supporters(table, best, second, top),
         )
+
+    def _supporters(
+        self, table: Table, best: Ints, second: Ints | None, top: int
+    ) -> list[SupportSentence]:
+        """Anchors, or keys without them, with the largest shares of the lead."""
+        keys, n = self.hasher.transform(table), len(best)
+        sign: dict[int, float] = {}  # of an arc: ±1, or 0 where both trees have it
+        for code, side in ((best, 1.0), (second, -1.0)):
+            for d, head in enumerate([] if code is None else code.tolist()):
+                sign[head * n + d] = sign.get(head * n + d, 0.0) + side
+        parts = [part for part, side in sign.items() if side]
+        shares: dict[Any, dict[tuple[int, int], float]] = {}
+        for part, number, anchor, share in self.index.shares(
+            self.inputs(table), keys, parts, self.weights
+        ):
+            arc = part // n, part % n + 1
+            who: Any = anchor
+            if self.index.anchors is None:
+                who = self.hasher.describe(table, keys, part, number)
+            own = shares.setdefault(who, {})
+            own[arc] = own.get(arc, 0.0) + sign[part] * share
+        totals = {who: sum(own.values()) for who, own in shares.items()}
+        order = sorted(shares, key=lambda who: -abs(totals[who]))[:top]
+        return [self._supporter(who, totals[who], shares[who]) for who in order]
+
+    def _supporter(
+        self, who: Any, total: float, arcs: dict[tuple[int, int], float]
+    ) -> SupportSentence:
+        told = sorted(arcs.items(), key=lambda item: -abs(item[1]))
+        listed = [(head, dep, share) for (head, dep), share in told if share]
+        anchors = self.index.anchors
+        if anchors is None:
+            return SupportSentence(None, [who], total, listed)
+        first = next(iter(anchors.inputs.columns))
+        (words,) = anchors.inputs[who].strings(first)
+        return SupportSentence(int(anchors.row[who]), words, total, listed)
 
     def _tree(self, code: Ints) -> DependencyTree:
         return DependencyTree(code.tolist(), ["_"] * len(code))
-
-    def _shares(
-        self, table: Any, code: Ints, sign: float
-    ) -> list[tuple[int, int, int, float]]:
-        """(anchor, head, dependent, share) of each posting that an arc meets."""
-        keys = self.hasher.transform(table)
-        n = len(code)
-        values, column = self.index._values(table, keys.key.ravel(), 1)
-        found = []
-        for d, head in enumerate(code.tolist()):
-            for key in keys.key[head * n + d]:
-                at = int(np.searchsorted(self.index.key, key))
-                if at == len(self.index.key) or self.index.key[at] != key:
-                    continue
-                for s in range(self.index.begin[at], self.index.begin[at + 1]):
-                    anchor = int(self.index.anchor[s])
-                    value = float(values[0, column[anchor]])
-                    share = sign * float(self.weights[s]) * value
-                    found.append((anchor, head, d + 1, share))
-        return found

@@ -8,68 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from partwise.features.arrays import DenseFeatures
 from partwise.models.explanation import Contribution, Explanation, SupportSequence
-from partwise.protocol import Cuts, Floats, Ints, Support, take
+from partwise.models.sequence_support import SupportSet
+from partwise.objective import Formulation
+from partwise.protocol import Cuts, Floats, Ints, take
 from partwise.structures.chain import Chain
 from partwise.structures.chain_problem import ChainProblem, Weights
-
-
-class SupportSet(NamedTuple):
-    """Support structures with the training sequences they belong to."""
-
-    features: Any  # Features or DenseFeatures of those sequences
-    y: Ints  # (n_tokens,) their true labels
-    cuts: Cuts  # blocks are numbered as in `features`
-    alpha: Floats  # (m,)
-    rows: Ints  # (n_sequences,) their place in the training data
-    tokens: list[list[str]]  # to show them
-
-    @classmethod
-    def create(
-        cls, features: Any, y: Ints, support: Support, tokens: Any
-    ) -> SupportSet:
-        """Keep only the sequences that carry dual mass.
-
-        Parameters
-        ----------
-        features : Features or DenseFeatures
-            Of the training data.
-        y : int array (n_tokens,)
-        support : Support
-        tokens : callable
-            Row number to the list of strings to show.
-        """
-        rows, block = np.unique(support.cuts.block, return_inverse=True)
-        kept, token_rows = take_sequences(features, rows)
-        cuts = support.cuts._replace(block=block.astype(np.int64))
-        shown = [tokens(int(i)) for i in rows]
-        return cls(kept, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
-
-
-def take_sequences(features: Any, rows: Ints) -> tuple[Any, Ints]:
-    """The chosen sequences of `features`, and the numbers of their tokens."""
-    length = np.diff(features.offset)[rows]
-    offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    begin = np.repeat(features.offset[rows] - offset[:-1], length)
-    tokens = begin + np.arange(offset[-1])
-    if not hasattr(features, "indptr"):
-        return features._replace(X=features.X[tokens], offset=offset), tokens
-    size = np.diff(features.indptr)[tokens]
-    indptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    picked = np.repeat(features.indptr[tokens] - indptr[:-1], size)
-    picked = picked + np.arange(indptr[-1])
-    data = features.data
-    if len(data) == len(features.indices) and len(data) > 1:
-        data = data[picked]
-    indices = features.indices[picked]
-    return features._replace(
-        indptr=indptr, indices=indices, data=data, offset=offset
-    ), tokens
 
 
 class SequenceModel:
@@ -104,18 +52,36 @@ class SequenceModel:
         self.info = info or {}
         self.support = support
 
+    @property
+    def takes(self) -> str:
+        """Kind of the sequences: columns, dicts or arrays."""
+        return self.featurizer.kind.partition(".")[0]
+
+    @property
+    def n_coefficients(self) -> int:
+        """Weights before those of transitions and ends."""
+        return self.featurizer.n_features_ * self.chain.n_labels
+
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
         """Packed sequences to decode: all at once, or in turn what fits in memory."""
-        if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
-            raise ValueError("X is one sequence; give a list of sequences: [X]")
-        if not len(X):
-            raise ValueError("X has no sequence")
-        if hasattr(self.featurizer, "batches"):
-            batches = self.featurizer.batches(X, n_jobs)
-        else:
-            batches = iter([self.featurizer.transform(X)])
-        for features in batches:
-            yield self.chain.pack(features, None, n_jobs=n_jobs)
+        refuse_one_sequence(X)
+        yield self.chain.pack(self.featurizer.transform(X), None, n_jobs=n_jobs)
+
+    def training_problem(
+        self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1
+    ) -> ChainProblem:
+        """The problem whose objective the certificate speaks of.
+
+        Parameters
+        ----------
+        X : sequences
+        codes : int array (n_tokens,)
+            Numbers of the true labels.
+        formulation : Formulation
+        n_jobs : int
+        """
+        features = self.featurizer.transform(X)
+        return self.chain.pack(features, codes, formulation, n_jobs=n_jobs)
 
     def _name(self, codes: Ints) -> list[Any]:
         return [self.labels[c] for c in codes]
@@ -199,18 +165,24 @@ class SequenceModel:
 
     def parts(self) -> Weights:
         """Weights by name; views."""
-        model = self.weights
         size = self.chain.n_labels
-        at = self.featurizer.n_features_ * size
-        emission = model[:at].reshape(-1, size)
-        tail = model[at:]
+        tail = self.weights[self.n_coefficients :]
         runs = []
         for run, order in ((2, 1), (3, 2)):
             length = size**run if self.chain.order >= order else 0
             runs.append(tail[:length].reshape(-1, *(size,) * (run - 1)))
             tail = tail[length:]
         half = size if self.chain.boundary else 0
-        return Weights(emission, runs[0], runs[1], tail[:half], tail[half:])
+        return Weights(self._emission(), runs[0], runs[1], tail[:half], tail[half:])
+
+    def _emission(self) -> Floats:
+        return self.weights[: self.n_coefficients].reshape(-1, self.chain.n_labels)
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """For each label, the names of the features and their weights."""
+        names = self.featurizer.feature_names_
+        for label, weights in zip(self.labels, self.parts().emission.T, strict=True):
+            yield str(label), names, weights
 
     def explain(self, X: Any, *, tokens: list[str], top: int = 10) -> Explanation:
         """Why the best output of one sequence beat the second best.
@@ -223,8 +195,7 @@ class SequenceModel:
         top : int
             Number of reasons and of support structures.
         """
-        features = self.featurizer.transform(X)
-        problem = self.chain.pack(features, None)
+        problem = next(self.problems(X))
         found = problem.k_best(problem.expand(self.weights), 2)[0]
         winner, score = found[0]
         explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
@@ -233,16 +204,23 @@ class SequenceModel:
         runner, second = found[1]
         explanation.runner_up = self._name(runner)
         explanation.lead = score - second
-        reasons = self._reasons(features, winner, runner)
+        reasons = [
+            *self._token_reasons(X, winner, runner),
+            *self._transition_reasons(winner, runner),
+        ]
         explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
         if self.support is not None:
-            explanation.support = self._support_for(X, features, winner, runner, top)
+            shares = self.support.alpha * self._support_margins(X, winner, runner)
+            explanation.support = self._supporters(shares, top)
         return explanation
 
-    def _reasons(self, features: Any, winner: Ints, runner: Ints) -> list[Contribution]:
-        parts = self.parts()
+    def _token_reasons(
+        self, X: Any, winner: Ints, runner: Ints
+    ) -> Iterator[Contribution]:
+        """Shares of single features at tokens with different labels."""
+        features = self.featurizer.transform(X)
+        emission = self.parts().emission
         names = self.featurizer.feature_names_
-        reasons = []
         for t in map(int, np.flatnonzero(winner != runner)):
             a, b = winner[t], runner[t]
             if hasattr(features, "indptr"):
@@ -251,13 +229,15 @@ class SequenceModel:
                 value = features.data[here] if len(features.data) > 1 else 1.0
             else:
                 index, value = np.arange(features.X.shape[1]), features.X[t]
-            shares = value * (parts.emission[index, a] - parts.emission[index, b])
+            shares = value * (emission[index, a] - emission[index, b])
             for f, share in zip(index, shares, strict=True):
-                reasons.append(
-                    Contribution(
-                        t, names[f], self.labels[a], self.labels[b], float(share)
-                    )
+                yield Contribution(
+                    t, names[f], self.labels[a], self.labels[b], float(share)
                 )
+
+    def _transition_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
+        """Shares of runs of labels, and of labels at both ends."""
+        parts = self.parts()
         for table, run in ((parts.bigram, 2), (parts.trigram, 3)):
             for t in range(run - 1, len(winner)) if table.size else ():
                 a, b = (y[t - run + 1 : t + 1] for y in (winner, runner))
@@ -266,42 +246,33 @@ class SequenceModel:
                         "→".join(map(str, self._name(run_))) for run_ in (a, b)
                     )
                     share = float(table[tuple(a)] - table[tuple(b)])
-                    reasons.append(Contribution(t, "transition", first, second, share))
+                    yield Contribution(t, "transition", first, second, share)
         for table, t, what in ((parts.start, 0, "start"), (parts.end, -1, "end")):
             if table.size and winner[t] != runner[t]:
                 a, b = winner[t], runner[t]
                 share = float(table[a] - table[b])
                 place = t % len(winner)
-                reasons.append(
-                    Contribution(place, what, self.labels[a], self.labels[b], share)
-                )
-        return reasons
+                yield Contribution(place, what, self.labels[a], self.labels[b], share)
 
-    def _support_for(
-        self, X: Any, features: Any, winner: Ints, runner: Ints, top: int
-    ) -> list[SupportSequence]:
-        """Planes whose α a has the largest part in <w, φ(winner) − φ(runner-up)>."""
+    def _support_margins(self, X: Any, winner: Ints, runner: Ints) -> Floats:
+        """<a, φ(winner) − φ(runner-up)> of all planes of the dual."""
         kept = self.support
         assert kept is not None
-        theirs = kept.features
-        if hasattr(self.featurizer, "anchors"):
-            # the same inner products: tokens of x as features, each its own row
-            base = self.featurizer.base.transform(X)
-            values = self.featurizer.between(theirs, base)
-            features = DenseFeatures(np.eye(len(winner)), features.offset)
-            theirs = DenseFeatures(values, theirs.offset)
-        here = self.chain.pack(features, winner)
-        offset = here.blocks.offset
-        one, zero = np.ones(1), np.zeros(1, np.int64)
-        lead = here.combine(Cuts(zero, one, one, one, one, offset, runner), one)
-        training = self.chain.pack(theirs, kept.y)
-        lead = training.expand(here.compact(lead))
-        shares = kept.alpha * training.margins(lead, kept.cuts)
+        here = self.chain.pack(self.featurizer.transform(X), winner)
+        lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
+        training = self.chain.pack(kept.inputs, kept.y)
+        return training.margins(training.expand(lead), kept.cuts)
+
+    def _supporters(self, shares: Floats, top: int) -> list[SupportSequence]:
+        """Planes with the largest share of the lead."""
+        kept = self.support
+        assert kept is not None
         best = np.argsort(-np.abs(shares))[:top]
         chosen = take(kept.cuts, best)
-        starts = kept.features.offset
+        outputs = np.split(chosen.code, chosen.indptr[1:-1])
+        starts = kept.offset
         answers = []
-        for k, output in zip(best, training.outputs(chosen), strict=True):
+        for k, output in zip(best, outputs, strict=True):
             block = kept.cuts.block[k]
             truth = kept.y[starts[block] : starts[block + 1]]
             answers.append(
@@ -315,3 +286,17 @@ class SequenceModel:
                 )
             )
         return answers
+
+
+def one_cut(output: Ints) -> Cuts:
+    """The plane φ(truth) − φ(output) of the only example."""
+    one, indptr = np.ones(1), np.array([0, len(output)])
+    return Cuts(np.zeros(1, np.int64), one, one, one, one, indptr, output)
+
+
+def refuse_one_sequence(X: Any) -> None:
+    """Refuse a sequence where sequences are needed."""
+    if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
+        raise ValueError("X is one sequence; give a list of sequences: [X]")
+    if not len(X):
+        raise ValueError("X has no sequence")

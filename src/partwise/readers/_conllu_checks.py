@@ -175,8 +175,8 @@ def check_trees(
             lines = [line_of(data, words.start[ID, row]) for row in (one, two)]
             raise ReaderError(
                 f"{name}:{lines[1]}: a second root; line {lines[0]} has HEAD 0 "
-                "already; keep one, or pass single_root=False (--many-roots) if the "
-                "treebank allows several"
+                "already; keep one, or use single_root=False if the treebank allows "
+                "several"
             )
 
 

@@ -128,16 +128,14 @@ def _is_span_tag(label: Any) -> bool:
 
 def telling_features(model: SequenceModel, top: int = 10) -> list[FeatureGroup]:
     """Heaviest features for and against each label."""
-    names = model.featurizer.feature_names_
     groups = []
-    for k, label in enumerate(model.labels):
-        weights = model.parts().emission[:, k]
+    for label, names, weights in model.weights_by_label():
         n = min(top, len(weights))
         order = np.argsort(-weights, kind="stable")
         most, least = order[:n], order[::-1][:n]
         groups.append(
             FeatureGroup(
-                str(label),
+                label,
                 [(names[f], float(weights[f])) for f in most if weights[f] > 0],
                 [(names[f], float(weights[f])) for f in least if weights[f] < 0],
             )

@@ -135,7 +135,7 @@ def support_pictures(
     kept = model.support
     if kept is None or not len(kept.alpha):
         return []
-    offset = kept.features.offset
+    offset = kept.offset
     pictures = []
     is_short = np.diff(offset) <= _LONGEST
     for i, planes in heaviest(kept.cuts.block, kept.alpha, is_short, n_sequences):

@@ -70,32 +70,14 @@ class SparseRows(NamedTuple):
 
 
 class DenseRows(NamedTuple):
-    """Rows of a dense matrix: features (embeddings, pixels), or a Gram matrix.
+    """Rows of a dense matrix: embeddings, pixels."""
 
-    A Gram matrix has a column per anchor and `anchor` tells which of them a row is; for
-    features it is empty. The model of a Gram matrix K has n_features = 2·n_anchors: the
-    coefficients β (n_anchors, L), then the scores of the anchors, (Kβ)ᵀ (L, n_anchors),
-    kept up to date. Changing a coefficient then costs a row of K, and scoring nothing;
-    without them every score would cost as much as a change.
-
-    One tag for both, because a tag of its own would compile every sweep once more.
-    """
-
-    x: np.ndarray  # (n_rows, n_features), or symmetric (n_rows, n_anchors), float64
-    anchor: np.ndarray  # (n_rows,) int64, or (0,)
+    x: np.ndarray  # (n_rows, n_features) float64
     n_features: int
 
     def score_rows(rows, weights, first, last, out):
         n_features, n_labels = weights.shape
         x = rows.x
-        if rows.anchor.shape[0] > 0:
-            flat = weights.reshape(n_features * n_labels)
-            n = x.shape[1]
-            for t in range(first, last):
-                for label in range(n_labels):
-                    place = n * n_labels + label * n + rows.anchor[t]
-                    out[t - first, label] = flat[place]
-            return
         for t in range(first, last):
             r = t - first
             for label in range(n_labels):
@@ -112,33 +94,17 @@ class DenseRows(NamedTuple):
                     out[r, label] += x[t, f] * weights[f, label]
 
     def dot_row(rows, w, width, t, label):
-        n = rows.x.shape[1]
-        if rows.anchor.shape[0] > 0:
-            return w[n * width + label * n + rows.anchor[t]]
         total = 0.0
-        for f in range(n):
+        for f in range(rows.x.shape[1]):
             total += rows.x[t, f] * w[f * width + label]
         return total
 
     def add_row(rows, w, width, t, label, coef):
-        n = rows.x.shape[1]
-        if rows.anchor.shape[0] > 0:
-            w[rows.anchor[t] * width + label] += coef
-            scores = w[n * width + label * n : n * width + (label + 1) * n]
-            for u in range(n):
-                scores[u] += coef * rows.x[t, u]
-            return
-        for f in range(n):
+        for f in range(rows.x.shape[1]):
             w[f * width + label] += coef * rows.x[t, f]
 
     def wipe_row(rows, w, width, t, label):
-        n = rows.x.shape[1]
-        if rows.anchor.shape[0] > 0:
-            w[rows.anchor[t] * width + label] = 0.0
-            for u in range(n):
-                w[n * width + label * n + u] = 0.0
-            return
-        for f in range(n):
+        for f in range(rows.x.shape[1]):
             w[f * width + label] = 0.0
 
 
@@ -274,18 +240,3 @@ def number_by_locality(indices, n_features, out):
         if out[f] < 0:
             out[f] = begin[bucket[f]]
             begin[bucket[f]] += 1
-
-
-@njit(cache=True, nogil=True)
-def scores_of(gram, beta, out):
-    """Write (Kβ)ᵀ, (L, n_anchors), for β (n_anchors, L)."""
-    n, n_labels = beta.shape
-    for label in range(n_labels):
-        for u in range(n):
-            out[label, u] = 0.0
-    for a in range(n):
-        for label in range(n_labels):
-            coef = beta[a, label]
-            if coef != 0.0:
-                for u in range(n):
-                    out[label, u] += coef * gram[a, u]

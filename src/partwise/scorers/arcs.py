@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from partwise.compiled import operation
 from partwise.features._arc_kernels import N_VARIANTS, ArcFeatures
+from partwise.protocol import Ints
 from partwise.scorers._arc_rows import ArcRows, bind_rows
 
 
@@ -74,7 +75,7 @@ class ArcScorer:
         """Length of a model."""
         return n_weights(rows)
 
-    def local(self, rows: ArcRows) -> ArcRows:
+    def local(self, rows: ArcRows, offset: Ints) -> ArcRows:
         """For inner products within a sentence: the rows themselves."""
         return rows
 

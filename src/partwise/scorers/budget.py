@@ -2,71 +2,122 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import njit
 
 from partwise.protocol import Floats
+from partwise.scorers._postings import Postings
 
 WAYS = ("project", "merge", "drop")
 
 
+def check_budget(budget: Any, how: str) -> None:
+    """Refuse nonsense before the work."""
+    if how not in WAYS:
+        raise ValueError(f"over_budget={how!r}: choose {', '.join(WAYS)}")
+    if isinstance(budget, bool) or int(budget) != budget or budget < 1:
+        raise ValueError(f"budget={budget!r}: give a positive whole number of anchors")
+
+
 def keep_within(
-    gram: np.ndarray, beta: Floats, budget: int, how: str = "project"
+    postings: Postings, beta: Floats, budget: int, how: str = "project"
 ) -> Floats:
     """
     Coefficients of the model on at most `budget` anchors.
 
-    Anchor a is as useful as its part of the model is long, ‖β_a‖·√k(a, a). The least
-    useful ones go, in one of three ways. ``"project"`` finds the model on the kept
-    anchors S that is nearest to the whole one: β_S = K_SS⁻¹ K_S: β. ``"merge"`` puts
-    one kept anchor b in the place of a, the nearest in direction:
-    β_b += β_a·k(a, b)/k(b, b). ``"drop"`` forgets a.
+    Anchor a is as useful as its part of the model is long, √(k(a, a) Σ_κ β(κ, a)²). The
+    least useful ones go, key by key, in one of three ways; S are the kept anchors that
+    have the key. ``"project"`` finds the model on S that is nearest to the whole one,
+    β_S = K_SS⁻¹ K_S: β. ``"merge"`` puts one anchor b of S in the place of a, the
+    nearest in direction: β_b += β_a·k(a, b)/k(b, b). ``"drop"`` forgets a.
 
     Parameters
     ----------
-    gram : array (n_anchors, n_anchors)
-    beta : array (n_anchors, n_labels)
+    postings : Postings
+        Of the training data.
+    beta : array (n_slots,)
     budget : int
     how : {"project", "merge", "drop"}
 
     Returns
     -------
-    array (n_anchors, n_labels)
-        Zero for the anchors that went.
+    array (n_slots,)
+        Zero for the anchors that went; the same array when none had to go.
 
     Examples
     --------
     >>> gram = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> beta = np.array([[2.0], [0.1], [1.0]])
-    >>> keep_within(gram, beta, 2, "merge").ravel()
+    >>> key, anchor = np.zeros(3, np.int32), np.arange(3, dtype=np.int32)
+    >>> postings = Postings(key, np.array([0, 3]), anchor, gram, 3)
+    >>> beta = np.array([2.0, 0.1, 1.0])
+    >>> keep_within(postings, beta, 2, "merge")
     array([2.05, 0.  , 1.  ])
-    >>> keep_within(gram, beta, 2, "drop").ravel()
+    >>> keep_within(postings, beta, 2, "drop")
     array([2., 0., 1.])
     """
-    if how not in WAYS:
-        raise ValueError(f"over_budget={how!r}: choose {', '.join(WAYS)}")
-    if isinstance(budget, bool) or int(budget) != budget or budget < 1:
-        raise ValueError(f"budget={budget!r}: give a positive whole number of anchors")
-    square = np.diagonal(gram)
-    length = np.sqrt(np.maximum(square, 0.0))
-    use = np.sqrt(np.sum(beta * beta, axis=1)) * length
-    held = np.flatnonzero(beta.any(axis=1))
-    if len(held) <= budget:
+    check_budget(budget, how)
+    gram, anchor = postings.gram, postings.anchor
+    n = gram.shape[1]
+    held = np.flatnonzero(np.bincount(anchor[beta != 0.0], minlength=n))
+    if len(held) <= budget or len(gram) != n:  # without a kernel keys are all there is
         return beta
+    square = np.diagonal(gram).astype(np.float64)
+    use = np.bincount(anchor, beta * beta, minlength=n) * square
     order = held[np.argsort(-use[held], kind="stable")]
-    kept, gone = np.sort(order[:budget]), np.sort(order[budget:])
-    small = np.zeros_like(beta)
-    small[kept] = beta[kept]
-    if how == "drop":
-        return small
-    if how == "project":  # anchors may be alike: least squares, no inverse
-        inner, outer = gram[np.ix_(kept, kept)], gram[np.ix_(kept, gone)] @ beta[gone]
-        rcond = len(kept) * np.finfo(gram.dtype).eps
-        small[kept] += np.linalg.lstsq(inner, outer, rcond=rcond)[0]
-        return small
-    has_length = length[kept] > 0
-    scale = np.divide(1.0, length[kept], out=np.zeros(budget), where=has_length)
-    for a in gone:  # one row of the Gram matrix at a time
-        b = np.argmax(np.abs(gram[a, kept]) * scale)
-        if has_length[b]:
-            small[kept[b]] += beta[a] * (gram[a, kept[b]] / square[kept[b]])
+    is_kept = np.zeros(n, np.uint8)
+    is_kept[order[:budget]] = 1
+    small = np.where(is_kept[anchor] == 1, beta, 0.0)
+    if how == "merge":
+        merge_postings(postings.begin, anchor, gram, is_kept, beta, small)
+    elif how == "project":
+        _project(postings, is_kept == 1, beta, small)
     return small
+
+
+def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> None:
+    """Add the projections of what went, for all keys with the same anchors at once."""
+    begin, anchor, gram = postings.begin, postings.anchor, postings.gram
+    stays = is_kept[anchor]
+    groups: dict[bytes, list[int]] = {}
+    for key in np.unique(postings.key[(beta != 0.0) & ~stays]).tolist():
+        own = anchor[begin[key] : begin[key + 1]]
+        groups.setdefault(own[is_kept[own]].tobytes(), []).append(key)
+    for keys in groups.values():
+        first = slice(begin[keys[0]], begin[keys[0] + 1])
+        kept = anchor[first][stays[first]]
+        if not len(kept):
+            continue
+        outer = np.empty((len(kept), len(keys)))
+        for column, key in enumerate(keys):
+            slots = np.arange(begin[key], begin[key + 1])
+            gone = slots[~stays[slots] & (beta[slots] != 0.0)]
+            outer[:, column] = gram[np.ix_(kept, anchor[gone])] @ beta[gone]
+        # anchors may be alike: least squares, no inverse
+        rcond = len(kept) * np.finfo(gram.dtype).eps
+        inner = gram[np.ix_(kept, kept)].astype(np.float64)
+        found = np.linalg.lstsq(inner, outer, rcond=rcond)[0]
+        for column, key in enumerate(keys):
+            slots = np.arange(begin[key], begin[key + 1])
+            small[slots[stays[slots]]] += found[:, column]
+
+
+@njit(cache=True, nogil=True)
+def merge_postings(begin, anchor, gram, is_kept, beta, small):
+    """Project the coefficients of anchors that went on the nearest kept ones."""
+    for key in range(begin.shape[0] - 1):
+        for s in range(begin[key], begin[key + 1]):
+            a = anchor[s]
+            if beta[s] == 0.0 or is_kept[a]:
+                continue
+            best, nearest = -1, 0.0
+            for p in range(begin[key], begin[key + 1]):
+                b = anchor[p]
+                if is_kept[b] and gram[b, b] > 0.0:
+                    near = gram[a, b] * gram[a, b] / gram[b, b]
+                    if near > nearest:
+                        best, nearest = p, near
+            if best >= 0:
+                b = anchor[best]
+                small[best] += beta[s] * gram[a, b] / gram[b, b]

@@ -1,18 +1,13 @@
-"""The kernel scorer: a model is coefficients of training rows, one per (row, label).
+"""The kernel scorer: parts by keys, inputs by a kernel.
 
-With anchors a (rows of the training data) and a kernel k,
+The joint kernel of two inputs with their outputs is
 
-    w = Σ_{a, l} β[a, l] φ(a, l),    <w, φ(x, l)> = Σ_a β[a, l] k(a, x).
+    K((x, y), (x', y')) = Σ_{p ∈ y, p' ∈ y'} k(x_p, x'_p') Σ_h [h(p, x) = h(p', x')]
 
-These β are the α of the dual summed up by part: β(i, t, σ) of Hidden Markov SVMs (002
-eq. 10), and the index of the atomic structural SVM with the label as key (003 section
-4.4.2). A model also carries the scores of all training rows (see `DenseRows`), so that
-an oracle is free of kernel products and adding a part costs one row of the Gram matrix.
-For structures, pools and sweeps it is a model over as many features as it has rows;
-only the inner product of two models differs, and `KernelScorer.dot` gives it.
-
-At prediction k(x, a) are features of x like any others: a trained kernel model is a
-linear model over them (`partwise.kernels.anchors`).
+with an input kernel k and hash functions h of parts. The input x_p of a part is the
+whole x (the atomic structural SVM, 003 sections 4.2 and 4.4.2), its own token (hidden
+Markov SVMs, 002 eq. 7, where h is the label), or nothing: k = 1. What a model is, and
+how it is kept, stands in `_postings.py`; the trained one in `kernel_index.py`.
 """
 
 from __future__ import annotations
@@ -22,74 +17,224 @@ from typing import Any
 
 import numpy as np
 
+from partwise.features.arc_keys import ArcKeys
+from partwise.features.label_keys import LabelKeys
 from partwise.protocol import CapabilityError, Floats, Ints
-from partwise.scorers._rows import DenseRows, scores_of
+from partwise.scorers._kernel_rows import ArcSlots, TokenSlots
+from partwise.scorers._postings import (
+    Postings,
+    complete_keys,
+    number_locally,
+    number_slots,
+)
+from partwise.threads import run_sharded
+
+Keys = ArcKeys | LabelKeys
+Slots = ArcSlots | TokenSlots
 
 
 class KernelScorer:
-    """Scores rows by a Gram matrix instead of features.
+    """
+    Scores parts through their keys.
 
     Parameters
     ----------
-    gram : array (n_rows, n_rows)
-        k(x_t, x_u) of all rows of the training data; symmetric, positive semidefinite.
-        In single precision it takes half the memory; sums are double in any case.
-    kept : int array (m,), optional
-        Anchors that a compact model has coefficients of; all by default.
+    gram : array (n_inputs, n_inputs), optional
+        k of all inputs of the training data; symmetric, positive semidefinite. In
+        single precision it takes half the memory; sums are double in any case. Without
+        it k = 1: a model over keys alone, as hashed features are.
+    by_token : bool
+        Whether inputs are the tokens of sequences, instead of whole sequences.
+    dtype : np.float64 or np.float32
+        Without a Gram matrix, the precision that others have: sweeps compile for each.
 
     Examples
     --------
-    >>> rows = KernelScorer(np.eye(3)).bind(None)
-    >>> rows.n_features  # coefficients and scores
+    >>> from partwise.features.arc_keys import ArcHasher
+    >>> from partwise.features.label_keys import LabelHasher
+    >>> keys = ArcHasher("word").transform([["a", "b"], ["a", "b", "c"]])
+    >>> rows = KernelScorer(np.ones((2, 2))).bind(keys)
+    >>> rows.postings.n_slots, len(rows.postings.begin) - 1
+    (13, 9)
+    >>> KernelScorer().bind(keys).postings.n_slots
+    9
+    >>> keys = LabelHasher("label", ["X", "Y"]).transform([["a", "b"], ["c"]])
+    >>> KernelScorer(np.eye(3), by_token=True).bind(keys, 2).postings.n_slots
     6
     """
 
     is_euclidean = False
+    kept: Ints | None = None  # slots that coefficients are given of; all by default
 
-    def __init__(self, gram: Any, kept: Ints | None = None) -> None:
-        values = np.asarray(gram)
-        precision = np.float32 if values.dtype == np.float32 else np.float64
-        self.gram = np.ascontiguousarray(values, precision)
-        self.kept = kept
-        if self.gram.ndim != 2 or self.gram.shape[0] != self.gram.shape[1]:
-            raise ValueError(
-                f"gram has shape {self.gram.shape}; give one row and one column per "
-                "training row"
-            )
+    def __init__(
+        self, gram: Any = None, *, by_token: bool = False, dtype: Any = np.float64
+    ) -> None:
+        self.by_token = by_token and gram is not None
+        self.dtype = dtype
+        self.gram = None
+        if gram is not None:
+            values = np.asarray(gram)
+            precision = np.float32 if values.dtype == np.float32 else np.float64
+            self.gram = np.ascontiguousarray(values, precision)
+            if self.gram.ndim != 2 or self.gram.shape[0] != self.gram.shape[1]:
+                raise ValueError(
+                    f"gram has shape {self.gram.shape}; give one row and one column "
+                    "per training input"
+                )
 
-    def bind(self, features: Any) -> DenseRows:
-        """Each row is its own anchor."""
-        n = len(self.gram)
-        return DenseRows(self.gram, np.arange(n), 2 * n)
+    def bind(self, keys: Keys, width: int = 0) -> Slots:
+        """
+        Parts of the training data with their slots.
 
-    def ordered(self, rows: DenseRows) -> tuple[DenseRows, Ints]:
-        """Anchors stay in their order; a compact model may have some of them."""
-        return rows, np.arange(len(self.gram)) if self.kept is None else self.kept
+        Parameters
+        ----------
+        keys : ArcKeys or LabelKeys
+        width : int
+            Of arcs, the number of labels, of which there must be none; of chains, the
+            labels in a row of weights.
+        """
+        unit, n_inputs = input_of_parts(keys, by_token=self.by_token)
+        if self.gram is None:
+            unit[:] = 0  # all parts belong to one anchor
+            return self._number(keys, unit, np.ones((n_inputs, 1), self.dtype), width)
+        if len(self.gram) != n_inputs:
+            what = "tokens" if self.by_token else "sequences"
+            raise ValueError(f"gram has {len(self.gram)} rows for {n_inputs} {what}")
+        return self._number(keys, unit, self.gram, width)
 
-    def local(self, rows: DenseRows, offset: Ints) -> DenseRows:
-        """Rows with the anchors of their own sequence alone."""
-        length = np.diff(offset)
-        longest = int(length.max())
-        gram = np.zeros((len(rows.x), longest), rows.x.dtype)
-        for first, last in pairwise(offset.tolist()):
-            gram[first:last, : last - first] = rows.x[first:last, first:last]
-        anchor = np.arange(len(gram)) - np.repeat(offset[:-1], length)
-        return DenseRows(gram, anchor, 2 * longest)
+    def _number(self, keys: Keys, unit: Ints, gram: Any, width: int) -> Slots:
+        """Slots of all parts, whose anchors are `unit`, (n_parts,)."""
+        n_hashes = keys.key.shape[1]
+        flat, unit = keys.key.ravel(), np.repeat(unit, n_hashes)
+        order = np.argsort(flat, kind="stable")
+        slot = np.empty(len(flat), np.int32)
+        key, anchor = np.empty((2, len(flat)), np.int32)
+        begin = np.empty(len(flat) + 1, np.int64)
+        n_slots, n_keys = number_slots(order, flat, unit, slot, key, anchor, begin)
+        postings = Postings(
+            key[:n_slots].copy(), begin[: n_keys + 1].copy(), anchor[:n_slots].copy(),
+            gram, n_slots,
+        )  # fmt: skip
+        return self._rows(keys, slot.reshape(keys.key.shape), postings, width)
 
-    def columns(self, rows: DenseRows) -> Any:
-        """Refuse: gradients of a log loss are not sparse in the anchors."""
+    def _rows(self, keys: Keys, slot: Any, postings: Postings, width: int) -> Slots:
+        if isinstance(keys, ArcKeys):
+            if width:
+                raise CapabilityError(
+                    "a kernel scores arcs without labels; label the trees afterwards "
+                    "(construction='given')"
+                )
+            words = keys.offset - np.arange(len(keys.offset))
+            return ArcSlots(words, keys.first, slot, postings, 0)
+        n_tokens = len(keys.token)
+        row = np.arange(n_tokens)
+        if not self.by_token:
+            row = np.repeat(np.arange(len(keys.first) - 1), np.diff(keys.offset))
+        return TokenSlots(
+            keys.first, keys.token, row, slot, postings, keys.n_labels,
+            keys.n_labels**2 if keys.has_pairs else 0, width,
+            -(-2 * postings.n_slots // width),
+        )  # fmt: skip
+
+    def ordered(self, rows: Slots) -> tuple[Slots, None]:
+        """Slots have their order already."""
+        return rows, None
+
+    def n_weights(self, rows: Slots) -> int:
+        """Coefficients and scores."""
+        return 2 * rows.postings.n_slots
+
+    def local(self, rows: Slots, offset: Ints) -> Slots:
+        """Slots numbered block by block; a block has as many inputs as the longest.
+
+        Gram matrices of a pool use it: a model of one block stays in the cache.
+        """
+        slot, postings = rows.slot, rows.postings
+        n_parts = len(slot)
+        if isinstance(rows, TokenSlots) and self.by_token:
+            length = np.diff(offset)
+            n_places = int(length.max())
+            place_of = np.arange(offset[-1]) - np.repeat(offset[:-1], length)
+            place = np.repeat(place_of, rows.n_labels)
+            gram = np.zeros((len(postings.gram), n_places), postings.gram.dtype)
+            for a, b in pairwise(offset.tolist()):
+                gram[a:b, : b - a] = postings.gram[a:b, a:b]
+        else:
+            n_places, place = 1, np.zeros(n_parts, np.int64)
+            own = postings.gram
+            own = own[:, 0] if own.shape[1] == 1 else np.diagonal(own)
+            gram = np.ascontiguousarray(own.reshape(-1, 1))
+        n_keys = len(postings.begin) - 1
+        room = np.full(n_keys, -1, np.int32), np.empty(n_keys, np.int32)
+        local = np.empty_like(slot)
+        most = number_locally(
+            rows.first, slot, postings.key, place, n_places, *room, local
+        )
+        n_slots = most * n_places
+        small = Postings(
+            np.repeat(np.arange(most, dtype=np.int32), n_places),
+            np.arange(most + 1) * n_places,
+            np.tile(np.arange(n_places, dtype=np.int32), most),
+            gram,
+            n_slots,
+        )
+        if isinstance(rows, ArcSlots):
+            return rows._replace(slot=local, postings=small)
+        n_features = -(-2 * n_slots // rows.width)
+        return rows._replace(slot=local, postings=small, n_features=n_features)
+
+    def coefficients_only(self, rows: Slots) -> Slots:
+        """The same slots, whose scores are left alone."""
+        postings = rows.postings
+        still = postings._replace(begin=np.zeros_like(postings.begin))
+        return rows._replace(postings=still)
+
+    def columns(self, rows: Slots) -> Any:
+        """Refuse: gradients of a log loss have a coefficient in every slot."""
         raise CapabilityError(
             "loss='log' and solver='hmm' have no kernel form here; use a margin, or an "
             "explicit approximation of the kernel (Nystroem, random Fourier features)"
         )
 
-    def complete(self, rows: DenseRows, emission: Floats) -> None:
-        """Compute the scores that belong to the coefficients, (2·n_anchors, width)."""
-        n = rows.x.shape[1]
-        scores_of(rows.x, emission[:n], emission[n:].reshape(-1, n))
+    def fill(
+        self, rows: Slots, coefficients: Floats, model: Floats, n_jobs: int = 1
+    ) -> None:
+        """Write coefficients, of all slots or of those kept, and scores."""
+        slots: Any = slice(rows.postings.n_slots) if self.kept is None else self.kept
+        model[slots] = coefficients
+        self.complete(rows, model, n_jobs)
 
-    def dot(self, rows: DenseRows, one: Floats, other: Floats, width: int) -> float:
-        """Σ_l <β_l, K β'_l> of two models of shape (2·n_anchors·width,)."""
-        n, scores = rows.x.shape[1], slice(rows.x.shape[1] * width, None)
-        beta = one[: n * width].reshape(n, width)
-        return float(np.sum(beta.T * other[scores].reshape(width, n)))
+    def complete(self, rows: Slots, model: Floats, n_jobs: int = 1) -> None:
+        """Compute the scores that belong to the coefficients, in place."""
+        _, begin, anchor, gram, n_slots = rows.postings
+        if self.gram is None:  # k = 1
+            model[n_slots : 2 * n_slots] = model[:n_slots]
+            return
+
+        def work_on(first: int, last: int) -> None:
+            complete_keys(begin, anchor, gram, model, n_slots, first, last)
+
+        run_sharded(n_jobs, len(begin) - 1, work_on)
+
+
+def input_of_parts(keys: Keys, *, by_token: bool) -> tuple[Ints, int]:
+    """The input that each part belongs to, (n_parts,) int32, rising; and how many."""
+    if not by_token:
+        n = len(keys.first) - 1
+        return np.repeat(np.arange(n, dtype=np.int32), np.diff(keys.first)), n
+    if isinstance(keys, ArcKeys) or keys.has_pairs:
+        raise CapabilityError(
+            "arcs and pairs of labels (bigram) have no single token that a kernel "
+            "could compare; use a kernel on whole sequences, or for pairs transitions "
+            "(order=1)"
+        )
+    n = len(keys.token)
+    return np.repeat(np.arange(n, dtype=np.int32), keys.n_labels), n
+
+
+def key_values(keys: Keys, rows: Slots) -> Ints:
+    """The key of each slot, (n_slots,) int64, rising."""
+    value = np.empty(rows.postings.n_slots, np.int64)
+    has_key = rows.slot >= 0
+    value[rows.slot[has_key]] = keys.key[has_key]
+    return value

@@ -24,8 +24,7 @@ class LinearScorer:
 
     A scorer says how rows become such operations (`bind`), which layout is fast for
     learning (`ordered`), how rows look within one block (`local`), how they are
-    transposed (`columns`), and, unless it `is_euclidean`, what the inner product of two
-    models is (`dot`).
+    transposed (`columns`). `width` is the number of labels in a row of weights.
 
     Examples
     --------
@@ -37,7 +36,7 @@ class LinearScorer:
 
     is_euclidean = True
 
-    def bind(self, features: Any) -> SparseRows | DenseRows:
+    def bind(self, features: Any, width: int = 0) -> SparseRows | DenseRows:
         """Rows with normalised array types, so that kernels compile once."""
         if hasattr(features, "indptr"):
             data = plain_array(features.data, np.float64)
@@ -49,7 +48,7 @@ class LinearScorer:
                 int(features.n_features),
             )
         x = plain_array(features.X, np.float64)
-        return DenseRows(x, np.empty(0, np.int64), x.shape[1])
+        return DenseRows(x, x.shape[1])
 
     def ordered(self, rows: Any) -> tuple[Any, Ints]:
         """Rows with features numbered for speed, and the new number of each feature."""

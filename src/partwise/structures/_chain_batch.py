@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from partwise.compiled import allocating, kernel, output_loss, recall_margin
+from partwise.compiled import (
+    allocating,
+    has_pairs,
+    kernel,
+    output_loss,
+    recall_margin,
+)
 from partwise.structures._chain_kernels import (
     fill_losses,
     plane_of,
@@ -34,8 +40,9 @@ def fix_labels(work, given, begin, n):
 @kernel
 def decode_rows(blocks, work, w, given, first, last, code, value):
     """Best output and score of the rows [first, last), under the given labels."""
-    prepare(blocks, work.edges, w)
     for i in range(first, last):
+        if i == first or has_pairs(blocks.rows):
+            prepare(blocks, work.edges, w, i)
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
         score_block(blocks, work, w, i)
@@ -55,9 +62,10 @@ def k_best_rows(
 
     Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
     """
-    prepare(blocks, work.edges, w)
     for r in range(first, last):
         i = rows[r]
+        if r == first or has_pairs(blocks.rows):
+            prepare(blocks, work.edges, w, i)
         n = blocks.offset[i + 1] - blocks.offset[i]
         score_block(blocks, work, w, i)
         score = work.emit
@@ -81,9 +89,10 @@ def k_best_rows(
 @allocating
 def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, violation):
     """Offset, scale and violation of the k outputs of each row."""
-    prepare(blocks, work.edges, w)
     for r in range(rows.shape[0]):
         i = rows[r]
+        if r == 0 or has_pairs(blocks.rows):
+            prepare(blocks, work.edges, w, i)
         n = blocks.offset[i + 1] - blocks.offset[i]
         score_block(blocks, work, w, i)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
@@ -115,9 +124,10 @@ def sum_rows(
 
     node (n_tokens, L) receives c_i·P(label at token); pair (L, L), triple (L, L, L)
     and begin_end (2, L) accumulate c_i times expected counts of transitions, and of
-    labels at both ends. Empty `pair` asks for node marginals only.
+    labels at both ends. Empty `pair` asks for node marginals only. Rows that have pairs
+    of their own are to be asked for one by one.
     """
-    prepare(blocks, work.edges, w)
+    prepare(blocks, work.edges, w, rows[first])
     sr, order = SUM_TIMES, blocks.order
     n_labels = work.emit.shape[1]
     plain = work.edges

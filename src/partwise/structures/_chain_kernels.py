@@ -14,6 +14,7 @@ from partwise.compiled import (
     kernel,
     output_loss,
     recall_margin,
+    score_pairs,
     score_rows,
     uncounted,
 )
@@ -75,7 +76,7 @@ class ChainBlocks(NamedTuple):
         return 1.0 if blocks.zero_one and total > 0.0 else total
 
     def find_output(blocks, work, w, i, code):
-        prepare(blocks, work.edges, w)
+        prepare(blocks, work.edges, w, i)
         score_block(blocks, work, w, i)
         additive = blocks.oracle == ADDITIVE
         fill_losses(blocks, work, i, additive)
@@ -176,31 +177,39 @@ def recalled(order, boundary, emit, edges, y, begin, n, codes, at):
 
 
 @kernel
-def prepare(blocks, edges, w):
-    """Edge and end scores of a model, masks included; the same for all blocks."""
+def prepare(blocks, edges, w, i):
+    """Edge and end scores of a model for block i, masks included.
+
+    They are the same for all blocks unless the rows have pairs of their own.
+    """
     size = blocks.cost.shape[0]
     at = blocks.rows.n_features * size
-    fill_edges(
-        blocks.order, blocks.boundary, blocks.forbid_edge, blocks.forbid_end, w, at,
-        edges,
-    )  # fmt: skip
+    fill_opening(blocks.order, blocks.forbid_edge, w, at, edges.opening)
+    score_pairs(blocks.rows, w, i, edges.opening)
+    fill_rest(blocks.order, blocks.boundary, blocks.forbid_end, w, at, edges)
 
 
 @kernel
-def fill_edges(order, boundary, forbid, forbid_end, w, at, edges):
-    """Edges from the weights that begin at place `at` of a model."""
+def fill_opening(order, forbid, w, at, opening):
+    """Edges of two labels from the weights that begin at place `at` of a model."""
     size = forbid.shape[0]
-    opening, inner, last = edges.opening, edges.inner, edges.last
+    for i in range(size):
+        for j in range(size):
+            opening[i, j] = forbid[i, j]
     if order > 0:
         bigram = w[at : at + size * size].reshape(size, size)
+        for i in range(size):
+            for j in range(size):
+                opening[i, j] += bigram[i, j]
+
+
+@kernel
+def fill_rest(order, boundary, forbid_end, w, at, edges):
+    """Edges of three labels, which contain those of two, and end scores."""
+    size = forbid_end.shape[0]
+    opening, inner, last = edges.opening, edges.inner, edges.last
+    if order > 0:
         at += size * size
-        for i in range(size):
-            for j in range(size):
-                opening[i, j] = forbid[i, j] + bigram[i, j]
-    else:
-        for i in range(size):
-            for j in range(size):
-                opening[i, j] = forbid[i, j]
     if order == 2:
         trigram = w[at : at + size * size * size].reshape(size, size, size)
         at += size * size * size

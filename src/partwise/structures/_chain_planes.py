@@ -6,7 +6,16 @@ place: views of its parts would cost as much as those few tokens.
 
 import numpy as np
 
-from partwise.compiled import add_row, dot_row, kernel, wipe_row
+from partwise.compiled import (
+    add_pair,
+    add_row,
+    dot_pair,
+    dot_row,
+    has_pairs,
+    kernel,
+    wipe_pair,
+    wipe_row,
+)
 
 
 @kernel
@@ -76,6 +85,36 @@ def push_edges(order, boundary, size, pairs, w, y, begin, n, codes, at, coef):
 
 
 @kernel
+def pair_margin(blocks, w, i, codes, at):
+    """<w, δ> of pairs of labels that block i scores for itself."""
+    total = 0.0
+    if has_pairs(blocks.rows):
+        begin, end = blocks.offset[i], blocks.offset[i + 1]
+        before, before_hat = blocks.y[begin], codes[at]
+        for t in range(1, end - begin):
+            here, hat = blocks.y[begin + t], codes[at + t]
+            if here != hat or before != before_hat:
+                total += dot_pair(blocks.rows, w, i, before, here)
+                total -= dot_pair(blocks.rows, w, i, before_hat, hat)
+            before, before_hat = here, hat
+    return total
+
+
+@kernel
+def push_pairs(blocks, w, i, codes, at, coef):
+    """Add coef·δ of pairs of labels that block i scores for itself."""
+    if has_pairs(blocks.rows):
+        begin, end = blocks.offset[i], blocks.offset[i + 1]
+        before, before_hat = blocks.y[begin], codes[at]
+        for t in range(1, end - begin):
+            here, hat = blocks.y[begin + t], codes[at + t]
+            if here != hat or before != before_hat:
+                add_pair(blocks.rows, w, i, begin, before, here, coef)
+                add_pair(blocks.rows, w, i, begin, before_hat, hat, -coef)
+            before, before_hat = here, hat
+
+
+@kernel
 def one_margin(blocks, w, i, code):
     """<w, δ(code)>."""
     size = blocks.cost.shape[0]
@@ -86,6 +125,7 @@ def one_margin(blocks, w, i, code):
         blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, n, code,
         np.int64(0),
     )  # fmt: skip
+    total += pair_margin(blocks, w, i, code, np.int64(0))
     for t in range(n):
         here, hat = blocks.y[begin + t], code[t]
         if here != hat:
@@ -110,6 +150,7 @@ def many_margins(blocks, work, w, i, codes, at, n, out):
             blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, length,
             codes, first,
         )  # fmt: skip
+        total += pair_margin(blocks, w, i, codes, first)
         for t in range(length):
             here, hat = blocks.y[begin + t], codes[first + t]
             if here != hat:
@@ -135,6 +176,7 @@ def push_one(blocks, w, i, code, coef):
         blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, n, code,
         np.int64(0), coef,
     )  # fmt: skip
+    push_pairs(blocks, w, i, code, np.int64(0), coef)
     for t in range(n):
         here, hat = blocks.y[begin + t], code[t]
         if here != hat:
@@ -166,6 +208,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
             blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, length,
             codes, first, coef[p],
         )  # fmt: skip
+        push_pairs(blocks, w, i, codes, first, coef[p])
         for t in range(length):
             here, hat = blocks.y[begin + t], codes[first + t]
             if here != hat:
@@ -196,6 +239,9 @@ def wipe_one(blocks, w, i, code):
         if here != hat:
             wipe_row(blocks.rows, w, size, begin + t, here)
             wipe_row(blocks.rows, w, size, begin + t, hat)
+        if t > 0 and has_pairs(blocks.rows):
+            wipe_pair(blocks.rows, w, i, y[begin + t - 1], here)
+            wipe_pair(blocks.rows, w, i, code[t - 1], hat)
         if t > 0 and blocks.order > 0:
             pair = y[begin + t - 1] * size + here
             pair_hat = code[t - 1] * size + hat

@@ -85,7 +85,7 @@ def _stack(features: Sequence[Any]) -> SparseRows | DenseRows:
     """All parts as rows; copies, because read-only input would compile again."""
     if all(isinstance(matrix, np.ndarray) for matrix in features):
         stacked = np.concatenate(features)
-        return DenseRows(stacked, np.empty(0, np.int64), stacked.shape[1])
+        return DenseRows(stacked, stacked.shape[1])
     rows = sparse.vstack([sparse.csr_array(m) for m in features], format="csr")
     return SparseRows(
         rows.indptr.astype(np.int64),

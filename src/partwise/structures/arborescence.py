@@ -37,8 +37,10 @@ from partwise.structures._arborescence_searches import (
 )
 from partwise.structures._second_order_kernels import PartBlocks, decode_parts_by
 from partwise.structures._tree_reference import all_trees
-from partwise.structures.arborescence_problem import ArborescenceProblem
-from partwise.structures.atomic_problem import AtomicProblem
+from partwise.structures.arborescence_problem import (
+    ArborescenceProblem,
+    KernelTreeProblem,
+)
 from partwise.structures.second_order_problem import SecondOrderProblem
 
 COSTS = {"uas": 0.0, "las": 1.0}
@@ -202,7 +204,7 @@ class Arborescence(Structure):
 
         Parameters
         ----------
-        X : ArcFeatures, or a list of them; ArcKeys with an `AtomicScorer`
+        X : ArcFeatures, or a list of them; ArcKeys with a `KernelScorer`
         Y : int array (n_words,) of codes, or one per item; None to predict only
         formulation : Formulation
         n_jobs : int
@@ -252,7 +254,7 @@ class Arborescence(Structure):
         )
         if scorer.is_euclidean:
             return ArborescenceProblem(self, blocks, formulation, n_jobs, scorer)
-        return AtomicProblem(self, blocks, formulation, n_jobs, scorer)
+        return KernelTreeProblem(self, blocks, formulation, n_jobs, scorer)
 
     def _pack_parts(
         self,

@@ -12,6 +12,7 @@ from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_kernels import ArcBlocks, new_arc_work
 from partwise.structures._arborescence_searches import ADDITIVE, GIVEN
 from partwise.structures._tree_sums import new_sum_work
+from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.tree_problem import TreeProblem
 from partwise.threads import add_scaled, run_sharded
 
@@ -28,7 +29,7 @@ class ArborescenceProblem(TreeProblem):
         scorer: Any,
     ) -> None:
         self.longest = int(np.diff(blocks.offset).max())
-        local = scorer.local(blocks.rows)
+        local = scorer.local(blocks.rows, blocks.offset)
         super().__init__(
             blocks,
             blocks._replace(
@@ -90,3 +91,34 @@ class ArborescenceProblem(TreeProblem):
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return loss, models[0]
+
+
+class KernelTreeProblem(KernelProblem, ArborescenceProblem):
+    """Dependency trees with a `KernelScorer`."""
+
+    def __init__(
+        self,
+        structure: Any,
+        blocks: ArcBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+    ) -> None:
+        super().__init__(structure, blocks, formulation, n_jobs, scorer)
+        self._enter()
+
+    def compact(self, model: Floats) -> Floats:
+        """The coefficients."""
+        return model[: self.n_slots]
+
+    def expand(self, weights: Floats) -> Floats:
+        """The model of these coefficients; for new sentences those of an index."""
+        model = self.zero()
+        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
+        return model
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Refuse: a gradient of the log loss has a coefficient in every slot."""
+        raise CapabilityError(
+            "loss='log' has no kernel form here; use a margin, or explicit features"
+        )

@@ -28,7 +28,11 @@ from partwise.structures._chain_searches import (
     TWO_BEST,
     search_by,
 )
-from partwise.structures.chain_problem import ChainProblem, padded
+from partwise.structures.chain_problem import (
+    ChainProblem,
+    KernelChainProblem,
+    padded,
+)
 
 COSTS = ("hamming", "normalized", "zero_one")
 
@@ -131,7 +135,8 @@ class Chain(ChainReference, Structure):
         Parameters
         ----------
         X : Features, DenseFeatures, or list of matrices (tokens × features)
-            Rows of all tokens with the offsets of the sequences.
+            Rows of all tokens with the offsets of the sequences; `LabelKeys` with a
+            `KernelScorer`.
         Y : int array (n_tokens,), or one per matrix; None to predict only
         formulation : Formulation
         n_jobs : int
@@ -166,7 +171,7 @@ class Chain(ChainReference, Structure):
         zero_one = isinstance(self.cost, str) and self.cost == "zero_one"
         oracle = self._oracle(formulation, cost, weight, zero_one)
         scorer = scorer or LinearScorer()
-        rows = scorer.bind(X)
+        rows = scorer.bind(X, padded(self.n_labels))
         number = None
         if Y is not None:  # learning visits the rows many times: worth a renumbering
             rows, number = scorer.ordered(rows)
@@ -190,7 +195,9 @@ class Chain(ChainReference, Structure):
             constant=int(zero_one or formulation.rescaling == "hard"),
             zero_one=int(zero_one),
         )
-        return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
+        if scorer.is_euclidean:
+            return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
+        return KernelChainProblem(self, blocks, formulation, n_jobs, scorer, number)
 
     def decode(self, X: Any, w: Floats) -> list[Any]:
         """The best labels of each sequence."""

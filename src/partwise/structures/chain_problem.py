@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import plain_array
+from partwise.compiled import has_pairs, plain_array
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures import _chain_batch as batch
 from partwise.structures._chain_kernels import ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
 from partwise.structures._chain_searches import ADDITIVE
+from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.packed import PackedProblem, flatten_cuts
 from partwise.threads import run_sharded, shard_size
 
@@ -92,42 +93,39 @@ class ChainProblem(PackedProblem):
         self.number = slice(None) if number is None else number
         self._columns: Any = None
 
-    def dot(self, one: Floats, other: Floats) -> float:
-        """<one, other>: Euclidean, or through the kernel for the tokens' own parts."""
-        if self.is_euclidean:
-            return super().dot(one, other)
-        rows = self.blocks.rows
-        width = padded(self.chain.n_labels)
-        at = rows.n_features * width
-        tokens = self.scorer.dot(rows, one[:at], other[:at], width)
-        return tokens + super().dot(one[at:], other[at:])
-
     def weights(self, model: Floats) -> Weights:
         """The parts of a model by name, padding included; views."""
         return Weights(*views(self.blocks, model))
 
     def compact(self, model: Floats) -> Floats:
         """A model in the plain layout."""
+        emission = self.weights(model).emission[self.number, : self.chain.n_labels]
+        return np.append(emission, self.compact_tail(model))
+
+    def compact_tail(self, model: Floats) -> Floats:
+        """Transitions and ends in the plain layout."""
         size = self.chain.n_labels
-        emission, *rest = self.weights(model)
-        parts = [emission[self.number, :size]]
-        parts += [part[(slice(size),) * part.ndim] for part in rest]
-        return np.concatenate([part.ravel() for part in parts])
+        rest = self.weights(model)[1:]
+        parts = [part[(slice(size),) * part.ndim].ravel() for part in rest]
+        return np.concatenate(parts)
 
     def expand(self, weights: Floats) -> Floats:
         """A model of this problem from the plain layout."""
         size = self.chain.n_labels
         model = self.zero()
-        emission, *rest = self.weights(model)
-        at = emission[self.number, :size].size  # a kernel model may have fewer rows
+        emission = self.weights(model).emission
+        at = len(emission) * size
         emission[self.number, :size] = weights[:at].reshape(-1, size)
-        if not self.is_euclidean:
-            self.scorer.complete(self.blocks.rows, emission)
-        for part in rest:
-            real = part[(slice(size),) * part.ndim]
-            real[...] = weights[at : at + real.size].reshape(real.shape)
-            at += real.size
+        self.expand_tail(weights[at:], model)
         return model
+
+    def expand_tail(self, tail: Floats, model: Floats) -> None:
+        """Write transitions and ends, from the plain layout."""
+        size, at = self.chain.n_labels, 0
+        for part in self.weights(model)[1:]:
+            real = part[(slice(size),) * part.ndim]
+            real[...] = tail[at : at + real.size].reshape(real.shape)
+            at += real.size
 
     def refuse_impossible(self, describe: Any = str) -> None:
         """Raise when a true sequence is one that the masks forbid."""
@@ -288,7 +286,7 @@ class ChainProblem(PackedProblem):
         size = padded(self.chain.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
-        shard = shard_size(self.n_blocks)
+        shard = 1 if has_pairs(self.blocks.rows) else shard_size(self.n_blocks)
         shards = -(-self.n_blocks // shard)  # partial sums per shard, never per thread
         pair = np.zeros((shards, size if edges and self.chain.order else 0, size))
         triple = np.zeros(
@@ -310,5 +308,39 @@ class ChainProblem(PackedProblem):
                 )
             self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
         return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
+
+
+class KernelChainProblem(KernelProblem, ChainProblem):
+    """Label sequences with a `KernelScorer`.
+
+    The plain layout has the coefficients of the slots in the place of emissions.
+    """
+
+    def __init__(
+        self,
+        chain: Any,
+        blocks: ChainBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+        number: Ints | None = None,
+    ) -> None:
+        super().__init__(chain, blocks, formulation, n_jobs, scorer, number)
+        self._enter()
+
+    def _n_tail(self) -> int:
+        return sum(part.size for part in self.weights(self.zero())[1:])
+
+    def compact(self, model: Floats) -> Floats:
+        """Coefficients, then transitions and ends in the plain layout."""
+        return np.append(model[: self.n_slots], self.compact_tail(model))
+
+    def expand(self, weights: Floats) -> Floats:
+        """The model of these coefficients; for new sequences those of an index."""
+        model = self.zero()
+        at = len(weights) - self.chain.n_weights(0)
+        self.scorer.fill(self.blocks.rows, weights[:at], model, self.n_jobs)
+        self.expand_tail(weights[at:], model)
+        return model

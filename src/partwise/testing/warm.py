@@ -46,13 +46,25 @@ def sparse_chain() -> None:
 
 
 def dense_chain() -> None:
-    """Chains over pixels: dense rows, and Gram matrices."""
+    """Chains over pixels: dense rows."""
     from partwise.datasets import digit_strings
-    from partwise.estimators import SequenceTagger
 
     X, y = digit_strings(12)
     _fit_chains(X, y)
-    SequenceTagger(kernel="linear", max_iter=3).fit(X, y).predict(X)
+
+
+def kernel_chain() -> None:
+    """Chains over anchors: slots of a Gram matrix."""
+    from partwise.datasets import toy_entities
+    from partwise.estimators import SequenceTagger
+
+    X, y = toy_entities(12)
+    for solver in SOLVERS[:-1]:
+        tagger = SequenceTagger(kernel="linear", solver=solver, max_iter=3).fit(X, y)
+    tagger.predict(X)
+    tagger.predict_topk(X, 2)
+    tagger.predict_marginals(X)
+    tagger.explain(X[0])
 
 
 def _fit_chains(X: Any, y: Any) -> None:
@@ -173,22 +185,23 @@ def trees() -> None:
     climbs = climbing.new_climb_work(n)
     climbing.climb_trees(score, row, table, table, n, False, climbs, heads)
     prune_arcs(score, score, 0.0, n, n, many, marginal, row)
-    _atomic_trees()
+    _kernel_trees()
 
 
-def _atomic_trees() -> None:
+def _kernel_trees() -> None:
     """Dependency trees scored through keys and a kernel."""
     import numpy as np
 
     from partwise.features.arc_keys import ArcHasher
     from partwise.objective import Objective
-    from partwise.scorers.atomic import AtomicScorer
+    from partwise.scorers.kernel import KernelScorer
     from partwise.solvers import make_solver
     from partwise.structures.arborescence import Arborescence
 
     keys = ArcHasher("word").transform([["a", "b"], ["b", "a"]])
     heads = np.array([0, 1, 2, 0])
-    problem: Any = Arborescence().pack(keys, heads, scorer=AtomicScorer(np.eye(2)))
+    scorer = KernelScorer(np.eye(2, dtype=np.float32))
+    problem: Any = Arborescence().pack(keys, heads, scorer=scorer)
     for solver in ("bcfw", "one_slack", "perceptron", "mira", "pegasos"):
         solved = make_solver(solver, {"max_iter": 2})
         state = solved.solve(problem, Objective.create(1.0, 2, "l1"))
@@ -216,6 +229,7 @@ def grammar() -> None:
 JOBS: dict[str, Callable[[], None]] = {
     "grammar": grammar,
     "dense_chain": dense_chain,
+    "kernel_chain": kernel_chain,
     "sparse_chain": sparse_chain,
     "trees": trees,
     "selection": selection,

@@ -8,7 +8,7 @@ from partwise.features.arcs import ArcFeaturizer
 from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
-from partwise.scorers.atomic import AtomicScorer
+from partwise.scorers.kernel import KernelScorer
 from partwise.solvers import make_solver
 from partwise.structures._tree_reference import all_trees
 from partwise.structures.arborescence import Arborescence
@@ -34,12 +34,17 @@ def data():
     return table, trees, inputs, ArcHasher(MATCH).transform(table)
 
 
+def scorer_of(gram):
+    """In single precision, as parsers have it."""
+    gram = None if gram is None else gram.astype(np.float32)
+    return KernelScorer(gram, dtype=np.float32)
+
+
 def pack(data, gram, structure=None, n_jobs=1, formulation=None):
     _, trees, _, keys = data
     return (structure or Arborescence()).pack(
-        keys, np.concatenate(trees), formulation, scorer=AtomicScorer(gram),
-        n_jobs=n_jobs,
-    )  # fmt: skip
+        keys, np.concatenate(trees), formulation, scorer=scorer_of(gram), n_jobs=n_jobs
+    )
 
 
 def solve(problem, solver, max_iter=None, penalty="l1"):
@@ -187,8 +192,10 @@ def test_what_is_refused(data):
     with pytest.raises(CapabilityError, match="log"):
         problem.log_likelihood(problem.zero(), np.ones(N))
     with pytest.raises(CapabilityError, match="labels"):
-        AtomicScorer().bind(data[3], 2)
-    with pytest.raises(ValueError, match="one column per training sentence"):
-        AtomicScorer(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="2 rows for 8 sentences"):
-        AtomicScorer(np.ones((2, 2))).bind(data[3])
+        KernelScorer().bind(data[3], 2)
+    with pytest.raises(ValueError, match="one column per training input"):
+        KernelScorer(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="2 rows for 8 sequences"):
+        KernelScorer(np.ones((2, 2))).bind(data[3])
+    with pytest.raises(CapabilityError, match="no single token"):
+        KernelScorer(np.eye(8), by_token=True).bind(data[3])

@@ -1,0 +1,180 @@
+"""Hash functions of parts: two parts match when their keys are equal.
+
+A hash function maps a part of an output, together with its input, to a key; the output
+kernel of an atomic structural SVM counts pairs of parts with equal keys (003 Definition
+4.2.1). Functions have names, or are the user's own; several are separated by commas and
+their kernels add up. A key is a sum of random numbers of 60 bits, one for each thing
+that must agree: the same in every process, and without a vocabulary. Two of a million
+different keys are equal by accident with a probability below 1e-6.
+
+`arc_keys.py` has the parts of dependency trees, `label_keys.py` those of sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from partwise.features.hashing import hash_strings
+from partwise.features.templates import (
+    BOUNDARY,
+    TemplateError,
+    Term,
+    parse_templates,
+)
+from partwise.readers.table import Table
+
+FEWER_BITS = np.uint64(4)  # of a share, so that three add up without overflow
+NO_KEY = -1
+
+
+class MatchError(ValueError):
+    """A hash function cannot be read or used; the text tells the remedy."""
+
+
+class Named(Protocol):
+    """A hash function with a name, read."""
+
+    @property
+    def text(self) -> str:
+        """The name, in its plain form."""
+
+
+N = TypeVar("N", bound=Named)
+
+
+class Hasher(Generic[N]):
+    """
+    One or several hash functions.
+
+    Parameters
+    ----------
+    match : str, callable, or sequence of them
+    parse : callable
+        Reads a name.
+    hint : str
+        A name to recommend.
+
+    Attributes
+    ----------
+    match : tuple of str or callable
+        Names in their plain form, and functions.
+    hashes : list
+        The same, names read.
+    """
+
+    def __init__(self, match: Any, parse: Callable[[str], N], hint: str) -> None:
+        named: list[Any] = []
+        for item in [match] if isinstance(match, str) or callable(match) else match:
+            named += split_outside(item, ",") if isinstance(item, str) else [item]
+        if not named:
+            raise MatchError(f"match= is empty; name a hash such as {hint!r}")
+        self.hashes: list[Any] = []
+        for one in named:
+            if not isinstance(one, str) and not callable(one):
+                raise MatchError(f"match: {one!r} is neither a name nor a function")
+            self.hashes.append(parse(one) if isinstance(one, str) else one)
+        self.match = tuple(getattr(one, "text", one) for one in self.hashes)
+        for i, one in enumerate(self.match):
+            if one in self.match[:i]:
+                raise MatchError(f"match: {one!r} stands twice")
+
+    def check_columns(self, table: Table, columns: list[str]) -> None:
+        """Refuse a table without the columns that must be looked at."""
+        for column in columns:
+            if column not in table.columns:
+                raise MatchError(
+                    f"match needs a column {column!r}; there are "
+                    f"{', '.join(table.columns)}"
+                )
+
+    @property
+    def names(self) -> list[str]:
+        """How to show the hash functions."""
+        return [name_of(one) for one in self.match]
+
+
+def name_of(one: Any) -> str:
+    """How to show a hash function."""
+    return one if isinstance(one, str) else getattr(one, "__name__", repr(one))
+
+
+def shares_of(strings: list[str]) -> np.ndarray:
+    """A share of 60 bits for each string, int64."""
+    return (hash_strings(strings) >> FEWER_BITS).astype(np.int64)
+
+
+def answers_of(function: Any, number: int, n_parts: int, *args: Any) -> np.ndarray:
+    """
+    Keys by a user's function, the `number`-th of the hash functions.
+
+    Parameters
+    ----------
+    function : callable
+        Returns one whole number per part; a negative one stands for no key.
+    number : int
+        Two functions of one name do not share keys.
+    n_parts : int
+    *args
+        What the function is called with.
+
+    Returns
+    -------
+    int64 array (n_parts,)
+    """
+    name = name_of(function)
+    told = np.asarray(function(*args))
+    if told.shape != (n_parts,) or told.dtype.kind not in "iu":
+        raise MatchError(
+            f"{name} gave {told.dtype} of shape {told.shape}; one whole number for "
+            f"each of {n_parts} parts is needed"
+        )
+    if told.size and int(told.max()) >= 1 << 60:
+        raise MatchError(f"{name} gave a key of more than 60 bits")
+    space = shares_of([f"function {number} {name}"])[0]
+    return np.where(told < 0, NO_KEY, told.astype(np.int64) + space)
+
+
+def terms_of(name: str, text: str) -> tuple[Term, ...]:
+    """The columns that `name` joins by ``|``; `text` is the whole hash function."""
+    if not name:
+        raise MatchError(f"match {text!r}: a name is missing")
+    try:
+        templates = parse_templates(name)
+    except TemplateError as error:
+        raise MatchError(f"match {text!r}: {error}") from None
+    if len(templates) != 1 or not templates[0].terms:
+        raise MatchError(
+            f"match {text!r}: {name!r} is not one column; join what must agree by +, "
+            "and separate hashes by commas"
+        )
+    return templates[0].terms
+
+
+def written(term: Term) -> str:
+    """A term as people write it."""
+    return str(term).replace("[0]", "")
+
+
+def value_at(term: Term, table: Table, i: int, t: int) -> str | None:
+    """The string that a term has at token t of sequence i; None for no value."""
+    begin, end = table.offset[i : i + 2]
+    at = begin + t + term.offset
+    if not begin <= at < end:
+        return BOUNDARY
+    column = table.columns[term.view.column]
+    return term.view.apply([column.values[column.codes[at]]])[0]
+
+
+def split_outside(text: str, at: str) -> list[str]:
+    """Parts of a text between separators that stand outside all brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == at and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]

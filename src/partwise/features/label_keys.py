@@ -1,0 +1,321 @@
+"""Keys of labels, by hash functions that are named by what must agree.
+
+Joined by ``+``::
+
+    label                     the label
+    type                      the label without B-, I- and the like
+    label+word                the label, and the word
+    type+suffix(word,3)[-1]   functions and neighbours as in templates
+    bigram                    two labels in a row, wherever they stand
+
+What keys are, and how several hash functions go together, stands in `keys.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.features.columnar import as_table
+from partwise.features.hashing import HALF, MULTIPLIER, hash_strings
+from partwise.features.keys import (
+    FEWER_BITS,
+    NO_KEY,
+    Hasher,
+    MatchError,
+    answers_of,
+    name_of,
+    shares_of,
+    split_outside,
+    terms_of,
+    value_at,
+    written,
+)
+from partwise.features.templates import BOUNDARY, Term
+from partwise.features.windows import neighbours
+from partwise.readers.table import Table
+
+LABELS = ("label", "type")
+PAIR = "bigram"
+PREFIXES = "BIOESLU"  # of tag schemes
+
+Hash = Callable[[Any, np.ndarray, np.ndarray], Any]
+
+
+class LabelKeys(NamedTuple):
+    """Keys of all labels that the tokens of sequences might have.
+
+    Token t with label l is part ``token[t] + l``. With `has_pairs` a sequence has L²
+    more parts, the last of its own: label a before label b is part a·L + b of them.
+    """
+
+    offset: np.ndarray  # (n_sequences + 1,) int64 tokens
+    first: np.ndarray  # (n_sequences + 1,) int64 parts of each sequence
+    token: np.ndarray  # (n_tokens,) int64 first part of each token
+    key: np.ndarray  # (n_parts, n_hashes) int64
+    n_labels: int
+    has_pairs: bool
+
+
+class LabelMatch(NamedTuple):
+    """One hash function, read."""
+
+    text: str
+    part: str  # of `LABELS`, or `PAIR`
+    terms: tuple[Term, ...]
+
+
+class LabelHasher(Hasher[LabelMatch]):
+    """
+    Keys of labels by one or several hash functions.
+
+    Parameters
+    ----------
+    match : str, callable, or sequence of them
+        Names as above, or functions ``f(sequence, token, label)`` that get one sequence
+        (of a table, the table of that sequence), an integer array of tokens and an
+        array of labels, and return one whole number for each pair of these; a negative
+        one stands for no key.
+    labels : sequence
+        All labels, in their order.
+
+    Examples
+    --------
+    >>> hasher = LabelHasher("type+word, label", ["B-PER", "I-PER", "O"])
+    >>> keys = hasher.transform([["Ada", "Lovelace", "Ada"]])
+    >>> keys.key.shape
+    (9, 2)
+    >>> key = keys.key[:, 0].reshape(3, 3)  # of the first hash: token by label
+    >>> bool(key[0, 0] == key[2, 1]), bool(key[0, 0] == key[1, 0])
+    (True, False)
+    """
+
+    def __init__(self, match: Any, labels: Sequence[Any]) -> None:
+        super().__init__(match, _parse, "label")
+        self.labels = list(labels)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that are looked at by name, each once."""
+        return list(dict.fromkeys(term.view.column for term in self._terms()))
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether two labels in a row are parts."""
+        return any(_part(one) == PAIR for one in self.hashes)
+
+    def _terms(self) -> list[Term]:
+        named = [one for one in self.hashes if isinstance(one, LabelMatch)]
+        return [term for match in named for term in match.terms]
+
+    def transform(self, X: Any, offset: np.ndarray | None = None) -> LabelKeys:
+        """
+        Keys of all labels of all tokens.
+
+        Parameters
+        ----------
+        X : Table, or list of sequences
+        offset : int array (n_sequences + 1,), optional
+            Where sequences begin that hash functions need not look at.
+
+        Returns
+        -------
+        LabelKeys
+        """
+        table = self._table(X) if self.columns else None
+        if table is not None:
+            offset = table.offset
+        elif offset is None:
+            offset = lengths_offset(X)
+        size = len(self.labels)
+        length = np.diff(offset)
+        n_pairs = size * size if self.has_pairs else 0
+        first = np.append(0, np.cumsum(length * size + n_pairs)).astype(np.int64)
+        place = np.arange(offset[-1]) - np.repeat(offset[:-1], length)
+        token = np.repeat(first[:-1], length) + place * size
+        key = np.full((first[-1], len(self.hashes)), NO_KEY, np.int64)
+        cells = token[:, None] + np.arange(size)  # (n_tokens, L)
+        pairs = first[1:, None] - n_pairs + np.arange(n_pairs)
+        for number, match in enumerate(self.hashes):
+            if not isinstance(match, LabelMatch):
+                key[cells.ravel(), number] = self._ask(match, number, X, offset)
+            elif match.part == PAIR:
+                names = [
+                    f"{PAIR} {a!r} {b!r}" for a in self.labels for b in self.labels
+                ]
+                key[pairs, number] = shares_of(names)
+            else:
+                of_token = _token_shares(match, table, int(offset[-1]))
+                found = of_token[:, None] + self.label_shares(match)
+                key[cells, number] = np.where(of_token[:, None] < 0, NO_KEY, found)
+        return LabelKeys(
+            np.asarray(offset, np.int64), first, token, key, size, self.has_pairs
+        )
+
+    def label_shares(self, match: LabelMatch) -> np.ndarray:
+        """What each label adds to a key, (L,) int64."""
+        strip = match.part == "type"
+        names = [label_type(label) if strip else label for label in self.labels]
+        return shares_of([f"{match.text} {name!r}" for name in names])
+
+    def plain_keys(self) -> np.ndarray:
+        """Keys of the labels by the hash function ``label``, (L,); or none, (0,)."""
+        for match in self.hashes:
+            if isinstance(match, LabelMatch) and match.text == "label":
+                return _token_shares(match, None, 1) + self.label_shares(match)
+        return np.zeros(0, np.int64)
+
+    def _table(self, X: Any) -> Table:
+        from partwise.features import kind_of  # it imports this package's modules
+
+        if (kind := kind_of(X)) != "columns":
+            raise MatchError(
+                f"match looks at columns ({', '.join(self.columns)}), and these tokens "
+                f"are {kind}; give a Table or tuples of strings"
+            )
+        table = as_table(X)
+        self.check_columns(table, self.columns)
+        return table
+
+    def _ask(
+        self, function: Hash, number: int, X: Any, offset: np.ndarray
+    ) -> np.ndarray:
+        """Keys of all labels of all tokens by a user's function."""
+        labels = np.array(self.labels)
+        found = []
+        for i, sequence in enumerate(_sequences(X)):
+            n = int(offset[i + 1] - offset[i])
+            token, label = np.divmod(np.arange(n * len(labels)), len(labels))
+            args = (sequence, token, labels[label])
+            found.append(answers_of(function, number, len(token), *args))
+        return np.concatenate(found)
+
+    def describe(self, X: Any, keys: LabelKeys, part: int, number: int) -> str:
+        """
+        What agrees when the key of a part is met, in words.
+
+        Parameters
+        ----------
+        X : as given to `transform`
+            When many parts are asked for, a Table: others become one at every call.
+        keys : LabelKeys
+            Of X.
+        part : int
+            A part that has a key.
+        number : int
+            Of the hash function.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> hasher = LabelHasher("type+word[-1]", ["B-PER", "O"])
+        >>> X = [["Mrs", "Lovelace"]]
+        >>> hasher.describe(X, hasher.transform(X), 2, 0)
+        'type=PER word[-1]=Mrs'
+        """
+        match = self.hashes[number]
+        i = int(np.searchsorted(keys.first, part, "right")) - 1
+        size = keys.n_labels
+        if _part(match) == PAIR:
+            a, b = divmod(part - int(keys.first[i + 1]) + size * size, size)
+            return f"{PAIR}={self.labels[a]}→{self.labels[b]}"
+        t, label = divmod(part - int(keys.first[i]), size)
+        if not isinstance(match, LabelMatch):
+            return f"{name_of(match)}={keys.key[part, number]}"
+        name = self.labels[label]
+        told = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
+        if match.terms:
+            table = self._table(X)
+            told += [f"{written(e)}={value_at(e, table, i, t)}" for e in match.terms]
+        return " ".join(told)
+
+
+def label_type(label: Any) -> Any:
+    """
+    The label without the prefix of a tag scheme.
+
+    Parameters
+    ----------
+    label : label
+
+    Returns
+    -------
+    str, or the label itself when it is no string
+
+    Examples
+    --------
+    >>> label_type("B-PER"), label_type("O"), label_type("NN-S"), label_type(3)
+    ('PER', 'O', 'NN-S', 3)
+    """
+    if isinstance(label, str) and label[1:2] == "-" and label[0] in PREFIXES:
+        return label[2:]
+    return label
+
+
+def lengths_offset(X: Sequence[Any]) -> np.ndarray:
+    """Where each of these sequences begins, and the end, (n + 1,) int64."""
+    if isinstance(X, Table):
+        return X.offset
+    if len(X) and isinstance(X[0], Table):
+        lengths = [n for table in X for n in np.diff(table.offset).tolist()]
+    else:
+        lengths = [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
+    return np.append(0, np.cumsum(lengths)).astype(np.int64)
+
+
+def _sequences(X: Any) -> Iterator[Any]:
+    """One sequence after the other, as functions of the user get them."""
+    return (X[i : i + 1] for i in range(len(X))) if isinstance(X, Table) else iter(X)
+
+
+def _part(match: Any) -> str:
+    return match.part if isinstance(match, LabelMatch) else "label"
+
+
+def _token_shares(match: LabelMatch, table: Table | None, n_tokens: int) -> np.ndarray:
+    """What the tokens add to a key, (n_tokens,) int64; −1 for no value."""
+    mixed = np.full(n_tokens, hash_strings([match.text]))
+    present = np.ones(n_tokens, bool)
+    if table is not None:
+        near = neighbours(table.offset, {term.offset for term in match.terms})
+        outside = hash_strings([BOUNDARY])
+        for term in match.terms:
+            column = table.columns[term.view.column]
+            used, strings = term.view.of_column(column)
+            of_value = np.zeros(len(column.values), np.uint64)
+            of_value[used] = hash_strings([string or "" for string in strings])
+            known = np.zeros(len(column.values), bool)
+            known[used] = [string is not None for string in strings]
+            place = near[term.offset]
+            present &= np.append(known[column.codes], True)[place]
+            mixed = mixed ^ np.append(of_value[column.codes], outside)[place]
+            mixed *= MULTIPLIER
+            mixed ^= mixed >> HALF
+    mixed = mixed * MULTIPLIER
+    bits = ((mixed ^ (mixed >> HALF)) >> FEWER_BITS).astype(np.int64)
+    return np.where(present, bits, NO_KEY)
+
+
+def _parse(text: str) -> LabelMatch:
+    parts: list[str] = []
+    terms: list[Term] = []
+    for name in split_outside(text, "+"):
+        if name in (*LABELS, PAIR):
+            parts.append(name)
+        else:
+            terms += terms_of(name, text)
+    if not parts:
+        raise MatchError(
+            f"match {text!r}: labels must agree, too; write label+{text} or type+{text}"
+        )
+    if len(parts) > 1 or (parts[0] == PAIR and terms):
+        raise MatchError(
+            f"match {text!r}: name one of label and type; {PAIR} stands alone"
+        )
+    text = "+".join([*parts, *map(written, terms)])
+    return LabelMatch(text, parts[0], tuple(terms))

@@ -1,0 +1,119 @@
+"""What a model file keeps of a `KernelIndex`, and the checks on the way back.
+
+Kernels do not check bounds, so nothing leaves this module that could make them read
+outside their arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.kernels.inputs import Positions, Sequences, Vectors
+from partwise.kernels.naming import from_dict
+from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.protocol import Floats
+from partwise.scorers.kernel_index import Anchors, KernelIndex
+
+Arrays = dict[str, np.ndarray]
+
+MAX_HASHES = 1000
+
+
+def match_state(match: tuple[Any, ...]) -> list[str]:
+    """Names of hash functions; functions of the user have no place in a file."""
+    for one in match:
+        if not isinstance(one, str):
+            raise ValueError(
+                f"match={one!r} is a function, which cannot be kept in a file; use "
+                "a named one"
+            )
+    return list(match)
+
+
+def match_from_state(settings: dict[str, Any]) -> list[str]:
+    """Names of hash functions, still to be read."""
+    match = entry(settings, "match", list)
+    require(0 < len(match) <= MAX_HASHES, f"{len(match)} hash functions")
+    require(all(isinstance(name, str) for name in match), "hashes without names")
+    return match
+
+
+def index_state(index: KernelIndex, weight: Floats) -> tuple[dict[str, Any], Arrays]:
+    """Settings for JSON, and arrays, of an index and its coefficients."""
+    arrays = {
+        "key": index.key,
+        "begin": index.begin,
+        "anchor": index.anchor,
+        "weight": np.asarray(weight, np.float64),
+    }
+    if index.kernel is None or index.anchors is None:
+        arrays["text"], arrays["text_offset"] = pack_strings(index.names)
+        return {"kernel": None, "by_token": False, "dtype": index.dtype}, arrays
+    anchors, family = index.anchors, index.kernel.input_family()
+    if isinstance(family, Positions):
+        raise ValueError(
+            "a precomputed kernel cannot be kept in a file; use one that has a name"
+        )
+    packed = family.pack(anchors.inputs)
+    arrays |= {f"anchors/{name}": own for name, own in packed.items()}
+    arrays["row"] = anchors.row
+    if index.by_token:
+        arrays["token"] = anchors.token
+        arrays["text"], arrays["text_offset"] = pack_strings(anchors.words)
+    settings = {
+        "kernel": index.kernel.to_dict(),
+        "by_token": index.by_token,
+        "dtype": index.dtype,
+    }
+    return settings, arrays
+
+
+def index_from_state(
+    settings: dict[str, Any], arrays: Arrays
+) -> tuple[KernelIndex, Floats]:
+    """Rebuild an index and its coefficients; raises ValueError for what cannot be."""
+    key = array(arrays, "key", np.int64, None)
+    require(not len(key) or int(key[0]) >= 0, "a key out of range")
+    require(bool((np.diff(key) > 0).all()), "keys out of order")
+    anchor = array(arrays, "anchor", np.int32, None)
+    begin = array(arrays, "begin", np.int64, len(key) + 1)
+    check_offset(begin, len(anchor), "postings")
+    weight = array(arrays, "weight", np.float64, len(anchor))
+    require(bool(np.isfinite(weight).all()), "weights that are not finite")
+    dtype = entry(settings, "dtype", str)
+    require(dtype in ("float64", "float32"), "an unknown precision")
+    by_token = entry(settings, "by_token", bool)
+    if settings["kernel"] is None:
+        inside(anchor, 1, "an anchor")
+        names = _strings(arrays, len(key))
+        index = KernelIndex(key, begin, anchor, None, False, None, names, dtype)
+        return index, weight
+    kernel = from_dict(entry(settings, "kernel", dict))
+    family = kernel.input_family()
+    wanted = Vectors if by_token else Sequences
+    require(isinstance(family, wanted), "a kernel on other inputs")
+    inputs = family.unpack(under("anchors/", arrays))
+    n = family.count(inputs)
+    inside(anchor, n, "an anchor")
+    row = array(arrays, "row", np.int64, n)
+    inside(row, np.iinfo(np.int64).max, "a training row")
+    rising = np.diff(row) > 0
+    token, words = np.zeros(0, np.int64), []
+    if by_token:
+        token = array(arrays, "token", np.int64, n)
+        inside(token, np.iinfo(np.int64).max, "a token")
+        rising |= (np.diff(row) == 0) & (np.diff(token) > 0)
+        words = _strings(arrays, n)
+    require(bool(rising.all()), "anchors out of order")
+    anchors = Anchors(inputs, row, token, words)
+    return KernelIndex(key, begin, anchor, kernel, by_token, anchors, [], dtype), weight
+
+
+def _strings(arrays: Arrays, n: int) -> list[str]:
+    return unpack_strings(
+        array(arrays, "text", np.uint8, None),
+        array(arrays, "text_offset", np.int64, n + 1),
+    )

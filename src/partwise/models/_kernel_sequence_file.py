@@ -1,0 +1,91 @@
+"""What a model file keeps of a `KernelSequenceModel`, and its checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.features import DenseFeatures, Features, featurizer_from_state
+from partwise.features.label_keys import LabelHasher
+from partwise.kernels.inputs import SEQUENCES
+from partwise.models._file_checks import array, entry, require, under
+from partwise.models._index_file import (
+    index_from_state,
+    index_state,
+    match_from_state,
+    match_state,
+)
+from partwise.models._sequence_file import (
+    chain_from_state,
+    chain_state,
+    feature_arrays,
+    labels_from_state,
+    support_arrays,
+    support_from_arrays,
+)
+from partwise.models.kernel_sequence import KernelSequenceModel
+from partwise.readers.table import Table
+
+Arrays = dict[str, np.ndarray]
+
+
+def to_state(model: KernelSequenceModel) -> tuple[dict[str, Any], Arrays]:
+    """Settings for JSON, and arrays."""
+    settings, arrays = chain_state(model)
+    n = model.n_coefficients
+    settings["match"] = match_state(model.hasher.match)
+    settings["index"], own = index_state(model.index, model.weights[:n])
+    arrays |= {f"index/{name}": each for name, each in own.items()}
+    arrays["tail"] = np.asarray(model.weights[n:], np.float64)
+    settings["featurizer"] = None
+    if model.featurizer is not None:
+        settings["featurizer"], own = model.featurizer.state()
+        arrays |= {f"featurizer/{name}": each for name, each in own.items()}
+    support = model.support
+    settings["support"] = support is not None
+    if support is not None:
+        if isinstance(support.inputs, Table):
+            packed = SEQUENCES.pack(support.inputs)
+            own = {f"table/{name}": each for name, each in packed.items()}
+        elif isinstance(support.inputs, Features | DenseFeatures):
+            own = feature_arrays(support.inputs)
+        else:
+            raise ValueError(
+                "support structures of sequences that are neither tables nor features "
+                "cannot be kept in a file; leave keep_dual out"
+            )
+        arrays |= support_arrays(support, own)
+    return settings, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> KernelSequenceModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    labels = labels_from_state(settings)
+    chain = chain_from_state(settings, arrays, len(labels))
+    hasher = LabelHasher(match_from_state(settings), labels)
+    index, weight = index_from_state(
+        entry(settings, "index", dict), under("index/", arrays)
+    )
+    require(not (index.by_token and hasher.has_pairs), "pairs of labels by token")
+    tail = array(arrays, "tail", np.float64, chain.n_weights(0))
+    require(bool(np.isfinite(tail).all()), "weights that are not finite")
+    featurizer: Any = None
+    if settings["featurizer"] is not None:
+        featurizer = featurizer_from_state(
+            entry(settings, "featurizer", dict), under("featurizer/", arrays)
+        )
+    require((featurizer is not None) == index.by_token, "no rows for the kernel")
+    if index.by_token and index.anchors is not None:
+        fits = index.anchors.inputs.n_features == featurizer.n_features_
+        require(fits, "anchors of another width")
+    support = None
+    if entry(settings, "support", bool):
+        width = None if featurizer is None else featurizer.n_features_
+        own = under("support/", arrays)
+        support = support_from_arrays(own, width, len(labels))
+    return KernelSequenceModel(
+        featurizer, hasher, index, chain, labels, np.append(weight, tail), info, support
+    )

@@ -1,0 +1,303 @@
+"""A trained tagger with a kernel: hash functions, anchors, coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.features.columnar import as_table
+from partwise.features.label_keys import LabelHasher, LabelKeys, lengths_offset
+from partwise.kernels.base import Kernel
+from partwise.kernels.inputs import Objects, Positions, Vectors
+from partwise.kernels.matrices import DenseMatrix, as_matrix
+from partwise.models.explanation import Contribution
+from partwise.models.sequence import SequenceModel, one_cut, refuse_one_sequence
+from partwise.models.sequence_support import SupportSet
+from partwise.objective import Formulation
+from partwise.protocol import Floats, Ints
+from partwise.readers.table import Table
+from partwise.scorers.kernel_index import IndexScorer, KernelIndex
+from partwise.structures.chain import Chain
+from partwise.structures.chain_problem import ChainProblem
+
+
+def token_inputs(kernel: Kernel, features: Any) -> Any:
+    """
+    Rows of tokens as the kernel takes them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On rows of numbers, or a user's function of two rows.
+    features : Features or DenseFeatures
+
+    Returns
+    -------
+    Matrix, array (n_tokens, n_features) for a user's function, or positions (n_tokens,)
+        of a precomputed kernel
+    """
+    family = kernel.input_family()
+    rows = as_matrix(features)
+    if isinstance(family, Vectors):
+        return rows
+    if isinstance(family, Positions):
+        return _positions(rows)
+    if not isinstance(family, Objects):
+        raise ValueError(
+            f"{kernel} compares {type(family).__name__.lower()}; a tagger needs a "
+            "kernel on the rows of single tokens, such as 'poly:degree=2' or 'rbf', or "
+            "on whole sequences, such as 'normalized(ngram)'"
+        )
+    if isinstance(rows, DenseMatrix):
+        return rows.x
+    from scipy.sparse import csr_array
+
+    shape = (rows.n_rows, rows.n_features)
+    return csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+
+
+def _positions(rows: Any) -> np.ndarray:
+    """Rows of a ready-made matrix: tokens are single whole numbers."""
+    is_one = isinstance(rows, DenseMatrix) and rows.n_features == 1
+    if not is_one or (rows.x % 1 != 0).any():
+        raise ValueError(
+            "a precomputed kernel takes tokens that are rows of its matrix; give "
+            "arrays of shape (tokens, 1) of whole numbers"
+        )
+    return rows.x[:, 0].astype(np.int64)
+
+
+class KernelSequenceModel(SequenceModel):
+    """
+    A tagger whose labels are scored through training tokens or sequences.
+
+    Parameters
+    ----------
+    featurizer : fitted featurizer, or None
+        Makes the rows that a kernel on tokens compares.
+    hasher : LabelHasher
+    index : KernelIndex
+    chain : Chain
+    labels : list
+    weights : array (n_postings + transitions and ends,)
+        Coefficients of the postings of the index, then the plain layout.
+    info : dict
+    support : SupportSet, optional
+    """
+
+    def __init__(
+        self,
+        featurizer: Any,
+        hasher: LabelHasher,
+        index: KernelIndex,
+        chain: Chain,
+        labels: Sequence[Any],
+        weights: Floats,
+        info: dict[str, Any] | None = None,
+        support: SupportSet | None = None,
+    ) -> None:
+        super().__init__(featurizer, chain, labels, weights, info, support)
+        self.hasher = hasher
+        self.index = index
+
+    @property
+    def takes(self) -> str:
+        """Kind of the sequences: columns, dicts or arrays."""
+        return "columns" if self.featurizer is None else super().takes
+
+    @property
+    def n_coefficients(self) -> int:
+        """Postings of the index."""
+        return len(self.index.anchor)
+
+    def _emission(self) -> Floats:
+        return np.zeros((0, self.chain.n_labels))  # labels have no weights of their own
+
+    # ------------------------------------------------------------------- problems
+
+    def inputs(self, X: Any) -> Any:
+        """What the kernel compares of these sequences; None without a kernel."""
+        kernel, anchors = self.index.kernel, self.index.anchors
+        if kernel is None or anchors is None:
+            return None
+        if not self.index.by_token:
+            return as_table(X).select(list(anchors.inputs.columns))
+        is_ready = hasattr(X, "n_features")  # a support keeps rows of tokens
+        return token_inputs(kernel, X if is_ready else self.featurizer.transform(X))
+
+    def keys(self, X: Any) -> LabelKeys:
+        """Keys of all labels of these sequences."""
+        offset = X.offset if hasattr(X, "offset") else None
+        return self.hasher.transform(X, offset)
+
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
+        """Packed sequences to decode, in turn what fits in memory."""
+        refuse_one_sequence(X)
+        offset = lengths_offset(X)
+        n_keys = np.diff(offset) * len(self.labels) * len(self.hasher.match)
+        for rows in self.index.runs(offset, n_keys):
+            scorer = IndexScorer(self.index, self.inputs(X[rows]))
+            yield self.chain.pack(
+                self.keys(X[rows]), None, n_jobs=n_jobs, scorer=scorer
+            )
+
+    def training_problem(
+        self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1
+    ) -> ChainProblem:
+        """The problem whose objective the certificate speaks of.
+
+        Computes the Gram matrix anew; `expand` gives the model of `weights`. Raises
+        `ForeignData` when X are not the sequences that the model was trained on.
+        """
+        inputs, keys, index = self.inputs(X), self.keys(X), self.index
+        scorer = index.training_scorer(inputs, n_jobs)
+        problem = self.chain.pack(
+            keys, codes, formulation, n_jobs=n_jobs, scorer=scorer
+        )
+        scorer.kept = index.slots(inputs, keys, problem.blocks.rows, keys.offset)
+        return problem
+
+    # ---------------------------------------------------------------- explanation
+
+    def _token_reasons(
+        self, X: Any, winner: Ints, runner: Ints
+    ) -> Iterator[Contribution]:
+        """Shares of anchors, or of keys where there are none, at different labels."""
+        keys = self.keys(X)
+        sign: dict[int, tuple[int, float]] = {}  # of a part: its position, ±1
+        for t in np.flatnonzero(winner != runner).tolist():
+            sign[int(keys.token[t] + winner[t])] = t, 1.0
+            sign[int(keys.token[t] + runner[t])] = t, -1.0
+        told: dict[tuple[int, str], float] = {}
+        for part, reason, share in self._shares(X, keys, list(sign)):
+            t, side = sign[part]
+            place = t, reason
+            told[place] = told.get(place, 0.0) + side * share
+        for (t, reason), share in told.items():
+            names = self.labels[winner[t]], self.labels[runner[t]]
+            yield Contribution(t, reason, *names, share)
+        if keys.has_pairs:
+            yield from self._pair_reasons(X, keys, winner, runner)
+
+    def _pair_reasons(
+        self, X: Any, keys: LabelKeys, winner: Ints, runner: Ints
+    ) -> Iterator[Contribution]:
+        """Shares of anchors in two labels in a row."""
+        size = keys.n_labels
+        last = int(keys.first[-1]) - size * size
+        for t in range(1, len(winner)):
+            pairs = [(int(y[t - 1]), int(y[t])) for y in (winner, runner)]
+            if pairs[0] == pairs[1]:
+                continue
+            parts = {last + a * size + b: k for k, (a, b) in enumerate(pairs)}
+            told: dict[str, float] = {}
+            for part, reason, share in self._shares(X, keys, list(parts)):
+                side = -1.0 if parts[part] else 1.0
+                told[reason] = told.get(reason, 0.0) + side * share
+            names = ["→".join(map(str, self._name(np.array(pair)))) for pair in pairs]
+            for reason, share in told.items():
+                yield Contribution(t, reason, names[0], names[1], share)
+
+    def _shares(
+        self, X: Any, keys: LabelKeys, parts: list[int]
+    ) -> Iterator[tuple[int, str, float]]:
+        """(part, anchor or key in words, share of its score)."""
+        names = self.anchor_names()
+        beta = self.weights[: self.n_coefficients]
+        found = self.index.shares(self.inputs(X), keys, parts, beta)
+        X = as_table(X) if self.hasher.columns else X
+        for part, number, anchor, share in found:
+            if self.index.anchors is None:
+                yield part, self.hasher.describe(X, keys, part, number), share
+            else:
+                yield part, names[anchor], share
+
+    def anchor_names(self) -> list[str]:
+        """Where each anchor stands in the training data, and its words."""
+        anchors = self.index.anchors
+        if anchors is None:
+            return []
+        words = anchors.words
+        if not self.index.by_token:
+            first = next(iter(anchors.inputs.columns))
+            words = [" ".join(row) for row in anchors.inputs.strings(first)]
+        return [f"{anchors.name(k)}: {word}" for k, word in enumerate(words)]
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """For each label, anchors and their coefficients under the key of the label.
+
+        Keys that look at more than the label are told only where there are no anchors.
+        """
+        index, beta = self.index, self.weights[: self.n_coefficients]
+        if index.anchors is None:
+            yield "keys", index.names, beta
+            return
+        names = self.anchor_names()
+        own = self.hasher.plain_keys()
+        for k, label in enumerate(self.labels if len(own) else []):
+            at = int(np.searchsorted(index.key, own[k]))
+            if at < len(index.key) and index.key[at] == own[k]:
+                here = slice(index.begin[at], index.begin[at + 1])
+                yield str(label), [names[a] for a in index.anchor[here]], beta[here]
+
+    def coefficients(self) -> Any:
+        """The matrix key × anchor, CSR; without anchors, the weights of the keys."""
+        beta = self.weights[: self.n_coefficients]
+        if self.index.anchors is None:
+            return beta
+        from scipy.sparse import csr_array
+
+        shape = (len(self.index.key), self.index.n_anchors)
+        return csr_array((beta, self.index.anchor, self.index.begin), shape=shape)
+
+    def _support_margins(self, X: Any, winner: Ints, runner: Ints) -> Floats:
+        """<a, φ(winner) − φ(runner-up)> of all planes of the dual.
+
+        The lead is a model on one anchor sequence; it scores the sequences of the
+        planes as a trained model scores new ones.
+        """
+        kept, trained = self.support, self.index
+        assert kept is not None
+        inputs, keys = self.inputs(X), self.keys(X)
+        scorer = trained.training_scorer(inputs, 1)
+        here: Any = self.chain.pack(keys, winner, scorer=scorer)
+        lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
+        index, beta = KernelIndex.create(
+            trained.kernel, inputs, keys, here.blocks.rows, lead[: here.n_slots],
+            by_token=trained.by_token, offset=keys.offset, dtype=trained.dtype,
+            words=lambda i: [""] * int(keys.offset[-1]), describe=lambda *_: "",
+        )  # fmt: skip
+        training = self.chain.pack(
+            self.keys(kept.inputs), kept.y,
+            scorer=IndexScorer(index, self.inputs(kept.inputs)),
+        )  # fmt: skip
+        model = training.expand(np.append(beta, lead[here.n_slots :]))
+        return training.margins(model, kept.cuts)
+
+
+def kept_inputs(
+    X: Any, features: Any, columns: Callable[[], Sequence[str] | None]
+) -> Any:
+    """
+    What a support keeps of the training data of a kernel tagger.
+
+    Parameters
+    ----------
+    X : sequences
+    features : Features, DenseFeatures or None
+    columns : callable
+        Tells the columns of a table that the model looks at; None for all of them.
+
+    Returns
+    -------
+    Table, Features, DenseFeatures or list
+    """
+    from partwise.features import kind_of
+
+    if kind_of(X) == "columns":
+        table: Table = as_table(X)
+        names = columns()
+        return table if names is None else table.select(list(names))
+    return list(X) if features is None else features

@@ -1,0 +1,73 @@
+"""Support structures of a tagger, with the training sequences they belong to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.protocol import Cuts, Floats, Ints, Support
+from partwise.readers.table import Table
+
+
+class SupportSet(NamedTuple):
+    """Support structures, and what the model needs of their sequences."""
+
+    inputs: Any  # Features or DenseFeatures of the sequences; a Table or list of them
+    y: Ints  # (n_tokens,) their true labels
+    cuts: Cuts  # blocks are numbered as in `inputs`
+    alpha: Floats  # (m,)
+    rows: Ints  # (n_sequences,) their place in the training data
+    tokens: list[list[str]]  # to show them
+
+    @property
+    def offset(self) -> Ints:
+        """Where the sequences begin, (n_sequences + 1,)."""
+        return np.cumsum([0, *map(len, self.tokens)])
+
+    @classmethod
+    def create(
+        cls, inputs: Any, offset: Ints, y: Ints, support: Support, tokens: Any
+    ) -> SupportSet:
+        """Keep only the sequences that carry dual mass.
+
+        Parameters
+        ----------
+        inputs : Features, DenseFeatures, Table or list
+            Of the training data.
+        offset : int array (n_sequences + 1,)
+        y : int array (n_tokens,)
+        support : Support
+        tokens : callable
+            Row number to the list of strings to show.
+        """
+        rows, block = np.unique(support.cuts.block, return_inverse=True)
+        length = np.diff(offset)[rows]
+        place = np.repeat(np.asarray(offset)[rows] - np.cumsum(length) + length, length)
+        token_rows = place + np.arange(len(place))
+        cuts = support.cuts._replace(block=block.astype(np.int64))
+        shown = [tokens(int(i)) for i in rows]
+        kept = take_sequences(inputs, rows, token_rows)
+        return cls(kept, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
+
+
+def take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:
+    """The chosen sequences, which consist of these tokens."""
+    if isinstance(inputs, Table):
+        return inputs[rows]
+    if isinstance(inputs, list):
+        return [inputs[i] for i in rows]
+    length = np.diff(inputs.offset)[rows]
+    offset = np.append(0, np.cumsum(length)).astype(np.int64)
+    if not hasattr(inputs, "indptr"):
+        return inputs._replace(X=inputs.X[tokens], offset=offset)
+    size = np.diff(inputs.indptr)[tokens]
+    indptr = np.append(0, np.cumsum(size)).astype(np.int64)
+    picked = np.repeat(inputs.indptr[tokens] - indptr[:-1], size)
+    picked = picked + np.arange(indptr[-1])
+    data = inputs.data
+    if len(data) == len(inputs.indices) and len(data) > 1:
+        data = data[picked]
+    return inputs._replace(
+        indptr=indptr, indices=inputs.indices[picked], data=data, offset=offset
+    )

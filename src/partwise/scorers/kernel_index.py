@@ -1,0 +1,394 @@
+"""The index of a trained kernel model: which anchors speak for which key.
+
+A trained model is a sparse matrix key × anchor: the coefficients that are not zero, by
+key, and within a key by anchor. New inputs are scored by products of its rows with
+columns of kernel values (003 section 4.4.2), and the kernel is evaluated only with
+anchors that share a key with them. Anchors are whole sequences or single tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.kernels.base import Kernel
+from partwise.kernels.gram import gram
+from partwise.kernels.positive import refuse_indefinite
+from partwise.protocol import Floats, Ints
+from partwise.scorers._postings import mark_anchors, weigh_keys
+from partwise.scorers.kernel import (
+    KernelScorer,
+    Keys,
+    Slots,
+    input_of_parts,
+    key_values,
+)
+from partwise.threads import run_sharded
+
+BATCH = 1 << 23  # kernel values, and keys, that are held at once: 64 MB each
+
+
+class ForeignData(ValueError):
+    """These are not the data that a model was trained on."""
+
+
+class Anchors(NamedTuple):
+    """Inputs of the training data that carry weight."""
+
+    inputs: Any  # as the kernel takes them
+    row: np.ndarray  # (n_anchors,) int64 sequence of the training data
+    token: np.ndarray  # (n_anchors,) int64 token in it; (0,) for whole sequences
+    words: list[str]  # these tokens, to show them; empty for whole sequences
+
+    def places(self, offset: Ints) -> Ints:
+        """
+        Numbers of the anchors among the inputs of the training data.
+
+        Parameters
+        ----------
+        offset : int array (n_sequences + 1,)
+            Tokens of the training data.
+
+        Returns
+        -------
+        int64 array (n_anchors,)
+
+        Raises
+        ------
+        ForeignData
+            These data are too small to have the anchors.
+        """
+        n = len(offset) - 1
+        is_there = self.row < n
+        place = self.row
+        if len(self.token):
+            row = np.where(is_there, self.row, 0)
+            is_there &= self.token < np.diff(offset)[row]
+            place = np.asarray(offset)[row] + self.token
+        if not is_there.all():
+            k = int(np.argmin(is_there))
+            raise ForeignData(f"{self.name(k)}, an anchor of the model, is not there")
+        return place
+
+    def name(self, k: int) -> str:
+        """Where an anchor stands."""
+        if len(self.token):
+            return f"sequence {self.row[k]}, token {self.token[k]}"
+        return f"sequence {self.row[k]}"
+
+
+class KernelIndex(NamedTuple):
+    """Keys with their postings; the coefficients of the postings are kept apart."""
+
+    key: np.ndarray  # (n_keys,) int64, rising
+    begin: np.ndarray  # (n_keys + 1,) int64 first posting of each key
+    anchor: np.ndarray  # (n_postings,) int32
+    kernel: Kernel | None  # None: k = 1, and all postings have anchor 0
+    by_token: bool  # whether inputs of the kernel are single tokens
+    anchors: Anchors | None  # None without a kernel
+    names: list[str]  # of the keys, without a kernel; they are all that there is
+    dtype: str  # precision of kernel values, float64 or float32
+
+    @property
+    def n_anchors(self) -> int:
+        """Inputs that are kept."""
+        return 0 if self.anchors is None else len(self.anchors.row)
+
+    @classmethod
+    def create(
+        cls,
+        kernel: Kernel | None,
+        inputs: Any,
+        keys: Keys,
+        rows: Slots,
+        beta: Floats,
+        *,
+        by_token: bool,
+        offset: Ints,
+        words: Any,
+        describe: Any,
+        dtype: str,
+    ) -> tuple[KernelIndex, Floats]:
+        """
+        Keep what carries weight.
+
+        Parameters
+        ----------
+        kernel : Kernel or None
+        inputs : inputs of the kernel
+            Of the training data.
+        keys : ArcKeys or LabelKeys
+        rows : ArcSlots or TokenSlots
+            As `KernelScorer.bind` gave them.
+        beta : array (n_slots,)
+        by_token : bool
+        offset : int array (n_sequences + 1,)
+            Tokens of the training data.
+        words : callable
+            Tells the tokens of a sequence, to show them.
+        describe : callable
+            Tells what the key of (part, hash function) stands for.
+        dtype : str
+
+        Returns
+        -------
+        KernelIndex
+        array (n_postings,)
+            Their coefficients.
+        """
+        held = np.flatnonzero(beta)
+        value = key_values(keys, rows)[held]
+        distinct, count = np.unique(value, return_counts=True)
+        begin = np.append(0, np.cumsum(count)).astype(np.int64)
+        kept = np.array(beta[held])
+        if kernel is None:
+            single = np.zeros(len(held), np.int32)
+            parts, hashes = _examples(rows, held)
+            both = zip(parts.tolist(), hashes.tolist(), strict=True)
+            names = [describe(p, h) for p, h in both]
+            index = cls(distinct, begin, single, None, False, None, names, dtype)
+            return index, kept
+        place, anchor = np.unique(rows.postings.anchor[held], return_inverse=True)
+        if not len(place):
+            place = np.zeros(1, np.int64)  # a table needs a sequence
+        row: Ints = place
+        token: Ints = np.zeros(0, np.int64)
+        shown: list[str] = []
+        if by_token:
+            row = np.searchsorted(offset, place, side="right") - 1
+            token = place - np.asarray(offset)[row]
+            sequences = {int(i): words(int(i)) for i in np.unique(row)}
+            both = zip(row.tolist(), token.tolist(), strict=True)
+            shown = [sequences[i][t] for i, t in both]
+        anchors = Anchors(
+            kernel.input_family().select(inputs, place), row.astype(np.int64),
+            token.astype(np.int64), shown,
+        )  # fmt: skip
+        number = anchor.astype(np.int32).reshape(-1)
+        index = cls(distinct, begin, number, kernel, by_token, anchors, [], dtype)
+        return index, kept
+
+    def training_scorer(self, inputs: Any, n_jobs: int) -> KernelScorer:
+        """
+        A scorer of the training data, its Gram matrix computed anew.
+
+        Parameters
+        ----------
+        inputs : inputs of the kernel
+            Of the training data.
+        n_jobs : int
+
+        Raises
+        ------
+        ValueError
+            The kernel is not positive semidefinite, and certificates say nothing.
+        """
+        values = None
+        if self.kernel is not None:
+            values = gram(self.kernel, inputs, dtype=self.dtype, n_jobs=n_jobs)
+            refuse_indefinite(self.kernel, values)
+        return KernelScorer(
+            values, by_token=self.by_token, dtype=np.dtype(self.dtype).type
+        )
+
+    def slots(self, inputs: Any, keys: Keys, rows: Slots, offset: Ints) -> Ints:
+        """
+        Slots of the postings among those of the training data.
+
+        Parameters
+        ----------
+        inputs, keys, rows, offset
+            Of the training data, as for `create`.
+
+        Returns
+        -------
+        int64 array (n_postings,)
+
+        Raises
+        ------
+        ForeignData
+            These are not the data that the model was trained on.
+        """
+        place: Ints = np.zeros(1, np.int64)
+        if self.anchors is not None and self.kernel is not None:
+            place = self.anchors.places(offset)
+            family = self.kernel.input_family()
+            is_same = family.same(self.anchors.inputs, family.select(inputs, place))
+            if not is_same.all():
+                k = int(np.argmin(is_same))
+                raise ForeignData(
+                    f"{self.anchors.name(k)} differs from that anchor of the model"
+                )
+        known = key_values(keys, rows)[rows.postings.begin[:-1]]  # rising
+        n = rows.postings.gram.shape[1]
+        repeated = np.repeat(self.key, np.diff(self.begin))
+        wanted = np.searchsorted(known, repeated) * n + place[self.anchor]
+        there = rows.postings.key.astype(np.int64) * n + rows.postings.anchor
+        at = np.searchsorted(there, wanted)
+        inside = np.minimum(at, len(there) - 1)
+        is_known = there[inside] == wanted
+        is_known &= known[rows.postings.key[inside]] == repeated
+        if not is_known.all():
+            k = int(np.argmin(is_known))
+            key = int(np.searchsorted(self.begin, k, side="right")) - 1
+            if self.anchors is None:
+                raise ForeignData(f"no part has {self.names[key]}, as in training")
+            name = self.anchors.name(int(self.anchor[k]))
+            raise ForeignData(f"{name} has no part that it had in training")
+        return at
+
+    def values(self, inputs: Any, keys: Ints, n_jobs: int) -> tuple[Any, Ints]:
+        """
+        Kernel values of inputs with the anchors that these keys have.
+
+        Parameters
+        ----------
+        inputs : inputs of the kernel
+        keys : int64 array
+        n_jobs : int
+
+        Returns
+        -------
+        array (n_inputs, n_columns)
+            At least one column.
+        int32 array (n_anchors,)
+            The column of each anchor.
+        """
+        if self.kernel is None or self.anchors is None:
+            return np.ones((1, 1), self.dtype), np.zeros(1, np.int32)
+        is_needed = np.zeros(self.n_anchors, np.uint8)
+        mark_anchors(keys, self.key, self.begin, self.anchor, is_needed)
+        needed = np.flatnonzero(is_needed)
+        column = np.zeros(self.n_anchors, np.int32)
+        column[needed] = np.arange(len(needed))
+        family = self.kernel.input_family()
+        if not len(needed):
+            return np.zeros((family.count(inputs), 1), self.dtype), column
+        found = gram(
+            self.kernel, inputs, family.select(self.anchors.inputs, needed),
+            dtype=self.dtype, n_jobs=n_jobs,
+        )  # fmt: skip
+        return np.ascontiguousarray(found, self.dtype), column
+
+    def weigh(
+        self, inputs: Any, keys: Keys, rows: Slots, beta: Floats, n_jobs: int
+    ) -> Floats:
+        """Scores of all slots of new inputs, (n_slots,)."""
+        value = key_values(keys, rows)
+        values, column = self.values(inputs, value, n_jobs)
+        row = rows.postings.anchor if self.kernel is not None else np.zeros_like(value)
+        row = np.ascontiguousarray(row, np.int32)
+        out = np.empty(len(value))
+
+        def work_on(first: int, last: int) -> None:
+            weigh_keys(
+                value, self.key, self.begin, self.anchor, beta, row, column, values,
+                first, last, out,
+            )  # fmt: skip
+
+        run_sharded(n_jobs, len(value), work_on, shard=4096)
+        return out
+
+    def shares(
+        self, inputs: Any, keys: Keys, parts: Sequence[int], beta: Floats
+    ) -> Iterator[tuple[int, int, int, float]]:
+        """
+        What the score of each part is made of.
+
+        Parameters
+        ----------
+        inputs : inputs of the kernel
+        keys : ArcKeys or LabelKeys
+        parts : sequence of int
+        beta : array (n_postings,)
+
+        Yields
+        ------
+        part, hash function, anchor, share
+            Scores are the sums of their shares.
+        """
+        values, column = self.values(inputs, keys.key.ravel(), 1)
+        by_token = self.by_token
+        unit = input_of_parts(keys, by_token=by_token)[0]
+        for part in parts:
+            row = int(unit[part]) if self.kernel is not None else 0
+            for number, key in enumerate(keys.key[part].tolist()):
+                at = int(np.searchsorted(self.key, key))
+                if key < 0 or at == len(self.key) or self.key[at] != key:
+                    continue
+                for s in range(self.begin[at], self.begin[at + 1]):
+                    anchor = int(self.anchor[s])
+                    share = float(beta[s]) * float(values[row, column[anchor]])
+                    yield part, number, anchor, share
+
+    def runs(self, offset: Ints, parts_of: Ints) -> Iterator[slice]:
+        """
+        Consecutive sequences whose keys and kernel values fit in a batch.
+
+        Parameters
+        ----------
+        offset : int array (n_sequences + 1,)
+        parts_of : int array (n_sequences,)
+            Keys of each sequence.
+        """
+        length = np.diff(offset) if self.by_token else np.ones(len(offset) - 1, int)
+        cost = np.maximum(length * max(1, self.n_anchors), parts_of)
+        ends = np.cumsum(cost)
+        first = 0
+        while first < len(cost):
+            room = BATCH + (ends[first - 1] if first else 0)
+            last = max(first + 1, int(np.searchsorted(ends, room, side="right")))
+            yield slice(first, last)
+            first = last
+
+
+def _examples(rows: Slots, slots: Ints) -> tuple[Ints, Ints]:
+    """A part and a hash function that have each of these slots."""
+    flat = rows.slot.ravel()
+    entry = np.flatnonzero(flat >= 0)
+    example = np.zeros(rows.postings.n_slots, np.int64)
+    example[flat[entry][::-1]] = entry[::-1]  # the first one stays
+    part, number = np.divmod(example[slots], rows.slot.shape[1])
+    return part, number
+
+
+class IndexScorer(KernelScorer):
+    """
+    Scores new inputs by the index of a trained model.
+
+    Each input has slots of its own, and none of them is an anchor: a model of these
+    inputs has no coefficients, only scores.
+
+    Parameters
+    ----------
+    index : KernelIndex
+    inputs : inputs of the kernel
+        Of the new data; None without a kernel.
+    """
+
+    def __init__(self, index: KernelIndex, inputs: Any) -> None:
+        super().__init__(dtype=np.dtype(index.dtype).type)
+        self.by_token = index.by_token
+        self.index = index
+        self.inputs = inputs
+
+    def bind(self, keys: Keys, width: int = 0) -> Slots:
+        """Parts of these inputs with their slots."""
+        self.keys = keys
+        unit, n_inputs = input_of_parts(keys, by_token=self.by_token)
+        rows = self._number(keys, unit, np.zeros((n_inputs, 1), self.dtype), width)
+        return self.coefficients_only(rows)
+
+    def local(self, rows: Slots, offset: Ints) -> Slots:
+        """For inner products within a block, of which there are none."""
+        return rows
+
+    def fill(
+        self, rows: Slots, coefficients: Floats, model: Floats, n_jobs: int = 1
+    ) -> None:
+        """Write the scores of the slots, from the coefficients of the postings."""
+        n_slots = rows.postings.n_slots
+        scores = self.index.weigh(self.inputs, self.keys, rows, coefficients, n_jobs)
+        model[n_slots : 2 * n_slots] = scores

@@ -1,0 +1,84 @@
+"""Problems whose parts are scored through keys and a kernel.
+
+Decoders, blocks and sweeps are those of every chain and every arborescence. Only the
+space differs: a model begins with coefficients of slots and the scores that follow from
+them, the inner product of these goes through the kernel, and what comes behind them
+(transitions) is Euclidean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partwise.protocol import Cuts, Floats
+from partwise.scorers.kernel import KernelScorer
+from partwise.structures.packed import PackedProblem, _combine
+from partwise.threads import dot
+
+NOTHING = 1e-13  # of the largest: what rounding leaves of a sum that is zero
+
+
+class KernelProblem(PackedProblem):
+    """The space of kernel models, for a packed problem with a `KernelScorer`."""
+
+    scorer: KernelScorer
+
+    def _enter(self) -> None:
+        """Find the slots; after the constructor of the packed problem."""
+        self.n_slots = self.blocks.rows.postings.n_slots
+        self.tail = self.n_weights - self._n_tail()  # where transitions begin
+        self._sparse = self.blocks._replace(
+            rows=self.scorer.coefficients_only(self.blocks.rows)
+        )
+
+    def _n_tail(self) -> int:
+        """Weights behind coefficients and scores."""
+        return 0
+
+    def dot(self, one: Floats, other: Floats) -> float:
+        """<one, other>: Σ_s β[s]·v'[s], and the plain product of the rest."""
+        n, tail = self.n_slots, self.tail
+        parts = dot(self.n_jobs, one[:n], other[n : 2 * n])
+        return parts + dot(self.n_jobs, one[tail:], other[tail:])
+
+    def coefficients(self, model: Floats) -> Floats:
+        """What determines a model, mostly zero, (n_slots + n_tail,)."""
+        return np.concatenate([model[: self.n_slots], model[self.tail :]])
+
+    def values(self, model: Floats) -> Floats:
+        """What coefficients are multiplied with to give `dot`, as many."""
+        scores = model[self.n_slots : 2 * self.n_slots]
+        return np.concatenate([scores, model[self.tail :]])
+
+    def with_scores(self, coefficients: Floats) -> Floats:
+        """The model that has these coefficients."""
+        model = self.zero()
+        model[: self.n_slots] = coefficients[: self.n_slots]
+        model[self.tail :] = coefficients[self.n_slots :]
+        self.scorer.complete(self.blocks.rows, model, self.n_jobs)
+        return model
+
+    def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
+        """Σ α a: coefficients in row order, then all scores at once."""
+        model = self.zero()
+        coef = cuts.scale * alpha
+        _combine(self._sparse, model, cuts.block, coef, cuts.indptr, cuts.code)
+        self.scorer.complete(self.blocks.rows, model, self.n_jobs)
+        return model
+
+    def settle(self, model: Floats) -> Floats:
+        """The same model from its coefficients alone.
+
+        Scores carry the rounding of training, and coefficients that cancelled are not
+        quite zero. What counts is β·√k(a, a), the length of a slot's part of the model:
+        a small coefficient of an anchor with large values is not nothing.
+        """
+        postings = self.blocks.rows.postings
+        gram = postings.gram
+        square = gram[:, 0] if gram.shape[1] == 1 else np.diagonal(gram)
+        length = np.sqrt(np.maximum(square, 0.0)).astype(np.float64)
+        size = np.abs(model[: self.n_slots]) * length[postings.anchor]
+        kept = self.coefficients(model)
+        if len(size):
+            kept[: self.n_slots][size <= NOTHING * size.max()] = 0.0
+        return self.with_scores(kept)
