@@ -11,11 +11,12 @@ from partwise.estimators._kernel_side import KernelSide
 from partwise.estimators.labels import (
     describe_fault,
     encode_labels,
+    fit_featurizer,
     label_set,
     make_chain,
     show_tokens,
 )
-from partwise.features import PRESETS, kind_of, make_featurizer
+from partwise.features import kind_of
 from partwise.features.columnar import as_table
 from partwise.features.keys import MatchError
 from partwise.features.label_keys import LabelHasher, lengths_offset
@@ -64,15 +65,17 @@ class KernelChain(KernelSide):
                 "match: bigram needs a kernel on whole sequences, or none; with a "
                 "kernel on single tokens pairs of labels are transitions (order=1)"
             )
-        self.featurizer: Any = None
-        self.features: Any = None
         self.columns: list[str] = []  # that a kernel on whole sequences compares
         if whole:
             self._name_columns()
         if last is not None:
             self.refuse_other(self.hasher, last)
-        if self.by_token:
-            self._featurize(tagger, last)
+        self.featurizer, self.features = None, None  # of tokens that a kernel compares
+        if self.by_token and last is not None:
+            self.featurizer = last.featurizer
+            self.features = self.featurizer.transform(X)
+        elif self.by_token:
+            self.featurizer, self.features = fit_featurizer(tagger, X)
         elif tagger.templates is not None:
             raise ValueError(
                 "templates= make features of tokens, which this model does not look "
@@ -93,20 +96,6 @@ class KernelChain(KernelSide):
         columns = as_table(self.X).columns
         self.kernel = self.kernel.with_columns(columns)
         self.columns = self.kernel.columns_of(columns)
-
-    def _featurize(self, tagger: Any, last: Any) -> None:
-        """Rows of tokens that the kernel compares."""
-        if last is not None:
-            self.featurizer = last.featurizer
-            self.features = self.featurizer.transform(self.X)
-            return
-        templates = tagger.templates
-        if isinstance(templates, str):  # a preset's name wins over a template
-            templates = PRESETS.get(templates, templates)
-        self.featurizer = make_featurizer(
-            self.X, templates, tagger.min_count, tagger.hash_bits
-        )
-        self.features = self.featurizer.fit_transform(self.X)
 
     def inputs(self) -> Any:
         """What the kernel compares; None without a kernel."""

@@ -13,12 +13,12 @@ from partwise.estimators.base import as_object_array
 from partwise.estimators.labels import (
     describe_fault,
     encode_labels,
+    fit_featurizer,
     label_set,
     make_chain,
     show_tokens,
 )
 from partwise.estimators.saved import SavedEstimator
-from partwise.features import PRESETS, make_featurizer
 from partwise.metrics import metric as find_metric
 from partwise.models.explanation import Explanation
 from partwise.models.kernel_sequence import KernelSequenceModel
@@ -223,11 +223,7 @@ class SequenceTagger(SavedEstimator):
             featurizer, labels = self.model_.featurizer, self.model_.labels
             features = featurizer.transform(X)
         else:
-            templates = self.templates
-            if isinstance(templates, str):  # a preset's name wins over a template
-                templates = PRESETS.get(templates, templates)
-            featurizer = make_featurizer(X, templates, self.min_count, self.hash_bits)
-            features = featurizer.fit_transform(X)
+            featurizer, features = fit_featurizer(self, X)
             labels = label_set(y)
         codes = encode_labels(y, features.offset, labels)
         chain = make_chain(

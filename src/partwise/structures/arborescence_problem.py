@@ -96,17 +96,6 @@ class ArborescenceProblem(TreeProblem):
 class KernelTreeProblem(KernelProblem, ArborescenceProblem):
     """Dependency trees with a `KernelScorer`."""
 
-    def __init__(
-        self,
-        structure: Any,
-        blocks: ArcBlocks,
-        formulation: Formulation,
-        n_jobs: int,
-        scorer: Any,
-    ) -> None:
-        super().__init__(structure, blocks, formulation, n_jobs, scorer)
-        self._enter()
-
     def compact(self, model: Floats) -> Floats:
         """The coefficients."""
         return model[: self.n_slots]

@@ -318,18 +318,6 @@ class KernelChainProblem(KernelProblem, ChainProblem):
     The plain layout has the coefficients of the slots in the place of emissions.
     """
 
-    def __init__(
-        self,
-        chain: Any,
-        blocks: ChainBlocks,
-        formulation: Formulation,
-        n_jobs: int,
-        scorer: Any,
-        number: Ints | None = None,
-    ) -> None:
-        super().__init__(chain, blocks, formulation, n_jobs, scorer, number)
-        self._enter()
-
     def _n_tail(self) -> int:
         return sum(part.size for part in self.weights(self.zero())[1:])
 

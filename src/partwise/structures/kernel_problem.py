@@ -8,6 +8,8 @@ them, the inner product of these goes through the kernel, and what comes behind 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from partwise.protocol import Cuts, Floats
@@ -23,8 +25,8 @@ class KernelProblem(PackedProblem):
 
     scorer: KernelScorer
 
-    def _enter(self) -> None:
-        """Find the slots; after the constructor of the packed problem."""
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)  # of the chain or the arborescence
         self.n_slots = self.blocks.rows.postings.n_slots
         self.tail = self.n_weights - self._n_tail()  # where transitions begin
         self._sparse = self.blocks._replace(
