@@ -217,6 +217,9 @@ def test_a_file_brings_the_model_back(fitted, trees, tmp_path):
     again = Reranker.load(tmp_path / "r.model")
     np.testing.assert_array_equal(again.margin(X), fitted.margin(X))
     assert again.certificate_ == fitted.certificate_
+    told, kept = again.get_params(deep=False), fitted.get_params(deep=False)
+    given = {"kernel": 0, "metric": 0}  # a function is not kept
+    assert {**told, **given} == {**kept, **given}
 
 
 @pytest.mark.parametrize(

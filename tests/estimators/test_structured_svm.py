@@ -125,9 +125,11 @@ def test_support_structures_are_wrong_outputs_with_mass(data):
 
 def test_save_and_load_ask_for_the_structure(data, tmp_path):
     X, y = data
-    svm = StructuredSVM(Multiclass()).fit(X, y)
+    svm = StructuredSVM(Multiclass(), C=7.0, tol=0.02).fit(X, y)
     svm.save(tmp_path / "m")
     again = StructuredSVM.load(tmp_path / "m", Multiclass().setup(X, y))
+    told, kept = again.get_params(deep=False), svm.get_params(deep=False)
+    assert {**told, "structure": 0} == {**kept, "structure": 0}
     assert list(again.predict(X)) == list(svm.predict(X))
     assert again.certificate_ == svm.certificate_
     with pytest.raises(ValueError, match="call setup"):

@@ -81,7 +81,7 @@ def test_without_any_usual_column_the_first_is_one():
     ids=str,
 )
 def test_a_missing_column_is_named(kernel):
-    message = "the kernel compares a column 'nothing'; there are id, form, lemma"
+    message = "kernel= compares a column 'nothing'; there are id, form, lemma"
     with pytest.raises(ValueError, match=message):
         kernel.columns_of(NAMES)
     with pytest.raises(ValueError, match=message):

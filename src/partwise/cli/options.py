@@ -117,6 +117,18 @@ GramCache = Annotated[
         **FeaturePanel,
     ),
 ]
+GramDtype = Annotated[
+    str | None,
+    typer.Option(
+        help="Precision of the Gram matrix: float64, or float32 in half the room.",
+        show_default=False,
+        **FeaturePanel,
+    ),
+]
+OverBudget = Annotated[
+    str,
+    typer.Option(help="How the others go: project, merge or drop.", **FeaturePanel),
+]
 SolverName = Annotated[
     str, typer.Option(help="bcfw, one_slack, n_slack, mira, lbfgs, …", **_Solving)
 ]

@@ -134,10 +134,9 @@ def train_depparse(
             **FeaturePanel,
         ),
     ] = None,
-    over_budget: Annotated[
-        str, typer.Option(help="How the others go: merge or drop.", **FeaturePanel)
-    ] = "merge",
+    over_budget: common.OverBudget = "project",
     gram_cache: common.GramCache = None,
+    gram_dtype: common.GramDtype = None,
     max_length: common.MaxLength = None,
     solver: common.SolverName = "auto",
     tol: common.Tolerance = 0.2,
@@ -168,6 +167,7 @@ def train_depparse(
         train_model,
     )
     from partwise.features.arc_templates import ARC_PRESETS, parse_arc_templates
+    from partwise.scorers.budget import WAYS
 
     bits = hash_bits or None
     if bits is not None and min_count > 1:
@@ -183,6 +183,7 @@ def train_depparse(
         )
     refuse_choice("--labels", labels, ("joint", "second_stage", "none"))
     refuse_choice("--construction", construction, ("exact", "best_heads"))
+    refuse_choice("--over-budget", over_budget, WAYS)
     if order not in (1, 2):
         raise ValueError(f"--order {order}: choose 1 or 2")
     if candidates < 1:
@@ -204,7 +205,7 @@ def train_depparse(
         "clusters": clusters,
         "budget": budget,
         "over_budget": over_budget,
-        "gram_options": common.gram_options(kernel, gram_cache),
+        "gram_options": common.gram_options(kernel, gram_cache, gram_dtype),
         "loss": loss,
         "formulation": formulation,
         "penalty": penalty,

@@ -77,19 +77,9 @@ def train_tag(
             **FeaturePanel,
         ),
     ] = None,
-    over_budget: Annotated[
-        str,
-        typer.Option(help="How the others go: project, merge or drop.", **FeaturePanel),
-    ] = "project",
+    over_budget: common.OverBudget = "project",
     gram_cache: common.GramCache = None,
-    gram_dtype: Annotated[
-        str | None,
-        typer.Option(
-            help="Precision of the Gram matrix: float64, or float32 in half the room.",
-            show_default=False,
-            **FeaturePanel,
-        ),
-    ] = None,
+    gram_dtype: common.GramDtype = None,
     solver: common.SolverName = "auto",
     tol: common.Tolerance = 1e-3,
     eps: common.Epsilon = None,
@@ -124,6 +114,7 @@ def train_tag(
         train_model,
     )
     from partwise.features.templates import PRESETS, parse_templates
+    from partwise.scorers.budget import WAYS
     from partwise.structures.tag_schemes import SCHEMES
 
     refuse_settings(
@@ -132,6 +123,7 @@ def train_tag(
     refuse_choice("--cost", cost, ("hamming", "normalized", "zero_one"))
     if scheme is not None:
         refuse_choice("--scheme", scheme, tuple(SCHEMES))
+    refuse_choice("--over-budget", over_budget, WAYS)
     if order not in (0, 1, 2):
         raise ValueError(f"--order {order}: choose 0, 1 or 2")
     if kernel is not None:

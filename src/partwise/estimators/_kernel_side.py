@@ -17,6 +17,7 @@ from partwise.scorers.budget import check_budget, keep_within
 from partwise.scorers.kernel import KernelScorer
 from partwise.scorers.kernel_index import ForeignData, KernelIndex
 
+NO_MARGIN = ("hmm", "generative", "pcfg", "lbfgs")  # solvers without a kernel form
 WARM = "warm_start=True goes on with the last model"
 
 
@@ -35,7 +36,7 @@ class KernelSide:
     """
 
     def __init__(self, estimator: Any, remedy: str, dtype: str) -> None:
-        if estimator.loss == "log" or estimator.solver in ("hmm", "lbfgs"):
+        if estimator.loss == "log" or estimator.solver in NO_MARGIN:
             raise CapabilityError(
                 "kernel= and match= train margins: loss='log' and solver='hmm' have no "
                 "kernel form; use features (templates=), or approximate the kernel by "

@@ -44,6 +44,11 @@ class KernelTrees(KernelSide):
         if self.kernel:
             self.kernel = self.kernel.with_columns(table.columns, USUAL)
             self.columns = self.kernel.columns_of(table.columns, USUAL)
+        if parser.templates is not None:
+            raise ValueError(
+                "templates= make features of arcs, which a parser with kernel= or "
+                "match= does not look at; leave them out"
+            )
         match = default_match(table) if parser.match is None else parser.match
         self.hasher = ArcHasher(match)
         if last is not None:

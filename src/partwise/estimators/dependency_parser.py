@@ -136,7 +136,7 @@ class DependencyParser(SavedEstimator):
         match: Any = None,
         clusters: Any = None,
         budget: int | None = None,
-        over_budget: str = "merge",
+        over_budget: str = "project",
         gram_options: dict[str, Any] | None = None,
         loss: str = "hinge",
         formulation: str = "margin",

@@ -11,6 +11,7 @@ from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
 from partwise.estimators.base import StructuredEstimator, as_object_array
+from partwise.estimators.saved import portable_parameters
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.gram import gram
 from partwise.kernels.naming import as_kernel
@@ -285,9 +286,8 @@ class Reranker(StructuredEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, atomically; `features` and `base` are yours to keep."""
         self._check_fitted()
-        metric = self.metric if isinstance(self.metric, str) else None
         self.model_.info |= {
-            "settings": {"n_candidates": int(self.n_candidates), "metric": metric},
+            "parameters": portable_parameters(self.get_params(deep=False)),
             "history": [list(point) for point in self.history_],
             "n_iter": self.n_iter_,
         }
@@ -313,9 +313,9 @@ class Reranker(StructuredEstimator):
             raise ValueError(
                 f"{path} needs features=, the function it was trained with"
             )
-        settings = model.info.get("settings", {})
-        names = ("n_candidates", "metric")
-        kept = {name: settings[name] for name in names if settings.get(name)}
+        told = portable_parameters(model.info.get("parameters", {}))
+        names = set(cls._get_param_names()) - {"kernel", "features", "base"}
+        kept = {name: told[name] for name in names & told.keys()}
         reranker = cls(model.kernel, features=features, base=base, **kept)
         model.features = features
         reranker.model_ = model

@@ -12,6 +12,7 @@ from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
 from partwise.estimators.base import StructuredEstimator, as_object_array
+from partwise.estimators.saved import portable_parameters
 from partwise.model_file import load_model, save_model
 from partwise.models.weights import WeightsModel
 from partwise.protocol import HistoryPoint, Structure, Support
@@ -222,6 +223,7 @@ class StructuredSVM(StructuredEstimator):
             )
         info = {
             "certificate": self.certificate_.to_dict(),
+            "parameters": portable_parameters(self.get_params(deep=False)),
             "history": [list(point) for point in self.history_],
             "n_iter": self.n_iter_,
         }
@@ -244,7 +246,9 @@ class StructuredSVM(StructuredEstimator):
                 f"n_psi_ = {getattr(structure, 'n_psi_', None)}; call setup(X, y) with "
                 "the training data first"
             )
-        svm = cls(structure)
+        told = portable_parameters(model.info.get("parameters", {}))
+        names = set(cls._get_param_names()) - {"structure"}
+        svm = cls(structure, **{name: told[name] for name in names & told.keys()})
         svm.structure_ = structure
         svm.coef_ = model.weights
         svm.certificate_ = Certificate.from_dict(model.info["certificate"])

@@ -215,7 +215,7 @@ def _parse(text: str) -> Match:
         shown.append("|".join(map(written, terms)))
     if not shown:
         raise MatchError(
-            f"match {text!r}: name a column that must agree, such as xpos{_hint(steps)}"
+            f"match={text!r}: name a column that must agree, such as xpos{_hint(steps)}"
         )
     step = max(steps, key=("direction", "bucket", "distance").index, default="")
     canonical = tuple((end, tuple(parts[end])) for end in ENDS if parts[end])
@@ -236,7 +236,7 @@ def _roles(view: View, text: str) -> list[tuple[str, View]]:
     if not dot:
         return [(end, view) for end in ENDS]
     if end not in ENDS or not column:
-        raise MatchError(f"match {text!r}: {view.name!r} begins with neither head. "
+        raise MatchError(f"match={text!r}: {view.name!r} begins with neither head. "
                          "nor dep.")  # fmt: skip
     return [(end, View(column))]
 

@@ -74,19 +74,19 @@ class Hasher(Generic[N]):
         self.hashes: list[Any] = []
         for one in named:
             if not isinstance(one, str) and not callable(one):
-                raise MatchError(f"match: {one!r} is neither a name nor a function")
+                raise MatchError(f"match= has {one!r}, neither a name nor a function")
             self.hashes.append(parse(one) if isinstance(one, str) else one)
         self.match = tuple(getattr(one, "text", one) for one in self.hashes)
         for i, one in enumerate(self.match):
             if one in self.match[:i]:
-                raise MatchError(f"match: {one!r} stands twice")
+                raise MatchError(f"match={one!r} stands twice; name it once")
 
     def check_columns(self, table: Table, columns: list[str]) -> None:
         """Refuse a table without the columns that must be looked at."""
         for column in columns:
             if column not in table.columns:
                 raise MatchError(
-                    f"match needs a column {column!r}; there are "
+                    f"match= needs a column {column!r}; there are "
                     f"{', '.join(table.columns)}"
                 )
 
@@ -140,14 +140,14 @@ def answers_of(function: Any, number: int, n_parts: int, *args: Any) -> np.ndarr
 def terms_of(name: str, text: str) -> tuple[Term, ...]:
     """The columns that `name` joins by ``|``; `text` is the whole hash function."""
     if not name:
-        raise MatchError(f"match {text!r}: a name is missing")
+        raise MatchError(f"match={text!r}: a name is missing")
     try:
         templates = parse_templates(name)
     except TemplateError as error:
-        raise MatchError(f"match {text!r}: {error}") from None
+        raise MatchError(f"match={text!r}: {error}") from None
     if len(templates) != 1 or not templates[0].terms:
         raise MatchError(
-            f"match {text!r}: {name!r} is not one column; join what must agree by +, "
+            f"match={text!r}: {name!r} is not one column; join what must agree by +, "
             "and separate hashes by commas"
         )
     return templates[0].terms

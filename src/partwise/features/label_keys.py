@@ -172,8 +172,8 @@ class LabelHasher(Hasher[LabelMatch]):
 
         if (kind := kind_of(X)) != "columns":
             raise MatchError(
-                f"match looks at columns ({', '.join(self.columns)}), and these tokens "
-                f"are {kind}; give a Table or tuples of strings"
+                f"match= looks at columns ({', '.join(self.columns)}), and these "
+                f"tokens are {kind}; give a Table or tuples of strings"
             )
         table = as_table(X)
         self.check_columns(table, self.columns)
@@ -311,11 +311,11 @@ def _parse(text: str) -> LabelMatch:
             terms += terms_of(name, text)
     if not parts:
         raise MatchError(
-            f"match {text!r}: labels must agree, too; write label+{text} or type+{text}"
+            f"match={text!r}: labels must agree, too; write label+{text} or type+{text}"
         )
     if len(parts) > 1 or (parts[0] == PAIR and terms):
         raise MatchError(
-            f"match {text!r}: name one of label and type; {PAIR} stands alone"
+            f"match={text!r}: name one of label and type; {PAIR} stands alone"
         )
     text = "+".join([*parts, *map(written, terms)])
     return LabelMatch(text, parts[0], tuple(terms))
