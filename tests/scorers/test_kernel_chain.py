@@ -214,6 +214,27 @@ def test_the_index_gives_the_scores_of_training(data, match, by_token):
     np.testing.assert_allclose(told, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("solver", "rescaling", "penalty"),
+    [
+        ("bcfw", "margin", "l1"),
+        ("one_slack", "margin", "l1"),
+        ("bundle", "margin", "l1"),
+        ("n_slack", "slack", "l2"),
+    ],
+)
+def test_a_linear_kernel_has_the_optimum_of_the_linear_scorer(
+    data, solver, rescaling, penalty
+):
+    _, Y, tokens, _ = data
+    formulation = Formulation(rescaling, penalty)
+    linear = solve(
+        Chain(len(LABELS)).pack(tokens, Y, formulation), solver, penalty
+    ).primal
+    problem = pack(data, "label", True, formulation)
+    assert solve(problem, solver, penalty).primal == pytest.approx(linear, rel=1e-6)
+
+
 @pytest.mark.parametrize("solver", ["perceptron", "mira"])
 def test_online_solvers_take_the_steps_of_the_linear_model(data, solver):
     _, Y, tokens, _ = data
