@@ -151,10 +151,12 @@ def test_grid_search_sees_kernels(data):
         ({"kernel": KERNEL, "loss": "log"}, CapabilityError, "Nystroem"),
         ({"kernel": KERNEL, "solver": "hmm"}, CapabilityError, "Nystroem"),
         ({"kernel": "tree"}, ValueError, "trees"),
-        ({"kernel": "ngram", "templates": "word"}, ValueError, "leave them out"),
+        ({"kernel": "ngram", "templates": "word"}, ValueError, "leave it out"),
         ({"match": "word"}, ValueError, "label.word"),
         ({"kernel": KERNEL, "match": "bigram"}, ValueError, "whole sequences"),
         ({"match": "label", "budget": 3}, ValueError, "give kernel="),
+        ({"match": "label", "min_count": 2}, ValueError, "min_count= is for"),
+        ({"match": 5}, ValueError, "neither a name nor a function"),
         ({"kernel": "poly:degree=0"}, ValueError, "degree"),
         ({"kernel": KERNEL, "budget": 0}, ValueError, "budget=0"),
         ({"kernel": KERNEL, "budget": 3, "over_budget": "x"}, ValueError, "project"),
@@ -349,6 +351,73 @@ def test_a_budget_of_sequences(data):
     assert small.certificate_.dual == whole.certificate_.dual
 
 
+def test_sequences_without_tokens_are_refused():
+    """Compiled code would read outside its arrays."""
+    X = [[{"w": "a"}, {"w": "b"}], [{"w": "a"}]]
+    y = [["A", "B"], ["A"]]
+    with pytest.raises(ValueError, match="sequence 2 has no tokens"):
+        SequenceTagger(match="label", boundary=True).fit([*X, []], [*y, []])
+    tagger = SequenceTagger(match="label").fit(X, y)
+    with pytest.raises(ValueError, match="has no tokens"):
+        tagger.predict([*X, []])
+    with pytest.raises(ValueError, match="has no tokens"):
+        tagger.explain([])
+
+
+def test_tokens_of_which_nothing_is_known():
+    X, y = [["a", "b"], ["b", "a"], ["a"]], [["A", "B"], ["B", "A"], ["A"]]
+    for kernel in (KERNEL, "poly:degree=2", "rbf", "laplacian"):
+        tagger = SequenceTagger(kernel=kernel, templates=["word[0]"], C=5.0).fit(X, y)
+        assert len(tagger.predict([["zzz"]])[0]) == 1
+        assert tagger.explain(["zzz"]).lead >= 0
+
+
+def test_functions_of_the_user_see_the_sequences_themselves():
+    def by_label(sequence, token, label):
+        assert all("w" in one for one in sequence)
+        return np.unique(label, return_inverse=True)[1]
+
+    X = [[{"w": "a"}, {"w": "b"}], [{"w": "a"}]]
+    y = [["A", "B"], ["A"]]
+    tagger = SequenceTagger(kernel="linear", match=by_label, C=5.0).fit(X, y)
+    told = tagger.explain(X[0])
+    assert sum(c.share for c in told.contributions) == pytest.approx(told.lead)
+    keys = SequenceTagger(match=[by_label, "label"], C=5.0).fit(X, y)
+    assert {"by_label=0", "by_label=1"} <= {*keys.feature_names_}
+
+
+def test_batches_count_pairs_of_labels(data, monkeypatch):
+    X, y = data
+    tagger = SequenceTagger(match="label+word, bigram", C=5.0).fit(X[:10], y[:10])
+    whole = tagger.margin(X)
+    size = len(tagger.classes_)
+    most = 2 * (max(map(len, X)) * size + size * size)
+    monkeypatch.setattr(kernel_index, "BATCH", most)
+    problems = list(tagger.model_.problems(X))
+    assert len(problems) > len(X) // 3
+    assert all(p.blocks.rows.slot.size <= most for p in problems)
+    np.testing.assert_array_equal(tagger.margin(X), whole)
+
+
+def test_a_warm_start_keeps_the_kind_of_transitions(data):
+    X, y = data
+    for kernel in (None, KERNEL):
+        tagger = SequenceTagger(kernel=kernel, warm_start=True, C=1.0)
+        tagger.fit(X[:5], y[:5])
+        with pytest.raises(ValueError, match="order=1"):
+            tagger.set_params(order=0, boundary=True).fit(X[:5], y[:5])
+
+
+def test_only_the_first_of_several_is_explained(data):
+    X, y = data
+    tagger = SequenceTagger(C=10.0, tol=1e-3, **WHOLE).fit(X[:40], y[:40])
+    table = Table.from_sequences(X[45:48])
+    assert str(tagger.explain(table)) == str(tagger.explain(table[:1]))
+    assert list(tagger.predict([table, table[:1]])) == list(
+        tagger.predict(X[45:48] + X[45:46])
+    )
+
+
 # ------------------------------------------------------------------------- files
 
 
@@ -446,6 +515,35 @@ def test_hostile_models_are_refused(tagger, tmp_path, monkeypatch, spoil):
         load_model(tmp_path / "bad.model")
 
 
+def test_postings_that_stand_twice_are_refused(tagger, tmp_path, monkeypatch):
+    """Else `verify` could look at one of them, and `predict` at both."""
+
+    def write(model):
+        settings, arrays = to_state(model)
+        begin = arrays["index/begin"]
+        for name in ("anchor", "weight"):
+            arrays[f"index/{name}"] = np.insert(
+                arrays[f"index/{name}"], begin[:-1], arrays[f"index/{name}"][begin[:-1]]
+            )
+        arrays["index/begin"] = begin + np.arange(len(begin))
+        return settings, arrays
+
+    to_state = _kernel_sequence_file.to_state
+    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    save_model(tagger.model_, tmp_path / "bad.model")
+    with pytest.raises(ModelFileError, match="out of order"):
+        load_model(tmp_path / "bad.model")
+
+
+def test_a_dual_without_planes(tmp_path):
+    X, y = [["a", "b"], ["c"]], [["O", "O"], ["O"]]
+    tagger = SequenceTagger(kernel="linear").fit(X, y)
+    tagger.save(tmp_path / "m", keep_dual=True)
+    again = SequenceTagger.load(tmp_path / "m")
+    assert list(again.predict(X)) == y
+    assert again.explain(X[0]).support == tagger.explain(X[0]).support == []
+
+
 # ------------------------------------------------------------------ command line
 
 
@@ -508,6 +606,30 @@ def test_hash_functions_on_the_command_line(files, capsys, options):
     assert run("explain", model, test) == 0
     assert run("evaluate", model, test) == 0
     assert "Labels match by" in (files / "r.html").read_text()
+
+
+def test_single_precision_verifies_plainly(files, capsys):
+    """The certificate speaks of the rounded kernel, and so does the plain check."""
+    options = ["--kernel", KERNEL, "--C", "1e5", "--gram-dtype", "float32"]
+    model, train = files / "k.model", files / "train"
+    assert run("train", "tag", train, "--model", model, *options, "--tol", "0.01") == 0
+    assert run("verify", model, train, "--plain") == 0
+
+
+def test_foreign_data_without_a_key(files, capsys):
+    model, train = files / "k.model", files / "train"
+    match = 'label+match(word,"^...")'
+    assert run("train", "tag", train, "--model", model, "--match", match) == 0
+    (files / "other").write_text("a NN O\n\n")
+    assert run("verify", model, files / "other") == 1
+    assert "no part has a key" in capsys.readouterr().out
+
+
+def test_a_dual_on_a_budget_is_not_kept(files, capsys):
+    options = ["--kernel", KERNEL, "--budget", "20", "--keep-dual"]
+    model, train = files / "k.model", files / "train"
+    assert run("train", "tag", train, "--model", model, *options) == 0
+    assert "without --budget" in capsys.readouterr().err
 
 
 def test_a_bad_hash_function_is_refused(files, capsys):

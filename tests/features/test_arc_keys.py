@@ -85,6 +85,8 @@ def test_a_function_of_the_user():
         ([], "empty"),
         ("direction", "name a column"),
         ("form, form", "stands twice"),
+        ("form+upos, form|upos", "stands twice"),
+        ("form+direction+distance, form+distance", "stands twice"),
         ("sib.form", "neither head. nor dep."),
         ("form[-1..1]", "not one column"),
         ("nothing", "needs a column 'nothing'"),

@@ -58,6 +58,8 @@ def _by_features(model: Any, X: Any) -> tuple[list[Any], float]:
 
 def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
     """The same through the kernel: sums over the anchors that share a key."""
+    from partwise.kernels.gram import gram as kernel_values
+
     index, n_labels = model.index, len(model.labels)
     keys, inputs = model.keys(X), model.inputs(X)
     postings: dict[int, list[tuple[int, float]]] = {}
@@ -66,8 +68,9 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
         postings[key] = [(int(index.anchor[s]), model.weights[s]) for s in here]
     values = gram = np.ones((1, 1))
     if index.kernel is not None:
-        values = index.kernel(inputs, index.anchors.inputs)
-        gram = index.kernel(index.anchors.inputs)
+        anchors = index.anchors.inputs
+        values = kernel_values(index.kernel, inputs, anchors, dtype=index.dtype)
+        gram = kernel_values(index.kernel, anchors, dtype=index.dtype)
     tables = []
     for i, (a, b) in enumerate(pairwise(keys.offset.tolist())):
         scores = np.zeros((b - a, n_labels))

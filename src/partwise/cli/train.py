@@ -66,8 +66,7 @@ def train_model(task: Task, request: TrainingRequest) -> int:
     model = estimator.model_
     has_dual = getattr(model, "support", None) is not None
     if request.keep_dual and not has_dual:
-        solver = type(estimator.solver_).__name__
-        say(f"warning: {solver} has no dual per sentence to keep; bcfw has")
+        say(f"warning: {_why_no_dual(estimator)}")
     model.info["reader"] = task.reader_info()
     if request.keep_dual and has_dual:
         estimator.save(request.model, keep_dual=True)
@@ -96,6 +95,13 @@ def train_model(task: Task, request: TrainingRequest) -> int:
     seconds["total"] = time.perf_counter() - began
     _tell(request, answer)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
+
+
+def _why_no_dual(estimator: Any) -> str:
+    if getattr(estimator, "budget", None) is not None:
+        return "the dual is that of the model without --budget, and is not kept"
+    solver = type(estimator.solver_).__name__
+    return f"{solver} has no dual per sentence to keep; bcfw has"
 
 
 def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from partwise.estimators.labels import (
     fit_featurizer,
     label_set,
     make_chain,
+    refuse_other_chain,
     show_tokens,
 )
 from partwise.features import kind_of
@@ -70,17 +71,15 @@ class KernelChain(KernelSide):
             self._name_columns()
         if last is not None:
             self.refuse_other(self.hasher, last)
+            refuse_other_chain(tagger, last.chain)
         self.featurizer, self.features = None, None  # of tokens that a kernel compares
         if self.by_token and last is not None:
             self.featurizer = last.featurizer
             self.features = self.featurizer.transform(X)
         elif self.by_token:
             self.featurizer, self.features = fit_featurizer(tagger, X)
-        elif tagger.templates is not None:
-            raise ValueError(
-                "templates= make features of tokens, which this model does not look "
-                "at; leave them out, or use a kernel on tokens such as 'poly:degree=2'"
-            )
+        else:
+            self._refuse_features(tagger)
         self.offset = (
             lengths_offset(X) if self.features is None else self.features.offset
         )
@@ -96,6 +95,19 @@ class KernelChain(KernelSide):
         columns = as_table(self.X).columns
         self.kernel = self.kernel.with_columns(columns)
         self.columns = self.kernel.columns_of(columns)
+
+    def _refuse_features(self, tagger: Any) -> None:
+        """Refuse settings of features, which this model does not look at."""
+        for name, default in (
+            ("templates", None),
+            ("min_count", 1),
+            ("hash_bits", None),
+        ):
+            if getattr(tagger, name) != default:
+                raise ValueError(
+                    f"{name}= is for features of tokens, which this model does not "
+                    "look at; leave it out, or use a kernel on tokens, as poly:degree=2"
+                )
 
     def inputs(self) -> Any:
         """What the kernel compares; None without a kernel."""
@@ -172,7 +184,7 @@ def fit_kernel_tagger(
     if (
         support is not None and small is weights
     ):  # else its planes make up the whole one
-        rows = kept_inputs(X, side.features, side.looked_at)
+        rows = kept_inputs(X, side.features, side.hasher.match, side.looked_at)
         kept = SupportSet.create(rows, side.offset, codes, support, tokens)
     seen = as_table(X) if side.hasher.columns else X
     index, beta = KernelIndex.create(

@@ -95,6 +95,16 @@ def fit_featurizer(tagger: Any, X: Any) -> tuple[Any, Any]:
     return featurizer, featurizer.fit_transform(X)
 
 
+def refuse_other_chain(tagger: Any, last: Chain) -> None:
+    """Refuse to go on with a model whose transitions are of another kind."""
+    for name in ("order", "boundary"):
+        if getattr(tagger, name) != getattr(last, name):
+            raise ValueError(
+                f"warm_start=True goes on with the last model, which had {name}="
+                f"{getattr(last, name)!r}; leave it as it was"
+            )
+
+
 def describe_fault(fault: Sequence[int], labels: list[Any]) -> str:
     """A forbidden transition in words; −1 is the outside of the sequence."""
     before, after = fault

@@ -16,6 +16,7 @@ from partwise.estimators.labels import (
     fit_featurizer,
     label_set,
     make_chain,
+    refuse_other_chain,
     show_tokens,
 )
 from partwise.estimators.saved import SavedEstimator
@@ -109,6 +110,7 @@ class SequenceTagger(SavedEstimator):
     """
 
     model_: SequenceModel
+    n_features_in_: int  # of rows of tokens; absent where the model does not look at them
 
     model_class = SequenceModel
     told = (*SavedEstimator.told, "scheme")
@@ -202,6 +204,8 @@ class SequenceTagger(SavedEstimator):
             )
         else:
             self.model_ = self._fit_features(X, y, formulation, sample_weight, weight)
+        if hasattr(self, "n_features_in_"):  # of an earlier fit
+            del self.n_features_in_
         if self.model_.featurizer is not None:
             self.n_features_in_ = self.model_.featurizer.n_features_
         return self
@@ -220,6 +224,7 @@ class SequenceTagger(SavedEstimator):
                     "warm_start=True goes on with the last model, which had a kernel; "
                     "leave kernel= as it was"
                 )
+            refuse_other_chain(self, self.model_.chain)
             featurizer, labels = self.model_.featurizer, self.model_.labels
             features = featurizer.transform(X)
         else:
@@ -288,7 +293,7 @@ class SequenceTagger(SavedEstimator):
         weight α, with their share of the decision.
         """
         self._check_fitted()
-        X = x if isinstance(x, Table) else [x]
+        X = x[:1] if isinstance(x, Table) else [x]
         return self.model_.explain(X, tokens=show_tokens(X, 0), top=top)
 
     # -------------------------------------------------------------------- files

@@ -26,6 +26,7 @@ from partwise.features.keys import (
     NO_KEY,
     Hasher,
     MatchError,
+    answer_of,
     answers_of,
     name_of,
     shares_of,
@@ -163,7 +164,9 @@ class ArcHasher(Hasher[Match]):
         """
         match = self.hashes[number]
         if not isinstance(match, Match):
-            return f"{name_of(match)}={keys.key[part, number]}"
+            return (
+                f"{name_of(match)}={answer_of(match, number, keys.key[part, number])}"
+            )
         table = as_table(X)
         i = int(np.searchsorted(keys.first, part, "right")) - 1
         n = int(table.offset[i + 1] - table.offset[i])
@@ -212,7 +215,7 @@ def _parse(text: str) -> Match:
         for term in terms:
             for end, view in _roles(term.view, text):
                 parts[end].append(Term(view, term.offset))
-        shown.append("|".join(map(written, terms)))
+        shown += map(written, terms)
     if not shown:
         raise MatchError(
             f"match={text!r}: name a column that must agree, such as xpos{_hint(steps)}"
@@ -220,7 +223,7 @@ def _parse(text: str) -> Match:
     step = max(steps, key=("direction", "bucket", "distance").index, default="")
     canonical = tuple((end, tuple(parts[end])) for end in ENDS if parts[end])
     template = ArcTemplate("|".join(shown), canonical)
-    return Match("+".join(shown + [s for s in STEPS if s in steps]), template, step)
+    return Match("+".join(shown + [step] * bool(step)), template, step)
 
 
 def _hint(steps: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ different keys are equal by accident with a probability below 1e-6.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -66,6 +66,11 @@ class Hasher(Generic[N]):
     """
 
     def __init__(self, match: Any, parse: Callable[[str], N], hint: str) -> None:
+        if not (isinstance(match, str | Iterable) or callable(match)):
+            raise MatchError(
+                f"match={match!r} is neither a name nor a function; name a hash such "
+                f"as {hint!r}"
+            )
         named: list[Any] = []
         for item in [match] if isinstance(match, str) or callable(match) else match:
             named += split_outside(item, ",") if isinstance(item, str) else [item]
@@ -133,8 +138,16 @@ def answers_of(function: Any, number: int, n_parts: int, *args: Any) -> np.ndarr
         )
     if told.size and int(told.max()) >= 1 << 60:
         raise MatchError(f"{name} gave a key of more than 60 bits")
-    space = shares_of([f"function {number} {name}"])[0]
-    return np.where(told < 0, NO_KEY, told.astype(np.int64) + space)
+    return np.where(told < 0, NO_KEY, told.astype(np.int64) + _space(function, number))
+
+
+def answer_of(function: Any, number: int, key: int) -> int:
+    """What a user's function gave for a part with this key."""
+    return int(key) - _space(function, number)
+
+
+def _space(function: Any, number: int) -> int:
+    return int(shares_of([f"function {number} {name_of(function)}"])[0])
 
 
 def terms_of(name: str, text: str) -> tuple[Term, ...]:

@@ -25,6 +25,7 @@ from partwise.features.keys import (
     NO_KEY,
     Hasher,
     MatchError,
+    answer_of,
     answers_of,
     name_of,
     shares_of,
@@ -226,7 +227,9 @@ class LabelHasher(Hasher[LabelMatch]):
             return f"{PAIR}={self.labels[a]}→{self.labels[b]}"
         t, label = divmod(part - int(keys.first[i]), size)
         if not isinstance(match, LabelMatch):
-            return f"{name_of(match)}={keys.key[part, number]}"
+            return (
+                f"{name_of(match)}={answer_of(match, number, keys.key[part, number])}"
+            )
         name = self.labels[label]
         told = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
         if match.terms:
@@ -265,6 +268,8 @@ def lengths_offset(X: Sequence[Any]) -> np.ndarray:
         lengths = [n for table in X for n in np.diff(table.offset).tolist()]
     else:
         lengths = [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
+    if 0 in lengths:
+        raise ValueError(f"sequence {lengths.index(0)} has no tokens; leave it out")
     return np.append(0, np.cumsum(lengths)).astype(np.int64)
 
 

@@ -305,4 +305,7 @@ def _for_sklearn(matrix: Any) -> Any:
     from scipy.sparse import csr_array
 
     shape = (matrix.n_rows, matrix.n_features)
-    return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
+    indptr = matrix.indptr
+    if len(matrix.indices) < 1 << 31:  # scikit-learn wants both of one type
+        indptr = indptr.astype(matrix.indices.dtype)
+    return csr_array((matrix.data, matrix.indices, indptr), shape=shape)

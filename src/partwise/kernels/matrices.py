@@ -55,7 +55,8 @@ class SparseMatrix(NamedTuple):
     def squares(self) -> np.ndarray:
         """‖x‖² of each row, shape (n_rows,)."""
         row = np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
-        return np.bincount(row, self.data * self.data, minlength=self.n_rows)
+        found = np.bincount(row, self.data * self.data, minlength=self.n_rows)
+        return found.astype(np.float64)  # of no numbers at all, numpy counts integers
 
     def select(self, rows: np.ndarray) -> SparseMatrix:
         """Some rows."""
@@ -235,7 +236,7 @@ def _in_order(indptr: Any, indices: Any, data: Any, n_features: int) -> SparseMa
     key = row * np.int64(n_features) + indices
     if len(key) and not np.all(key[1:] > key[:-1]):
         key, at = np.unique(key, return_inverse=True)
-        data = np.bincount(at, data, minlength=len(key))
+        data = np.bincount(at, data, minlength=len(key)).astype(np.float64)
         row, indices = np.divmod(key, n_features)
         indptr = np.append(0, np.cumsum(np.bincount(row, minlength=len(indptr) - 1)))
     return SparseMatrix(

@@ -81,6 +81,9 @@ def index_from_state(
     anchor = array(arrays, "anchor", np.int32, None)
     begin = array(arrays, "begin", np.int64, len(key) + 1)
     check_offset(begin, len(anchor), "postings")
+    rises = np.diff(anchor) > 0
+    rises[begin[1:-1][(begin[1:-1] > 0) & (begin[1:-1] < len(anchor))] - 1] = True
+    require(bool(rises.all()), "anchors of a key out of order")
     weight = array(arrays, "weight", np.float64, len(anchor))
     require(bool(np.isfinite(weight).all()), "weights that are not finite")
     dtype = entry(settings, "dtype", str)

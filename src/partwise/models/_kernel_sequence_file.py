@@ -29,6 +29,8 @@ from partwise.readers.table import Table
 
 Arrays = dict[str, np.ndarray]
 
+MAX_PAIR_LABELS = 1000  # each sequence has a part for every pair of them
+
 
 def to_state(model: KernelSequenceModel) -> tuple[dict[str, Any], Arrays]:
     """Settings for JSON, and arrays."""
@@ -43,8 +45,8 @@ def to_state(model: KernelSequenceModel) -> tuple[dict[str, Any], Arrays]:
         settings["featurizer"], own = model.featurizer.state()
         arrays |= {f"featurizer/{name}": each for name, each in own.items()}
     support = model.support
-    settings["support"] = support is not None
-    if support is not None:
+    settings["support"] = support is not None and len(support.alpha) > 0
+    if support is not None and settings["support"]:
         if isinstance(support.inputs, Table):
             packed = SEQUENCES.pack(support.inputs)
             own = {f"table/{name}": each for name, each in packed.items()}
@@ -70,6 +72,8 @@ def from_state(
         entry(settings, "index", dict), under("index/", arrays)
     )
     require(not (index.by_token and hasher.has_pairs), "pairs of labels by token")
+    is_small = not hasher.has_pairs or len(labels) <= MAX_PAIR_LABELS
+    require(is_small, f"pairs of {len(labels)} labels")
     tail = array(arrays, "tail", np.float64, chain.n_weights(0))
     require(bool(np.isfinite(tail).all()), "weights that are not finite")
     featurizer: Any = None

@@ -135,8 +135,11 @@ class KernelSequenceModel(SequenceModel):
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
         """Packed sequences to decode, in turn what fits in memory."""
         refuse_one_sequence(X)
-        offset = lengths_offset(X)
-        n_keys = np.diff(offset) * len(self.labels) * len(self.hasher.match)
+        if isinstance(X[0], Table):  # a list of them
+            X = as_table(X)
+        offset, size = lengths_offset(X), len(self.labels)
+        n_parts = np.diff(offset) * size + self.hasher.has_pairs * size * size
+        n_keys = n_parts * len(self.hasher.match)
         for rows in self.index.runs(offset, n_keys):
             scorer = IndexScorer(self.index, self.inputs(X[rows]))
             yield self.chain.pack(
@@ -166,39 +169,31 @@ class KernelSequenceModel(SequenceModel):
     ) -> Iterator[Contribution]:
         """Shares of anchors, or of keys where there are none, at different labels."""
         keys = self.keys(X)
-        sign: dict[int, tuple[int, float]] = {}  # of a part: its position, ±1
-        for t in np.flatnonzero(winner != runner).tolist():
-            sign[int(keys.token[t] + winner[t])] = t, 1.0
-            sign[int(keys.token[t] + runner[t])] = t, -1.0
-        told: dict[tuple[int, str], float] = {}
-        for part, reason, share in self._shares(X, keys, list(sign)):
-            t, side = sign[part]
-            place = t, reason
-            told[place] = told.get(place, 0.0) + side * share
-        for (t, reason), share in told.items():
-            names = self.labels[winner[t]], self.labels[runner[t]]
-            yield Contribution(t, reason, *names, share)
-        if keys.has_pairs:
-            yield from self._pair_reasons(X, keys, winner, runner)
+        places: list[tuple[int, str, str]] = []  # position, and what was said there
+        uses: dict[int, list[tuple[int, float]]] = {}  # of a part: places, ±1
 
-    def _pair_reasons(
-        self, X: Any, keys: LabelKeys, winner: Ints, runner: Ints
-    ) -> Iterator[Contribution]:
-        """Shares of anchors in two labels in a row."""
+        def differ(t: int, parts: Sequence[int], names: Sequence[Any]) -> None:
+            for part, sign in zip(parts, (1.0, -1.0), strict=True):
+                uses.setdefault(int(part), []).append((len(places), sign))
+            places.append((t, *names))
+
+        for t in np.flatnonzero(winner != runner).tolist():
+            labels = [self.labels[y[t]] for y in (winner, runner)]
+            differ(t, [keys.token[t] + y[t] for y in (winner, runner)], labels)
         size = keys.n_labels
-        last = int(keys.first[-1]) - size * size
-        for t in range(1, len(winner)):
+        for t in range(1, len(winner)) if keys.has_pairs else ():
             pairs = [(int(y[t - 1]), int(y[t])) for y in (winner, runner)]
-            if pairs[0] == pairs[1]:
-                continue
-            parts = {last + a * size + b: k for k, (a, b) in enumerate(pairs)}
-            told: dict[str, float] = {}
-            for part, reason, share in self._shares(X, keys, list(parts)):
-                side = -1.0 if parts[part] else 1.0
-                told[reason] = told.get(reason, 0.0) + side * share
-            names = ["→".join(map(str, self._name(np.array(pair)))) for pair in pairs]
-            for reason, share in told.items():
-                yield Contribution(t, reason, names[0], names[1], share)
+            if pairs[0] != pairs[1]:
+                names = ["→".join(str(self.labels[y]) for y in pair) for pair in pairs]
+                first = keys.first[1] - size * size
+                differ(t, [first + a * size + b for a, b in pairs], names)
+        told: dict[tuple[int, str], float] = {}
+        for part, reason, share in self._shares(X, keys, list(uses)):
+            for place, sign in uses[part]:
+                told[place, reason] = told.get((place, reason), 0.0) + sign * share
+        for (place, reason), share in told.items():
+            t, first_name, second_name = places[place]
+            yield Contribution(t, reason, first_name, second_name, share)
 
     def _shares(
         self, X: Any, keys: LabelKeys, parts: list[int]
@@ -261,7 +256,7 @@ class KernelSequenceModel(SequenceModel):
         kept, trained = self.support, self.index
         assert kept is not None
         inputs, keys = self.inputs(X), self.keys(X)
-        scorer = trained.training_scorer(inputs, 1)
+        scorer = trained.training_scorer(inputs, 1, is_positive=True)
         here: Any = self.chain.pack(keys, winner, scorer=scorer)
         lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
         index, beta = KernelIndex.create(
@@ -278,7 +273,10 @@ class KernelSequenceModel(SequenceModel):
 
 
 def kept_inputs(
-    X: Any, features: Any, columns: Callable[[], Sequence[str] | None]
+    X: Any,
+    features: Any,
+    match: Sequence[Any],
+    columns: Callable[[], Sequence[str] | None],
 ) -> Any:
     """
     What a support keeps of the training data of a kernel tagger.
@@ -287,6 +285,8 @@ def kept_inputs(
     ----------
     X : sequences
     features : Features, DenseFeatures or None
+    match : sequence of str or callable
+        Hash functions; those of the user look at the sequences themselves.
     columns : callable
         Tells the columns of a table that the model looks at; None for all of them.
 
@@ -300,4 +300,5 @@ def kept_inputs(
         table: Table = as_table(X)
         names = columns()
         return table if names is None else table.select(list(names))
-    return list(X) if features is None else features
+    is_rows = features is not None and not any(map(callable, match))
+    return features if is_rows else list(X)

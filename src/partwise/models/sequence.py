@@ -209,7 +209,7 @@ class SequenceModel:
             *self._transition_reasons(winner, runner),
         ]
         explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
-        if self.support is not None:
+        if self.support is not None and len(self.support.alpha):
             shares = self.support.alpha * self._support_margins(X, winner, runner)
             explanation.support = self._supporters(shares, top)
         return explanation

@@ -171,6 +171,11 @@ class KernelScorer:
             rows.first, slot, postings.key, place, n_places, *room, local
         )
         n_slots = most * n_places
+        if n_slots >= 1 << 31:
+            raise ValueError(
+                f"a sequence of {n_places} tokens has {most} different keys, too many "
+                "for its own table; split long sequences, or use fewer hash functions"
+            )
         small = Postings(
             np.repeat(np.arange(most, dtype=np.int32), n_places),
             np.arange(most + 1) * n_places,

@@ -170,7 +170,9 @@ class KernelIndex(NamedTuple):
         index = cls(distinct, begin, number, kernel, by_token, anchors, [], dtype)
         return index, kept
 
-    def training_scorer(self, inputs: Any, n_jobs: int) -> KernelScorer:
+    def training_scorer(
+        self, inputs: Any, n_jobs: int, *, is_positive: bool = False
+    ) -> KernelScorer:
         """
         A scorer of the training data, its Gram matrix computed anew.
 
@@ -179,6 +181,9 @@ class KernelIndex(NamedTuple):
         inputs : inputs of the kernel
             Of the training data.
         n_jobs : int
+        is_positive : bool
+            Whether the kernel is known to be positive semidefinite on these inputs, or
+            need not be.
 
         Raises
         ------
@@ -188,7 +193,8 @@ class KernelIndex(NamedTuple):
         values = None
         if self.kernel is not None:
             values = gram(self.kernel, inputs, dtype=self.dtype, n_jobs=n_jobs)
-            refuse_indefinite(self.kernel, values)
+            if not is_positive:
+                refuse_indefinite(self.kernel, values)
         return KernelScorer(
             values, by_token=self.by_token, dtype=np.dtype(self.dtype).type
         )
@@ -226,6 +232,8 @@ class KernelIndex(NamedTuple):
         repeated = np.repeat(self.key, np.diff(self.begin))
         wanted = np.searchsorted(known, repeated) * n + place[self.anchor]
         there = rows.postings.key.astype(np.int64) * n + rows.postings.anchor
+        if len(wanted) and not len(there):
+            raise ForeignData("no part has a key")
         at = np.searchsorted(there, wanted)
         inside = np.minimum(at, len(there) - 1)
         is_known = there[inside] == wanted
@@ -378,6 +386,8 @@ class IndexScorer(KernelScorer):
         """Parts of these inputs with their slots."""
         self.keys = keys
         unit, n_inputs = input_of_parts(keys, by_token=self.by_token)
+        if self.index.kernel is None:
+            unit[:] = 0  # equal keys have equal scores everywhere
         rows = self._number(keys, unit, np.zeros((n_inputs, 1), self.dtype), width)
         return self.coefficients_only(rows)
 

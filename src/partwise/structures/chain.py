@@ -152,6 +152,8 @@ class Chain(ChainReference, Structure):
         if self.order not in (0, 1, 2):
             raise ValueError(f"order={self.order!r}: choose 0, 1 or 2")
         offset = plain_array(X.offset, np.int64)
+        if (np.diff(offset) <= 0).any():  # kernels would read outside their arrays
+            raise ValueError("X has a sequence without tokens; leave it out")
         n_tokens = int(offset[-1])
         y = plain_array(np.zeros(n_tokens) if Y is None else Y, np.int32)
         if y.shape != (n_tokens,):
