@@ -101,6 +101,11 @@ def certify(
         )
     cuts = problem.oracle(model)
     square = problem.dot(model, model)
+    if not problem.is_euclidean and square < -1e-9 * float(np.sum(np.square(model))):
+        raise ValueError(
+            f"‖w‖² is {square:.3g} through the kernel, which therefore is not positive "
+            "semidefinite, and no bound holds; use another kernel"
+        )
     bound = None
     if objective.penalty != "hard" and problem.exact_oracle:
         slope = objective.slope(cuts.violation)

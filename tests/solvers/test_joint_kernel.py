@@ -189,3 +189,29 @@ def test_a_kernel_that_is_no_number_is_refused(data):
 
     with pytest.raises(ValueError, match="finite"):
         StructuredSVM(Broken()).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (lambda x, x2: -1.0, "positive semidefinite"),
+        (lambda x, x2: x - x2 + 1.0, "not symmetric"),
+        (lambda x, x2: np.nan, "finite"),
+    ],
+)
+def test_kernels_that_bound_nothing_are_refused(values, words):
+    class Wrong(JointKernel):
+        def kernel(self, x, y, x2, y2):
+            return float(y == y2) * values(x, x2)
+
+        def loss(self, y, y_hat):
+            return float(y != y_hat)
+
+        def pre_image(self, x, score):
+            return max((0, 1), key=score)
+
+        def pre_image_penalized(self, x, y, score):
+            return max((0, 1), key=lambda v: score(v) + self.loss(y, v))
+
+    with pytest.raises(ValueError, match=words):
+        StructuredSVM(Wrong(), C=10.0).fit([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1])

@@ -200,6 +200,7 @@ class DependencyTask(Task):
         from partwise.models.tree_explanation import telling_arcs
         from partwise.report import FeatureGroup
         from partwise.report.dependencies import dependency_report
+        from partwise.report.support import NOTE, TITLE
         from partwise.report.support_trees import support_tree_pictures
 
         pairs = telling_arcs(model, 15)
@@ -220,6 +221,7 @@ class DependencyTask(Task):
             **common,
         )
         report.pictures = support_tree_pictures(model)
+        report.pictures_title, report.pictures_note = TITLE, NOTE
         return report
 
     @classmethod

@@ -220,7 +220,7 @@ class TagTask(Task):
             heaviest = sorted(pairs, key=lambda pair: -abs(pair[1]))[:top]
             rows = [(f"{weight:+.4f}", feature) for feature, weight in heaviest]
             listings.append(Listing(group.name, (), rows))
-        if groups and bigram.size:
+        if top and bigram.size:
             table = [
                 (str(label), *(f"{w:.2f}" for w in row))
                 for label, row in zip(model.labels, bigram, strict=True)

@@ -58,9 +58,8 @@ class KernelChain(KernelSide):
         whole = isinstance(family, Sequences)
         self.by_token = self.kernel is not None and not whole
         self.X = X
-        self.hasher = LabelHasher(
-            "label" if tagger.match is None else tagger.match, labels
-        )
+        match = self._default_match(whole) if tagger.match is None else tagger.match
+        self.hasher = LabelHasher(match, labels)
         if self.hasher.has_pairs and self.by_token:
             raise MatchError(
                 "match= has bigram, which needs a kernel on whole sequences, or none; "
@@ -83,6 +82,15 @@ class KernelChain(KernelSide):
         self.offset = (
             lengths_offset(X) if self.features is None else self.features.offset
         )
+
+    def _default_match(self, whole: bool) -> str:
+        """The label; for a kernel on whole sequences also the word.
+
+        Else all tokens of a sequence would have the same scores.
+        """
+        if not whole or kind_of(self.X) != "columns":
+            return "label"
+        return f"label+{next(iter(as_table(self.X).columns))}, label"
 
     def _name_columns(self) -> None:
         """Settle which columns a kernel on whole sequences compares."""
@@ -123,10 +131,8 @@ class KernelChain(KernelSide):
             return f"{int(self.offset[-1])} tokens"
         return f"{len(self.offset) - 1} sequences"
 
-    def looked_at(self) -> Sequence[str] | None:
-        """Columns of a table that the model needs; None for all."""
-        if any(callable(one) for one in self.hasher.match):
-            return None
+    def looked_at(self) -> Sequence[str]:
+        """Columns of a table that the model needs, and the first, to show it."""
         first = next(iter(as_table(self.X).columns))
         own = getattr(self.featurizer, "columns", [])
         return list(dict.fromkeys([first, *self.columns, *self.hasher.columns, *own]))

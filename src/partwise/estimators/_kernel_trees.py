@@ -116,10 +116,14 @@ def fit_kernel(
         labeller, parser.label_certificate_ = fit_labeller(
             parser, plain, y, names, sample_weight
         )
+
+    def describe(part: int, number: int) -> str:
+        return side.hasher.describe(table, keys, part, number)
+
     index, beta = KernelIndex.create(
         side.kernel, inputs, keys, problem.blocks.rows, small, by_token=False,
         offset=table.offset, words=None, dtype=side.dtype,
-        describe=lambda part, number: side.hasher.describe(table, keys, part, number),
+        describe=describe if side.kernel is None else None,
     )  # fmt: skip
     info = {"certificate": parser.certificate_.to_dict()}
     return KernelDependencyModel(

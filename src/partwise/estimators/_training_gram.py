@@ -35,6 +35,10 @@ def check_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
     ValueError: gram_options has 'cache'; choose from dtype, cache_dir, memory_limit, \
 progress
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(
+            f"gram_options={options!r:.80}: give a dict, as {{'dtype': 'float32'}}"
+        )
     chosen = dict(options or {})
     for name in chosen:
         if name not in OPTIONS:

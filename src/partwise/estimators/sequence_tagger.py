@@ -66,9 +66,11 @@ class SequenceTagger(SavedEstimator):
         compare whole sequences, as in ``"normalized(ngram)"``. Needs a table of all
         pairs of training tokens or sequences.
     match : str, callable, sequence of them, or None
-        When the labels of two tokens are alike: ``"label"`` (the default of kernels),
-        ``"type"``, ``"label+word"``, …; see `partwise.features.label_keys`. With
-        `match` alone labels are compared and inputs are not.
+        When the labels of two tokens are alike: ``"label"`` (the default of kernels on
+        tokens), ``"type"``, ``"label+word"``, …; see `partwise.features.label_keys`.
+        Kernels on whole sequences add the first column by default, as in
+        ``"label+word, label"``. With `match` alone labels are compared and inputs are
+        not.
     budget : int or None
         With a kernel: the most anchors that the model may keep.
     over_budget : {"project", "merge", "drop"}
@@ -110,7 +112,9 @@ class SequenceTagger(SavedEstimator):
     """
 
     model_: SequenceModel
-    n_features_in_: int  # of rows of tokens; absent where the model does not look at them
+    n_features_in_: (
+        int  # of rows of tokens; absent where the model does not look at them
+    )
 
     model_class = SequenceModel
     told = (*SavedEstimator.told, "scheme")
@@ -333,14 +337,21 @@ class SequenceTagger(SavedEstimator):
         model = self.model_
         if not isinstance(model, KernelSequenceModel):
             return model.featurizer.feature_names_
-        return model.index.names or model.anchor_names()
+        return model.index.names if model.index.kernel is None else model.anchor_names()
+
+    @property
+    def key_names_(self) -> list[str]:
+        """With `match` or a kernel: what the rows of `coef_` stand for."""
+        if not isinstance(self.model_, KernelSequenceModel):
+            raise AttributeError("a tagger without kernel and match has no keys")
+        return self.model_.index.names
 
     @property
     def coef_(self) -> Any:
         """Weights of features for labels, (n_labels, n_features).
 
-        With a kernel, coefficients of anchors for keys, a sparse array (n_keys,
-        n_anchors); with `match` alone, weights of keys, (n_keys,).
+        With a kernel, coefficients of anchors for keys (``key_names_``), a sparse array
+        (n_keys, n_anchors); with `match` alone, weights of keys, (n_keys,).
         """
         model = self.model_
         if not isinstance(model, KernelSequenceModel):

@@ -183,12 +183,14 @@ class ArrayFeaturizer:
 
     n_features_: int
 
-    def fit(self, X: Sequence[Any]) -> "ArrayFeaturizer":
+    def fit(self, X: Sequence[Any], y: Any = None) -> "ArrayFeaturizer":
         """Learn the number of features."""
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Sequence[Any]) -> Features | DenseFeatures:
+    def fit_transform(
+        self, X: Sequence[Any], y: Any = None
+    ) -> Features | DenseFeatures:
         """Learn the number of features and stack."""
         features = as_features(X)
         self.n_features_ = features.n_features

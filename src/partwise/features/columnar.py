@@ -83,7 +83,7 @@ class Featurizer:
         """Columns that the templates look at, each once."""
         return list(dict.fromkeys(view.column for view in self._views))
 
-    def fit(self, X: Table | Sequence[Any]) -> "Featurizer":
+    def fit(self, X: Table | Sequence[Any], y: Any = None) -> "Featurizer":
         """
         Learn the vocabulary.
 
@@ -128,7 +128,7 @@ class Featurizer:
             codes[view] = self._encode(column, view, *view.of_column(column))
         return self._look_up(codes, table.offset)
 
-    def fit_transform(self, X: Table | Sequence[Any]) -> Features:
+    def fit_transform(self, X: Table | Sequence[Any], y: Any = None) -> Features:
         """Learn the vocabulary and transform; faster than one after the other."""
         table = as_table(X)
         if not len(table) or self.hash_bits is not None:

@@ -67,7 +67,7 @@ class DictFeaturizer:
         if self.hash_bits is not None:
             self.n_features_ = 1 << self.hash_bits
 
-    def fit(self, X: Sequence[Sequence[Token]]) -> "DictFeaturizer":
+    def fit(self, X: Sequence[Sequence[Token]], y: Any = None) -> "DictFeaturizer":
         """
         Learn the vocabulary.
 
@@ -101,7 +101,7 @@ class DictFeaturizer:
             return make_features(*_scan(X, numbers, self.n_features_))
         return _without_unseen(_scan(X, self._numbers, self.n_features_))
 
-    def fit_transform(self, X: Sequence[Sequence[Token]]) -> Features:
+    def fit_transform(self, X: Sequence[Sequence[Token]], y: Any = None) -> Features:
         """Learn the vocabulary and transform; faster than one after the other."""
         if not len(X):
             raise ValueError("no sequences to fit")

@@ -14,6 +14,7 @@ What keys are, and how several hash functions go together, stands in `keys.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,13 +162,6 @@ class LabelHasher(Hasher[LabelMatch]):
         names = [label_type(label) if strip else label for label in self.labels]
         return shares_of([f"{match.text} {name!r}" for name in names])
 
-    def plain_keys(self) -> np.ndarray:
-        """Keys of the labels by the hash function ``label``, (L,); or none, (0,)."""
-        for match in self.hashes:
-            if isinstance(match, LabelMatch) and match.text == "label":
-                return _token_shares(match, None, 1) + self.label_shares(match)
-        return np.zeros(0, np.int64)
-
     def _table(self, X: Any) -> Table:
         from partwise.features import kind_of  # it imports this package's modules
 
@@ -314,6 +308,9 @@ def _parse(text: str) -> LabelMatch:
             parts.append(name)
         else:
             terms += terms_of(name, text)
+    near = get_close_matches(text, [*LABELS, PAIR], n=1)
+    if not parts and near:
+        raise MatchError(f"match={text!r}: did you mean {near[0]}?")
     if not parts:
         raise MatchError(
             f"match={text!r}: labels must agree, too; write label+{text} or type+{text}"

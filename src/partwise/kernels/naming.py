@@ -73,6 +73,10 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
         return kernel
     if isinstance(kernel, str):
         return parse_kernel(kernel)
+    if isinstance(kernel, type):
+        raise ValueError(
+            f"kernel= is the class {kernel.__name__}; give {kernel.__name__}()"
+        )
     if callable(kernel):
         return FromFunction(kernel)
     raise ValueError(

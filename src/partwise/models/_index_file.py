@@ -49,8 +49,9 @@ def index_state(index: KernelIndex, weight: Floats) -> tuple[dict[str, Any], Arr
         "anchor": index.anchor,
         "weight": np.asarray(weight, np.float64),
     }
+    if index.names:
+        arrays["name"], arrays["name_offset"] = pack_strings(index.names)
     if index.kernel is None or index.anchors is None:
-        arrays["text"], arrays["text_offset"] = pack_strings(index.names)
         return {"kernel": None, "by_token": False, "dtype": index.dtype}, arrays
     anchors, family = index.anchors, index.kernel.input_family()
     if isinstance(family, Positions):
@@ -89,9 +90,10 @@ def index_from_state(
     dtype = entry(settings, "dtype", str)
     require(dtype in ("float64", "float32"), "an unknown precision")
     by_token = entry(settings, "by_token", bool)
+    names = _strings(arrays, "name", len(key)) if "name" in arrays else []
+    require(bool(names) or settings["kernel"] is not None or not len(key), "no names")
     if settings["kernel"] is None:
         inside(anchor, 1, "an anchor")
-        names = _strings(arrays, len(key))
         index = KernelIndex(key, begin, anchor, None, False, None, names, dtype)
         return index, weight
     kernel = from_dict(entry(settings, "kernel", dict))
@@ -109,14 +111,15 @@ def index_from_state(
         token = array(arrays, "token", np.int64, n)
         inside(token, np.iinfo(np.int64).max, "a token")
         rising |= (np.diff(row) == 0) & (np.diff(token) > 0)
-        words = _strings(arrays, n)
+        words = _strings(arrays, "text", n)
     require(bool(rising.all()), "anchors out of order")
     anchors = Anchors(inputs, row, token, words)
-    return KernelIndex(key, begin, anchor, kernel, by_token, anchors, [], dtype), weight
+    index = KernelIndex(key, begin, anchor, kernel, by_token, anchors, names, dtype)
+    return index, weight
 
 
-def _strings(arrays: Arrays, n: int) -> list[str]:
+def _strings(arrays: Arrays, name: str, n: int) -> list[str]:
     return unpack_strings(
-        array(arrays, "text", np.uint8, None),
-        array(arrays, "text_offset", np.int64, n + 1),
+        array(arrays, name, np.uint8, None),
+        array(arrays, f"{name}_offset", np.int64, n + 1),
     )

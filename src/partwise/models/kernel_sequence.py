@@ -22,6 +22,8 @@ from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.structures.chain import Chain
 from partwise.structures.chain_problem import ChainProblem
 
+MOST_SHOWN = 50  # keys
+
 
 def token_inputs(kernel: Kernel, features: Any) -> Any:
     """
@@ -204,10 +206,13 @@ class KernelSequenceModel(SequenceModel):
         found = self.index.shares(self.inputs(X), keys, parts, beta)
         X = as_table(X) if self.hasher.columns else X
         for part, number, anchor, share in found:
-            if self.index.anchors is None:
-                yield part, self.hasher.describe(X, keys, part, number), share
-            else:
+            if self.index.anchors is not None and len(self.hasher.match) == 1:
                 yield part, names[anchor], share
+                continue
+            key = self.hasher.describe(X, keys, part, number)
+            if self.index.anchors is not None:
+                key = f"{names[anchor]} ({key})"
+            yield part, key, share
 
     def anchor_names(self) -> list[str]:
         """Where each anchor stands in the training data, and its words."""
@@ -221,21 +226,17 @@ class KernelSequenceModel(SequenceModel):
         return [f"{anchors.name(k)}: {word}" for k, word in enumerate(words)]
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
-        """For each label, anchors and their coefficients under the key of the label.
-
-        Keys that look at more than the label are told only where there are no anchors.
-        """
+        """For the heaviest keys, anchors and coefficients; or all keys at once."""
         index, beta = self.index, self.weights[: self.n_coefficients]
         if index.anchors is None:
             yield "keys", index.names, beta
             return
         names = self.anchor_names()
-        own = self.hasher.plain_keys()
-        for k, label in enumerate(self.labels if len(own) else []):
-            at = int(np.searchsorted(index.key, own[k]))
-            if at < len(index.key) and index.key[at] == own[k]:
-                here = slice(index.begin[at], index.begin[at + 1])
-                yield str(label), [names[a] for a in index.anchor[here]], beta[here]
+        size = np.add.reduceat(beta * beta, index.begin[:-1]) if len(beta) else beta
+        heaviest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
+        for k in sorted(heaviest.tolist(), key=lambda k: index.names[k]):
+            here = slice(index.begin[k], index.begin[k + 1])
+            yield index.names[k], [names[a] for a in index.anchor[here]], beta[here]
 
     def coefficients(self) -> Any:
         """The matrix key × anchor, CSR; without anchors, the weights of the keys."""
@@ -276,7 +277,7 @@ def kept_inputs(
     X: Any,
     features: Any,
     match: Sequence[Any],
-    columns: Callable[[], Sequence[str] | None],
+    columns: Callable[[], Sequence[str]],
 ) -> Any:
     """
     What a support keeps of the training data of a kernel tagger.
@@ -288,7 +289,7 @@ def kept_inputs(
     match : sequence of str or callable
         Hash functions; those of the user look at the sequences themselves.
     columns : callable
-        Tells the columns of a table that the model looks at; None for all of them.
+        Tells the columns of a table that the model looks at.
 
     Returns
     -------
@@ -296,9 +297,8 @@ def kept_inputs(
     """
     from partwise.features import kind_of
 
+    if any(map(callable, match)):
+        return X if isinstance(X, Table) else list(X)
     if kind_of(X) == "columns":
-        table: Table = as_table(X)
-        names = columns()
-        return table if names is None else table.select(list(names))
-    is_rows = features is not None and not any(map(callable, match))
-    return features if is_rows else list(X)
+        return as_table(X).select(list(columns()))
+    return list(X) if features is None else features

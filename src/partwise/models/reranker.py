@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,11 @@ def check_lists(lists: Sequence[Ranked]) -> None:
                 raise ValueError(
                     f"X: example {row} has {pair!r:.60} where a pair (candidate, score "
                     "of the base model) is needed"
+                )
+            if not isinstance(pair[1], Real):
+                raise ValueError(
+                    f"X: example {row} has {pair!r:.60} where a pair (candidate, "
+                    "score) is needed; give lists of candidates, or base="
                 )
             if not np.isfinite(pair[1]):
                 raise ValueError(f"X: example {row} has a candidate of score {pair[1]}")

@@ -172,6 +172,8 @@ class Report:
     errors : list of ErrorExample
         Worst first.
     pictures : list of Picture
+    pictures_title, pictures_note : str
+        What they show, and how to read them.
     drawings : list of Picture
         Wrongly predicted outputs drawn beside the truth, worst first. They keep their
         size and scroll, whereas `pictures` shrink to the page.
@@ -190,5 +192,7 @@ class Report:
     features: list[FeatureGroup] = field(default_factory=list)
     errors: list[ErrorExample] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    pictures_title: str = "Pictures"
+    pictures_note: str = ""
     drawings: list[Picture] = field(default_factory=list)
     drawings_note: str = ""

@@ -14,6 +14,7 @@ from partwise.metrics import (
     span_report,
     spans,
 )
+from partwise.report import support
 from partwise.report.content import (
     Confusion,
     ErrorExample,
@@ -83,6 +84,8 @@ def sequence_report(
         features=telling_features(model, n_features),
         errors=_worst_errors(model, tokens, y, y_pred, n_errors),
         pictures=support_pictures(model),
+        pictures_title=support.TITLE,
+        pictures_note=support.NOTE,
     )
 
 
@@ -127,7 +130,7 @@ def _is_span_tag(label: Any) -> bool:
 
 
 def telling_features(model: SequenceModel, top: int = 10) -> list[FeatureGroup]:
-    """Heaviest features for and against each label."""
+    """Heaviest features for and against each label, or each key of a kernel model."""
     groups = []
     for label, names, weights in model.weights_by_label():
         n = min(top, len(weights))

@@ -22,8 +22,16 @@ _SIZE = 13  # of the type
 _LINE = 20.0
 _GAP = 12.0
 _MARGIN = 8.0
-_LONGEST = 30  # tokens of a sentence that is drawn
+_LONGEST = 20  # tokens of a sentence that is drawn: longer ones are too small to read
 _WRONG = "#b8430a"  # the page's style sheet overrides it; a saved file needs it
+
+
+TITLE = "Support structures"
+NOTE = (
+    "Training examples that hold the model in place, those with the largest α first: "
+    "wrong outputs that carry weight α in the dual, drawn where they differ from the "
+    "truth."
+)
 
 
 def support_picture(
@@ -93,7 +101,7 @@ def _text(x: float, line: int, words: str, style: dict[str, object]) -> str:
 def heaviest(
     block: np.ndarray, alpha: np.ndarray, is_shown: np.ndarray, n: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """The n examples that carry most of the dual mass, each with its planes.
+    """The n examples with the largest α, each with its planes.
 
     Parameters
     ----------
@@ -109,9 +117,13 @@ def heaviest(
     example, planes
         Planes by falling α.
     """
-    mass = np.bincount(block, alpha, minlength=len(is_shown)) * is_shown
-    for i in np.argsort(-mass, kind="stable")[:n].tolist():
-        if mass[i] > 0:
+    # the mass of an example is at most its weight in the objective, which many reach:
+    # their largest α tells more
+    largest = np.zeros(len(is_shown))
+    np.maximum.at(largest, block, alpha)
+    largest *= is_shown
+    for i in np.argsort(-largest, kind="stable")[:n].tolist():
+        if largest[i] > 0:
             planes = np.flatnonzero(block == i)
             yield i, planes[np.argsort(-alpha[planes], kind="stable")]
 
@@ -119,7 +131,7 @@ def heaviest(
 def support_pictures(
     model: SequenceModel, n_sequences: int = 5, n_outputs: int = 8
 ) -> list[Picture]:
-    """Draw the training sentences that carry most of the dual mass.
+    """Draw the training sentences with the largest α.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def support_tree_pictures(
     model: DependencyModel, n_sentences: int = 5, n_trees: int = 2
 ) -> list[Picture]:
     """
-    Draw the training sentences that carry most of the dual mass.
+    Draw the training sentences with the largest α.
 
     Parameters
     ----------

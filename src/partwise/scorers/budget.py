@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def check_budget(budget: Any, how: str) -> None:
     """Refuse nonsense before the work."""
     if how not in WAYS:
         raise ValueError(f"over_budget={how!r}: choose {', '.join(WAYS)}")
-    if isinstance(budget, bool) or int(budget) != budget or budget < 1:
+    if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:
         raise ValueError(f"budget={budget!r}: give a positive whole number of anchors")
 
 

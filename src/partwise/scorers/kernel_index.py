@@ -88,7 +88,7 @@ class KernelIndex(NamedTuple):
     kernel: Kernel | None  # None: k = 1, and all postings have anchor 0
     by_token: bool  # whether inputs of the kernel are single tokens
     anchors: Anchors | None  # None without a kernel
-    names: list[str]  # of the keys, without a kernel; they are all that there is
+    names: list[str]  # of the keys; or empty, with a kernel
     dtype: str  # precision of kernel values, float64 or float32
 
     @property
@@ -128,8 +128,9 @@ class KernelIndex(NamedTuple):
             Tokens of the training data.
         words : callable
             Tells the tokens of a sequence, to show them.
-        describe : callable
-            Tells what the key of (part, hash function) stands for.
+        describe : callable or None
+            Tells what the key of (part, hash function) stands for; None with a kernel
+            whose many keys need no names.
         dtype : str
 
         Returns
@@ -143,11 +144,13 @@ class KernelIndex(NamedTuple):
         distinct, count = np.unique(value, return_counts=True)
         begin = np.append(0, np.cumsum(count)).astype(np.int64)
         kept = np.array(beta[held])
-        if kernel is None:
-            single = np.zeros(len(held), np.int32)
-            parts, hashes = _examples(rows, held)
+        names: list[str] = []
+        if describe is not None:
+            parts, hashes = _examples(rows, held[begin[:-1]])
             both = zip(parts.tolist(), hashes.tolist(), strict=True)
             names = [describe(p, h) for p, h in both]
+        if kernel is None:
+            single = np.zeros(len(held), np.int32)
             index = cls(distinct, begin, single, None, False, None, names, dtype)
             return index, kept
         place, anchor = np.unique(rows.postings.anchor[held], return_inverse=True)
@@ -167,7 +170,7 @@ class KernelIndex(NamedTuple):
             token.astype(np.int64), shown,
         )  # fmt: skip
         number = anchor.astype(np.int32).reshape(-1)
-        index = cls(distinct, begin, number, kernel, by_token, anchors, [], dtype)
+        index = cls(distinct, begin, number, kernel, by_token, anchors, names, dtype)
         return index, kept
 
     def training_scorer(

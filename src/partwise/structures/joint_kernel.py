@@ -31,6 +31,7 @@ Pair = tuple[Any, Any]
 ROOM_PER_EXAMPLE = 100  # atoms
 LEAST_ROOM = 50_000
 MOST_ROWS = 20_000  # kernel rows kept at once
+MOST_CHECKED = 32  # true pairs that are compared with each other before training
 
 
 class JointKernel(Structure):
@@ -310,6 +311,31 @@ class KernelBlocks(LoopBlocks):
         w[i] = w[code[0]] = 0.0
 
 
+def refuse_indefinite(structure: JointKernel, atoms: _Atoms) -> None:
+    """Refuse a kernel that on some true pairs is no inner product.
+
+    A sample is no proof, but what is wrong is usually wrong everywhere; without an
+    inner product the dual bounds nothing.
+    """
+    some = np.arange(min(len(atoms.table), MOST_CHECKED))
+    pairs = [atoms.table[k] for k in some]
+    values = np.array([atoms.row(p.place, p.x, p.y, some) for p in pairs])
+    scale = float(np.abs(values).max(initial=0.0))
+    name = type(structure).__name__
+    if float(np.abs(values - values.T).max(initial=0.0)) > 1e-9 * scale:
+        raise ValueError(
+            f"the kernel of {name} is not symmetric on the training data: K(a, b) and "
+            "K(b, a) differ; use (K(a, b) + K(b, a)) / 2"
+        )
+    smallest = float(np.linalg.eigvalsh(values).min(initial=0.0))
+    if smallest < -1e-8 * scale * len(pairs):
+        raise ValueError(
+            f"the kernel of {name} is not positive semidefinite on the training data: "
+            f"an eigenvalue is {smallest:.3g}; use sums and products of kernels that "
+            "are"
+        )
+
+
 class JointKernelProblem(LoopProblem):
     """Problem over a joint kernel (see `KernelBlocks`)."""
 
@@ -329,6 +355,7 @@ class JointKernelProblem(LoopProblem):
         self.n_blocks = len(X)
         self.exact_oracle = getattr(structure, "exact_oracle", True)
         blocks = KernelBlocks(structure, X, Y, formulation)
+        refuse_indefinite(structure, blocks.atoms)
         self.blocks = self.local_blocks = blocks
         self.plain_blocks = copy.copy(blocks)  # the same atoms
         self.plain_blocks.with_loss = False
