@@ -90,6 +90,8 @@ def test_a_function_of_the_user():
         ("sib.form", "neither head. nor dep."),
         ("form[-1..1]", "not one column"),
         ("nothing", "needs a column 'nothing'"),
+        ("form+distence", "did you mean distance"),
+        ("cluster", "clusters= makes it"),
         ([3], "neither a name nor a function"),
     ],
 )

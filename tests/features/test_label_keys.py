@@ -96,6 +96,7 @@ def test_two_functions_of_one_name_have_keys_of_their_own():
         ([], "empty"),
         ("word", "write label.word"),
         ("label, label", "stands twice"),
+        ("lable", "did you mean label"),
         ("label+type", "one of label and type"),
         ("bigram+word", "bigram stands alone"),
         ("label+word[-1..1]", "not one column"),

@@ -31,6 +31,7 @@ class GapBar:
         self.tol = tol
         self._bar: Any = None
         self._next = 1
+        self._last = 0
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Called before the fit."""
@@ -46,6 +47,10 @@ class GapBar:
         """Show where training stands."""
         if not metadata:
             return
+        if metadata["iteration"] <= self._last:  # another model, as of labels
+            self._next = 1
+            say("second stage")
+        self._last = metadata["iteration"]
         gap = metadata["gap"]
         about = "≈" if metadata["is_estimate"] else ""
         text = (

@@ -15,6 +15,7 @@ What keys are, and how several hash functions go together, stands in `keys.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +116,7 @@ class ArcHasher(Hasher[Match]):
         from partwise.features._arc_key_kernels import add_shares
 
         table = as_table(X)
-        self.check_columns(table, self.columns)
+        self._check_names(table)
         named = [h for h in self.hashes if isinstance(h, Match)]
         templates = [match.template for match in named]
         reach = {
@@ -136,6 +137,19 @@ class ArcHasher(Hasher[Match]):
             else:
                 key[:, number] = _ask(match, number, table, first)
         return ArcKeys(places.offset, first, key)
+
+    def _check_names(self, table: Table) -> None:
+        """Refuse columns that the table lacks; misspelt steps look like columns."""
+        for column in self.columns:
+            near = get_close_matches(column, STEPS, n=1)
+            if column not in table.columns and near:
+                raise MatchError(f"match= has {column!r}; did you mean {near[0]}?")
+            if column == "cluster" and column not in table.columns:
+                raise MatchError(
+                    "match= needs a column 'cluster'; clusters= makes it of the "
+                    "training text"
+                )
+        self.check_columns(table, self.columns)
 
     def describe(self, X: Any, keys: ArcKeys, part: int, number: int) -> str:
         """

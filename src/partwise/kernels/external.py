@@ -300,7 +300,8 @@ def _positions(X: Any, n: int) -> np.ndarray:
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ValueError("inputs of a precomputed kernel are positions in its matrix")
     if found.size and not 0 <= found.min() <= found.max() < n:
-        raise ValueError(f"position {found.max()} in a precomputed matrix of {n} rows")
+        wrong = found.min() if found.min() < 0 else found.max()
+        raise ValueError(f"position {wrong} in a precomputed matrix of {n} rows")
     return found.astype(np.int64)
 
 

@@ -185,7 +185,9 @@ def _make(text: str, token: str) -> Kernel:
     elif name in PAIRWISE:
         kernel, params = Pairwise, {"metric": name} | params
     else:
-        known = ", ".join([*SIMPLE, *(n for n in PAIRWISE if n not in SIMPLE)])
+        known = ", ".join(
+            [*SIMPLE, *(n for n in PAIRWISE if n not in SIMPLE), "normalized(…)"]
+        )
         raise ValueError(f"kernel {text!r}: no kernel {name!r}; choose from {known}")
     unknown = params.keys() - set(kernel._names())
     if unknown:
