@@ -14,7 +14,7 @@ from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.report.support_trees import support_tree_pictures
 from partwise.scorers import kernel_index
-from partwise.scorers.kernel_index import ForeignData
+from partwise.scorers.anchors import ForeignData
 
 KERNEL = "normalized(annotated:n=2)"
 MATCH = "xpos+distance, form+direction"

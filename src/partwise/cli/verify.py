@@ -132,7 +132,7 @@ def _checks(
 ) -> Iterator[Check]:
     from partwise.certificate import Certificate, certify
     from partwise.objective import Formulation, Objective
-    from partwise.scorers.kernel_index import ForeignData
+    from partwise.scorers.anchors import ForeignData
 
     stated = Certificate.from_dict(model.info["certificate"])
     n = settings.get("n_examples")

@@ -13,9 +13,10 @@ from partwise.kernels.base import Kernel
 from partwise.kernels.naming import as_kernel
 from partwise.objective import Objective
 from partwise.protocol import CapabilityError, Floats
+from partwise.scorers.anchors import ForeignData
 from partwise.scorers.budget import check_budget, keep_within
 from partwise.scorers.kernel import KernelScorer
-from partwise.scorers.kernel_index import ForeignData, KernelIndex
+from partwise.scorers.kernel_index import KernelIndex
 
 NO_MARGIN = ("hmm", "generative", "pcfg", "lbfgs")  # solvers without a kernel form
 WARM = "warm_start=True goes on with the last model"
@@ -49,9 +50,7 @@ class KernelSide:
         if self.budget is not None:
             check_budget(self.budget, self.over_budget)
         if self.kernel is None:
-            for name in ("budget", "gram_options"):
-                if getattr(estimator, name) is not None:
-                    raise ValueError(f"{name}= is for kernels; give kernel=")
+            refuse_kernel_settings(estimator)
         self.gram_options = check_options(estimator.gram_options)
         self.dtype = np.dtype(self.gram_options.setdefault("dtype", dtype)).name
         self.remedy = remedy
@@ -129,6 +128,13 @@ class KernelSide:
             note=f"on a budget of {self.budget} anchors; the objective was "
             f"{before.primal:.6g} without it",
         )
+
+
+def refuse_kernel_settings(estimator: Any) -> None:
+    """Refuse settings that a fit without an input kernel would ignore."""
+    for name in ("budget", "gram_options"):
+        if getattr(estimator, name) is not None:
+            raise ValueError(f"{name}= is for kernels; give kernel=")
 
 
 def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:

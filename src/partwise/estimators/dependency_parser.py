@@ -7,9 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from partwise.estimators._kernel_side import refuse_kernel_settings
 from partwise.estimators._kernel_trees import fit_kernel
 from partwise.estimators._tree_stages import arc_featurizer, fit_labeller, fit_pruner
 from partwise.estimators.base import as_object_array
+from partwise.estimators.labels import refuse_many_roots
 from partwise.estimators.saved import SavedEstimator
 from partwise.features.sentences import sentence_table
 from partwise.metrics import metric as find_metric
@@ -201,16 +203,15 @@ class DependencyParser(SavedEstimator):
         self._check_settings()
         formulation = self._formulation()
         table = sentence_table(X)
-        self._check_roots(y)
+        if self.single_root and self.construction == "exact":
+            refuse_many_roots(y)
         self._weighted = sample_weight is not None
         if self.kernel is not None or self.match is not None:
             self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
             return self
         if self.clusters is not None:
             raise ValueError("clusters= is for kernels; give match= or kernel=")
-        for name in ("budget", "gram_options"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name}= is for kernels; give kernel=")
+        refuse_kernel_settings(self)
         joint = self.labels == "joint"
         warm = self.warm_start and hasattr(self, "model_")
         names = sorted({label for _, own in y for label in own}) if self.labels else []
@@ -278,17 +279,6 @@ class DependencyParser(SavedEstimator):
             raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
         if self.metric is not None:
             find_metric(self.metric)
-
-    def _check_roots(self, y: Any) -> None:
-        """Refuse trees that this parser could never predict."""
-        if not self.single_root or self.construction != "exact":
-            return
-        for s, (heads, _) in enumerate(y):
-            if (n_roots := list(heads).count(0)) > 1:
-                raise ValueError(
-                    f"tree {s} has {n_roots} words below the root; use "
-                    "single_root=False for such treebanks"
-                )
 
     def _default_C(self, n: int) -> float:
         return n / 50
@@ -365,9 +355,7 @@ class DependencyParser(SavedEstimator):
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` on these sentences."""
         self._check_fitted()
-        metric = self.metric
-        if metric is None:
-            metric = "las" if self.model_.labels else "uas"
+        metric = self.metric or ("las" if self.model_.labels else "uas")
         return float(find_metric(metric).function(list(y), list(self.predict(X))))
 
     # -------------------------------------------------------------------- files

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from partwise.estimators._kernel_chain import fit_kernel_tagger
+from partwise.estimators._kernel_side import refuse_kernel_settings
 from partwise.estimators.base import as_object_array
 from partwise.estimators.labels import (
     describe_fault,
@@ -218,9 +219,7 @@ class SequenceTagger(SavedEstimator):
         self, X: Any, y: Any, formulation: Formulation, sample_weight: Any, weight: Any
     ) -> SequenceModel:
         """A linear model over features."""
-        for name in ("budget", "gram_options"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name}= is for kernels; give kernel=")
+        refuse_kernel_settings(self)
         warm = self.warm_start and hasattr(self, "model_")
         if warm:
             if isinstance(self.model_, KernelSequenceModel):

@@ -15,7 +15,8 @@ from partwise.kernels.inputs import Positions, Sequences, Vectors
 from partwise.kernels.naming import from_dict
 from partwise.models._file_checks import array, entry, inside, require, under
 from partwise.protocol import Floats
-from partwise.scorers.kernel_index import Anchors, KernelIndex
+from partwise.scorers.anchors import Anchors
+from partwise.scorers.kernel_index import KernelIndex
 
 Arrays = dict[str, np.ndarray]
 

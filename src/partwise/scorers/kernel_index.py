@@ -18,6 +18,7 @@ from partwise.kernels.gram import gram
 from partwise.kernels.positive import refuse_indefinite
 from partwise.protocol import Floats, Ints
 from partwise.scorers._postings import mark_anchors, weigh_keys
+from partwise.scorers.anchors import Anchors, ForeignData
 from partwise.scorers.kernel import (
     KernelScorer,
     Keys,
@@ -28,55 +29,6 @@ from partwise.scorers.kernel import (
 from partwise.threads import run_sharded
 
 BATCH = 1 << 23  # kernel values, and keys, that are held at once: 64 MB each
-
-
-class ForeignData(ValueError):
-    """These are not the data that a model was trained on."""
-
-
-class Anchors(NamedTuple):
-    """Inputs of the training data that carry weight."""
-
-    inputs: Any  # as the kernel takes them
-    row: np.ndarray  # (n_anchors,) int64 sequence of the training data
-    token: np.ndarray  # (n_anchors,) int64 token in it; (0,) for whole sequences
-    words: list[str]  # these tokens, to show them; empty for whole sequences
-
-    def places(self, offset: Ints) -> Ints:
-        """
-        Numbers of the anchors among the inputs of the training data.
-
-        Parameters
-        ----------
-        offset : int array (n_sequences + 1,)
-            Tokens of the training data.
-
-        Returns
-        -------
-        int64 array (n_anchors,)
-
-        Raises
-        ------
-        ForeignData
-            These data are too small to have the anchors.
-        """
-        n = len(offset) - 1
-        is_there = self.row < n
-        place = self.row
-        if len(self.token):
-            row = np.where(is_there, self.row, 0)
-            is_there &= self.token < np.diff(offset)[row]
-            place = np.asarray(offset)[row] + self.token
-        if not is_there.all():
-            k = int(np.argmin(is_there))
-            raise ForeignData(f"{self.name(k)}, an anchor of the model, is not there")
-        return place
-
-    def name(self, k: int) -> str:
-        """Where an anchor stands."""
-        if len(self.token):
-            return f"sequence {self.row[k]}, token {self.token[k]}"
-        return f"sequence {self.row[k]}"
 
 
 class KernelIndex(NamedTuple):
