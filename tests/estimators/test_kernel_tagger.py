@@ -536,6 +536,19 @@ def test_postings_that_stand_twice_are_refused(tagger, tmp_path, monkeypatch):
         load_model(tmp_path / "bad.model")
 
 
+def test_keys_without_names_are_refused(tagger, tmp_path, monkeypatch):
+    def write(model):
+        settings, arrays = to_state(model)
+        del arrays["index/name"]
+        return settings, arrays
+
+    to_state = _kernel_sequence_file.to_state
+    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    save_model(tagger.model_, tmp_path / "bad.model")
+    with pytest.raises(ModelFileError, match="without names"):
+        load_model(tmp_path / "bad.model")
+
+
 def test_a_dual_without_planes(tmp_path):
     X, y = [["a", "b"], ["c"]], [["O", "O"], ["O"]]
     tagger = SequenceTagger(kernel="linear").fit(X, y)

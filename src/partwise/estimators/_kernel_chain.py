@@ -186,10 +186,8 @@ def fit_kernel_tagger(
     def tokens(row: int) -> list[str]:
         return show_tokens(X, row)
 
-    kept = None
-    if (
-        support is not None and small is weights
-    ):  # else its planes make up the whole one
+    kept = None  # on a budget: the planes make up the model without it
+    if support is not None and small is weights:
         rows = kept_inputs(X, side.features, side.hasher.match, side.looked_at)
         kept = SupportSet.create(rows, side.offset, codes, support, tokens)
     seen = as_table(X) if side.hasher.columns else X

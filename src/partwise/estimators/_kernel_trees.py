@@ -105,10 +105,8 @@ def fit_kernel(
     small, parser.certificate_ = side.within_budget(
         problem, parser.objective_, weights, parser.certificate_
     )
-    kept = None
-    if (
-        support is not None and small is weights
-    ):  # else its planes make up the whole one
+    kept = None  # on a budget: the planes make up the model without it
+    if support is not None and small is weights:
         kept = SupportTrees.create(plain, codes, support)
     labeller = None
     if parser.labels:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.features.arc_templates import ROOT, ArcTemplate
-from partwise.features.hashing import HALF, MULTIPLIER, hash_strings
+from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
 from partwise.features.templates import BOUNDARY, View
 from partwise.features.windows import neighbours
 from partwise.readers.table import Table
@@ -151,14 +151,9 @@ def hash_shares(
     hashes, has_value = {}, {}
     terms = [term for t in templates for _, part in t.parts for term in part]
     for view in {term.view for term in terms}:
-        column = table.columns[view.column]
-        used, values = view.of_column(column)
-        of_value = np.zeros(len(column.values), np.uint64)
-        of_value[used] = hash_strings([value or "" for value in values])
-        known = np.zeros(len(column.values), bool)
-        known[used] = [value is not None for value in values]
-        hashes[view] = places.spread(of_value[column.codes], root, boundary)
-        has_value[view] = places.spread(known[column.codes], True, True)
+        of_token, known = hash_view(view, table)
+        hashes[view] = places.spread(of_token, root, boundary)
+        has_value[view] = places.spread(known, True, True)
     shares: Shares = []
     for template in templates:
         own = {}

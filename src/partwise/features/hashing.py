@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from partwise.features.arrays import Features
-from partwise.features.templates import BOUNDARY, Template
+from partwise.features.templates import BOUNDARY, Template, View
 from partwise.features.windows import gather_rows, neighbours
 from partwise.readers.table import Table
 
@@ -34,6 +34,30 @@ def hash_strings(strings: Sequence[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
+def hash_view(view: View, table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Hash the strings that a view has at all tokens, each distinct one once.
+
+    Parameters
+    ----------
+    view : View
+    table : Table
+
+    Returns
+    -------
+    uint64 array of shape (n_tokens,)
+    bool array of shape (n_tokens,)
+        Which tokens have a string.
+    """
+    column = table.columns[view.column]
+    used, strings = view.of_column(column)
+    of_value = np.zeros(len(column.values), np.uint64)
+    of_value[used] = hash_strings([string or "" for string in strings])
+    known = np.zeros(len(column.values), bool)
+    known[used] = [string is not None for string in strings]
+    return of_value[column.codes], known[column.codes]
+
+
 def hash_templates(
     templates: Sequence[Template], table: Table, n_features: int
 ) -> Features:
@@ -58,14 +82,9 @@ def hash_templates(
     near = neighbours(table.offset, {term.offset for term in terms})
     hashes, has_value = {}, {}
     for view in {term.view for term in terms}:
-        column = table.columns[view.column]
-        used, strings = view.of_column(column)
-        of_value = np.zeros(len(column.values), np.uint64)
-        of_value[used] = hash_strings([string or "" for string in strings])
-        known = np.zeros(len(column.values), bool)
-        known[used] = [string is not None for string in strings]
-        hashes[view] = np.append(of_value[column.codes], hash_strings([BOUNDARY]))
-        has_value[view] = np.append(known[column.codes], True)
+        of_token, known = hash_view(view, table)
+        hashes[view] = np.append(of_token, hash_strings([BOUNDARY]))
+        has_value[view] = np.append(known, True)
     names = hash_strings([str(template) for template in templates])
     found = np.empty((table.n_tokens, len(templates)), np.int32)
     for i, template in enumerate(templates):

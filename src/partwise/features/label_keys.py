@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.features.columnar import as_table
-from partwise.features.hashing import HALF, MULTIPLIER, hash_strings
+from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
 from partwise.features.keys import (
     FEWER_BITS,
     NO_KEY,
@@ -284,15 +284,10 @@ def _token_shares(match: LabelMatch, table: Table | None, n_tokens: int) -> np.n
         near = neighbours(table.offset, {term.offset for term in match.terms})
         outside = hash_strings([BOUNDARY])
         for term in match.terms:
-            column = table.columns[term.view.column]
-            used, strings = term.view.of_column(column)
-            of_value = np.zeros(len(column.values), np.uint64)
-            of_value[used] = hash_strings([string or "" for string in strings])
-            known = np.zeros(len(column.values), bool)
-            known[used] = [string is not None for string in strings]
+            of_token, known = hash_view(term.view, table)
             place = near[term.offset]
-            present &= np.append(known[column.codes], True)[place]
-            mixed = mixed ^ np.append(of_value[column.codes], outside)[place]
+            present &= np.append(known, True)[place]
+            mixed = mixed ^ np.append(of_token, outside)[place]
             mixed *= MULTIPLIER
             mixed ^= mixed >> HALF
     mixed = mixed * MULTIPLIER

@@ -72,6 +72,7 @@ def from_state(
         entry(settings, "index", dict), under("index/", arrays)
     )
     require(not (index.by_token and hasher.has_pairs), "pairs of labels by token")
+    require(bool(index.names) or not len(index.key), "keys without names")
     is_small = not hasher.has_pairs or len(labels) <= MAX_PAIR_LABELS
     require(is_small, f"pairs of {len(labels)} labels")
     tail = array(arrays, "tail", np.float64, chain.n_weights(0))

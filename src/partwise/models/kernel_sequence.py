@@ -232,7 +232,8 @@ class KernelSequenceModel(SequenceModel):
             yield "keys", index.names, beta
             return
         names = self.anchor_names()
-        size = np.add.reduceat(beta * beta, index.begin[:-1]) if len(beta) else beta
+        key = np.repeat(np.arange(len(index.key)), np.diff(index.begin))
+        size = np.bincount(key, beta * beta, minlength=len(index.key))
         heaviest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
         for k in sorted(heaviest.tolist(), key=lambda k: index.names[k]):
             here = slice(index.begin[k], index.begin[k + 1])

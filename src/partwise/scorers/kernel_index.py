@@ -273,8 +273,7 @@ class KernelIndex(NamedTuple):
             Scores are the sums of their shares.
         """
         values, column = self.values(inputs, keys.key.ravel(), 1)
-        by_token = self.by_token
-        unit = input_of_parts(keys, by_token=by_token)[0]
+        unit, _ = input_of_parts(keys, by_token=self.by_token)
         for part in parts:
             row = int(unit[part]) if self.kernel is not None else 0
             for number, key in enumerate(keys.key[part].tolist()):
