@@ -10,6 +10,8 @@ Studies:
              wrong heads on training and test data, halves of the sixth
     solvers  the same objective by every solver, a minute each, and online learning
     choices  settings on the development file: labels, decoder, cost, C, hashing
+    between  tags between head and dependent on the development file: whether they
+             occur, how often, or both
 
 Gold tags and lemmas; every token counts; labels with and without subtypes (the
 official script leaves them out). Settings were chosen on the development file by the
@@ -25,6 +27,11 @@ import warnings
 from pathlib import Path
 
 from partwise import DependencyParser
+from partwise.features.arc_templates import (
+    ARC_PRESETS,
+    default_arc_templates,
+    second_order_templates,
+)
 from partwise.metrics import las, uas
 from partwise.readers import is_projective, read_conllu
 from partwise.solvers.bcfw import BCFW
@@ -110,17 +117,62 @@ def study_choices(train, dev, test):
         run(f"second order, {k} candidates", small, dev, order=2, n_candidates=k)
 
 
+def study_between(train, dev, test):
+    """Presence or counts of the tags between, on the development file."""
+    small = every(train, 6)
+    n = len(small[1])
+    columns = small[0].columns
+    for text, name in (
+        (default_arc_templates(columns), "default templates"),
+        (ARC_PRESETS["mcdonald"], "mcdonald"),
+    ):
+        rest = [line for line in text.splitlines() if "count." not in line]
+        counted = [line.replace("between.", "count.") for line in rest]
+        both = [*rest, *(line for line in counted if "count." in line)]
+        ways = {"presence": rest, "counts": counted, "both": both}
+        print(f"\n{name}, mean of three seeds\n")
+        print("| C | in between | UAS | LAS | CPU s |")
+        print("| ---: | --- | ---: | ---: | ---: |")
+        for share in (0.01, 0.02, 0.04):
+            for way, templates in ways.items():
+                cells = mean_of_seeds(small, dev, C=share * n, templates=templates)
+                print(f"| {share} n | {way} | {cells} |", flush=True)
+
+    print("\nsecond order, mean of three seeds\n")
+    for counts in (False, True):
+        text = default_arc_templates(columns, counts=counts)
+        text += second_order_templates(columns)
+        cells = mean_of_seeds(small, dev, templates=text, order=2)
+        print(f"| {'both' if counts else 'presence'} | {cells} |", flush=True)
+
+
+def mean_of_seeds(train, test, **settings):
+    """UAS, LAS and seconds, the mean of three seeds."""
+    DependencyParser(**settings | {"max_iter": 1}).fit(train[0][:8], train[1][:8])
+    rows = []
+    for seed in range(3):
+        begin = time.process_time()
+        parser = DependencyParser(random_state=seed, **settings).fit(*train)
+        seconds = time.process_time() - begin
+        trees = list(parser.predict(test[0]))
+        rows.append((100 * uas(test[1], trees), 100 * las(test[1], trees), seconds))
+    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    return f"{means[0]:.2f} | {means[1]:.2f} | {means[2]:.1f}"
+
+
 def study_solvers(train, dev, test):
     """One objective by several solvers, and MIRA as in section 6.2.3."""
     print(HEADER)
     small = every(train, 6)
-    for solver in ("bcfw", "n_slack", "one_slack", "bundle"):
-        run(solver, small, test, solver=solver, time_limit=60)
-    for solver in ("pegasos", "perceptron"):
-        run(solver, small, test, solver=solver, max_iter=10)
+    text = default_arc_templates(small[0].columns, counts=False)
+    for name in ("bcfw", "n_slack", "one_slack", "bundle"):
+        run(name, small, test, solver=name, time_limit=60, templates=text)
+    for name in ("pegasos", "perceptron"):
+        run(name, small, test, solver=name, max_iter=10, templates=text)
     for k in (1, 5):
         solver = MIRA(max_iter=10, k=k, augmented=k > 1)
-        run(f"MIRA, k = {k}", small, test, solver=solver, C=len(small[1]))
+        settings = {"solver": solver, "C": len(small[1]), "templates": text}
+        run(f"MIRA, k = {k}", small, test, **settings)
 
 
 def study_table(train, dev, test):
@@ -130,8 +182,8 @@ def study_table(train, dev, test):
     print("| C | train error | test error | Δ |\n| ---: | ---: | ---: | ---: |")
     for C in (0.1, 1.0, 10.0, 100.0, 200.0):
         parser = DependencyParser(
-            C, templates="mcdonald", labels=None, projective=False, normalized=True,
-            hash_bits=None, min_count=2, solver=BCFW(tol=0.05),
+            C, templates="mcdonald_counts", labels=None, projective=False,
+            normalized=True, hash_bits=None, min_count=2, solver=BCFW(tol=0.05),
         )  # fmt: skip
         parser.fit(*fit)
         wrong = [100 * (1 - uas(b, list(parser.predict(a)))) for a, b in (fit, held)]
@@ -149,6 +201,7 @@ STUDIES = {
     "table": study_table,
     "solvers": study_solvers,
     "choices": study_choices,
+    "between": study_between,
 }
 
 

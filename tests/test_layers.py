@@ -17,19 +17,26 @@ import partwise
 
 ROOT = Path(partwise.__file__).parent
 
-CONTRACT = {"protocol", "objective", "certificate", "compiled", "threads"}
+CONTRACT = {
+    "bounds", "protocol", "state", "objective", "certificate", "compiled", "threads",
+}  # fmt: skip
 DATA = {"readers", "features"}
 BELOW_ESTIMATORS = CONTRACT | DATA | {"scorers", "kernels", "structures", "solvers"}
 
 # What a part of the package may import of the others; its own modules always.
 MAY_IMPORT = {
+    "bounds": set(),
+    "files": set(),
     "objective": set(),
-    "protocol": {"objective"},
-    "certificate": {"objective", "protocol", "threads"},
+    "parameters": set(),
+    "state": set(),
+    "protocol": {"objective", "parameters", "state"},
+    "certificate": {"objective", "protocol", "state", "threads"},
+    "checkpoint": {"files", "objective", "protocol", "state"},
     "compiled": {"objective", "protocol"},
     "threads": set(),
-    "readers": set(),
-    "features": {"readers"},
+    "readers": {"bounds"},
+    "features": {"bounds", "readers"},
     "kernels": CONTRACT | DATA,
     "scorers": CONTRACT | DATA | {"kernels"},
     "structures": CONTRACT | DATA | {"kernels", "scorers"},
@@ -40,7 +47,7 @@ MAY_IMPORT = {
     "model_file": CONTRACT | {"models", ""},  # "" is the version in __init__
     "report": {"certificate", "metrics", "models", "readers"},
     # an estimator saves itself
-    "estimators": BELOW_ESTIMATORS | {"metrics", "models", "model_file"},
+    "estimators": BELOW_ESTIMATORS | {"checkpoint", "metrics", "models", "model_file"},
     "testing": BELOW_ESTIMATORS | {"datasets", "metrics", "models", "estimators"},
 }
 UNRESTRICTED = {"", "__main__", "cli"}
@@ -57,7 +64,7 @@ LIBRARIES = {
     "rich": {"cli", "datasets"},
     "jinja2": {"report"},
     "pooch": {"datasets"},
-    "safetensors": {"model_file"},
+    "safetensors": {"model_file", "checkpoint"},
 }
 LIBRARIES_LAZILY = {"sklearn": {"datasets", "kernels"}}  # its pairwise kernels by name
 
@@ -143,7 +150,8 @@ def test_structures_and_solvers_never_meet():
 
 def test_the_contract_needs_numpy_only():
     for found in IMPORTS:
-        if found.importer in ("protocol", "objective", "certificate"):
+        contract = {"bounds", "protocol", "objective", "certificate", "state"}
+        if found.importer in contract | {"parameters"}:
             library = found.imported.split(".")[0]
             known = {"numpy", "partwise", "__future__"} | sys.stdlib_module_names
             assert library in known, found.place

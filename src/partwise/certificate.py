@@ -8,20 +8,28 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Objective
-from partwise.protocol import Model, Problem
+from partwise.protocol import Likelihood, Model, Problem
+from partwise.state import relative
 
 
 @dataclass(frozen=True)
 class Certificate:
     """What is known about a fitted model, and how.
 
-    ``primal`` was computed by one pass over the data after training. ``dual`` is a
-    lower bound on the optimum by the solver's own α (None without one). Because the
-    objective is 1-strongly convex, ``data_bound`` = ½‖g‖² for a subgradient g bounds
-    ``primal`` − optimum from the data alone, whoever trained the model.
+    One pass over the data after training gives ``at_least`` ≤ P(w) ≤ ``at_most``: the
+    objective of this model by the violations that the search found, and by the bounds
+    that it knows (None when it knows none). An exact search has both equal. ``dual`` is
+    a lower bound on the optimum by the solver's own α (None without one). Because the
+    objective is 1-strongly convex, at_least − ``data_bound``, with data_bound = ½‖g‖²
+    for a subgradient g of the planes found, is another, from the data alone, whoever
+    trained the model.
+
+    When the search returns outputs of a relaxation (``is_relaxed``), all of this is
+    said of the relaxed problem, whose optimum is at least that of the true one.
     """
 
-    primal: float
+    at_least: float
+    at_most: float | None
     dual: float | None
     data_bound: float | None
     oracle_calls: int
@@ -29,46 +37,89 @@ class Certificate:
     stopped: str
     penalty: str
     note: str = ""
+    is_relaxed: bool = False
+    n_planes: int | None = None  # constraints added while training
 
     @property
-    def lower(self) -> float | None:
+    def primal(self) -> float:
+        """The objective of this model: at most so much, or what was found of it."""
+        return self.at_least if self.at_most is None else self.at_most
+
+    @property
+    def search(self) -> str:
+        """How the last pass searched: "exact", "bounded" or "heuristic"."""
+        if self.exact_oracle:
+            return "exact"
+        return "heuristic" if self.at_most is None else "bounded"
+
+    @property
+    def lower(self) -> float:
         """The best known lower bound on the optimum."""
-        if not self.exact_oracle:
-            return self.dual
         bounds = [0.0]  # no term of the objective is negative
         if self.dual is not None:
             bounds.append(self.dual)
         if self.data_bound is not None:
-            bounds.append(self.primal - self.data_bound)
+            bounds.append(self.at_least - self.data_bound)
         return max(bounds)
 
     @property
     def gap(self) -> float | None:
-        """Primal minus the best lower bound.
+        """`at_most` minus the best lower bound.
 
-        None when the oracle is inexact, or a hard margin is not reached.
+        None when the search knows no bound, or a hard margin is not reached.
         """
-        if not self.exact_oracle or self.lower is None or self.primal == np.inf:
+        if self.at_most is None or self.at_most == np.inf:
             return None
-        return max(self.primal - self.lower, 0.0)
+        return max(self.at_most - self.lower, 0.0)
 
     @property
     def relative_gap(self) -> float | None:
         """Gap divided by the primal."""
-        if self.gap is None:
+        if self.gap is None or self.at_most is None:
             return None
-        return self.gap / abs(self.primal) if self.primal else self.gap
+        return max(relative(self.at_most, self.lower), 0.0)
+
+    def statements(self) -> list[str]:
+        """What holds, in words, for people who read the figures."""
+        problem = "the relaxed problem" if self.is_relaxed else "the training problem"
+        said = []
+        if self.search == "exact":
+            said.append("the search was exact: the objective is known")
+        elif self.search == "bounded":
+            said.append(
+                f"the search was not exact: the objective is at least "
+                f"{self.at_least:.6g} and at most {self.at_most:.6g}"
+            )
+        else:
+            said.append(
+                "the search was a heuristic without a bound: the objective is at least "
+                f"{self.at_least:.6g}, and there is no gap"
+            )
+        said.append(f"the optimum of {problem} is at least {self.lower:.6g}")
+        if self.is_relaxed:
+            said.append("the optimum of the true problem may be lower")
+        if self.stopped == "search exhausted":
+            said.append("training ended because the search found nothing more")
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, derived ones included."""
-        names = ("primal", "dual", "gap", "relative_gap", "data_bound", "oracle_calls")
-        more = ("exact_oracle", "stopped", "penalty", "note")
-        return {name: getattr(self, name) for name in names + more}
+        names = (
+            "primal", "dual", "gap", "relative_gap", "data_bound", "oracle_calls",
+            "exact_oracle", "search", "at_least", "at_most", "is_relaxed", "n_planes",
+            "stopped", "penalty", "note",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Certificate:
-        """The certificate that `to_dict` told of."""
-        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
+        """The certificate from what `to_dict` gave, now or in an earlier version."""
+        known = dict(values)
+        if "at_least" not in known:  # files written before bounds were stated
+            known["at_least"] = known["primal"]
+            known["at_most"] = known["primal"] if known["exact_oracle"] else None
+        given = {k: known[k] for k in cls.__dataclass_fields__ if k in known}
+        return cls(**given)
 
 
 def certify(
@@ -80,17 +131,20 @@ def certify(
     oracle_calls: int = 0,
     stopped: str = "",
     note: str = "",
+    n_planes: int | None = None,
 ) -> Certificate:
-    """Recompute the primal of `model` by one pass, and its data-only bound.
+    """Recompute the objective of `model` by one pass, and its data-only bound.
 
-    For planes, g = w − Σ_i (∂ slack term_i) a_i is a subgradient at w; for
-    ``penalty="log"`` it is the gradient. P(w) − P* ≤ ½‖g‖² (strong convexity). A hard
+    For planes, g = w − Σ_i (∂ slack term_i) a_i is a subgradient at w of the objective
+    over the planes found, F_found ≤ F; so P* ≥ P_found(w) − ½‖g‖² (strong convexity),
+    whether the search was exact or not. For ``penalty="log"`` g is the gradient. A hard
     margin has no subgradient to offer: its bound is the dual alone.
     """
     if objective.penalty == "log":
         value, gradient = log_loss(problem, objective, model)
         return Certificate(
-            primal=value,
+            at_least=value,
+            at_most=value,
             dual=dual,
             data_bound=0.5 * problem.dot(gradient, gradient),
             oracle_calls=oracle_calls + problem.n_blocks,
@@ -107,12 +161,14 @@ def certify(
             "semidefinite, and no bound holds; use another kernel"
         )
     bound = None
-    if objective.penalty != "hard" and problem.exact_oracle:
+    if objective.penalty != "hard":
         slope = objective.slope(cuts.violation)
         residual = model - problem.combine(cuts, slope)
         bound = 0.5 * problem.dot(residual, residual)
-    primal = objective.primal(square, cuts.bound)
-    if primal == np.inf and not note:
+    at_least = objective.primal(square, cuts.violation)
+    is_known = bool(np.all(cuts.bound < np.inf))
+    at_most = objective.primal(square, cuts.bound) if is_known else None
+    if at_most == np.inf and not note:
         left = int(np.sum(cuts.violation > 0))
         note = (
             f"{left} of {problem.n_blocks} examples are not separated by the margin: "
@@ -120,22 +176,30 @@ def certify(
             "a soft margin"
         )
     return Certificate(
-        primal=primal,
-        dual=dual,
+        at_least=at_least,
+        at_most=at_most,
+        # bounds are sums of rounded numbers: the model itself proves no dual above it
+        dual=dual if dual is None or at_most is None else min(dual, at_most),
         data_bound=bound,
         oracle_calls=oracle_calls + problem.n_blocks,
-        exact_oracle=problem.exact_oracle,
+        exact_oracle=cuts.is_exact,
         stopped=stopped,
         penalty=objective.penalty,
         note=note,
+        is_relaxed=problem.is_relaxed,
+        n_planes=n_planes,
     )
 
 
-def log_loss(problem: Any, objective: Objective, model: Model) -> tuple[float, Model]:
+def log_loss(
+    problem: Problem, objective: Objective, model: Model
+) -> tuple[float, Model]:
     """½‖w‖² + Σ c_i (log Z_i − <w, φ(y_i)>) and its gradient."""
     from partwise.threads import add  # here, because it loads numba
 
+    assert isinstance(problem, Likelihood)
     loss, expected_minus_truth = problem.log_likelihood(model, objective.weight)
     value = 0.5 * problem.dot(model, model) + float(np.sum(objective.weight * loss))
-    n_jobs = getattr(problem, "n_jobs", 1)
-    return value, add(n_jobs, model, 1.0, expected_minus_truth, expected_minus_truth)
+    return value, add(
+        problem.n_jobs, model, 1.0, expected_minus_truth, expected_minus_truth
+    )

@@ -148,9 +148,11 @@ def output_loss(blocks, i, code):
 
 @operation
 def find_output(blocks, work, w, i, code):
-    """Write the most violated wrong output of block i; return (b, scale, violation).
+    """Write the most violated output of block i; return (b, scale, violation, bound).
 
-    Leaves the part scores of block i in `work`, for `recall_margin`.
+    No output of the block is violated by more than `bound`: it is `violation` itself
+    where the search is exact, +inf where nothing is known. The truth, violated by 0,
+    stands for itself. Leaves the part scores of block i in `work`, for `recall_margin`.
     """
     return blocks.find_output(work, w, i, code)
 

@@ -18,14 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import MAX_WEIGHT, check_magnitude
+
 Arrays = dict[str, np.ndarray]
 
 DOCUMENT = "partwise"  # the key of the JSON document in the safetensors metadata
 FORMAT = 1
 MAX_HEADER_BYTES = 64 << 20  # safetensors itself stops at 100 MB
-MAX_DOCUMENT_BYTES = 32 << 20
+MAX_DOCUMENT_BYTES = 16 << 20
 MAX_DEPTH = 32  # of the JSON document
 MAX_ARRAYS = 1000
+MAX_INTEGER = 2**63  # none of the document, nor its negative, is as large
 MAX_QUOTED = 300  # characters of a hostile file in a message
 DTYPES = {
     "F64": np.float64,
@@ -87,6 +90,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
             f"{MAX_DOCUMENT_BYTES} are allowed; shorten info['history']"
         )
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    for name, array in flat.items():
+        if array.dtype == np.float64:  # what no reader would take
+            what = f"{path}: array {name!r} of the model"
+            remedy = "; train with smaller features or a smaller C"
+            check_magnitude(array, MAX_WEIGHT, what, remedy)
     write_atomically(path, save(flat, {DOCUMENT: text}))
 
 
@@ -117,7 +125,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         check_info(document["info"])
         module = import_module(KINDS[kind])
         model = module.from_state(document["model"], arrays, document["info"])
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         what = " ".join(what.split())[:MAX_QUOTED]
         raise ModelFileError(
@@ -199,14 +207,27 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+def _read_integer(text: str) -> int:
+    if len(text) > 20 or not -MAX_INTEGER < int(text) < MAX_INTEGER:
+        raise ValueError("an integer of more than 64 bits")
+    return int(text)
+
+
+def _read_float(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return float(text)
+
+
 def _parse_document(name: str, text: str) -> dict[str, Any]:
     damaged = ModelFileError(f"{name}: its JSON document is damaged; {_AGAIN}")
     if len(text) > MAX_DOCUMENT_BYTES or _depth(text) > MAX_DEPTH:
         raise damaged
     try:
         document = json.loads(
-            text, object_hook=_float_or_dict, parse_constant=_refuse_constant
-        )
+            text, object_hook=_float_or_dict, parse_constant=_refuse_constant,
+            parse_int=_read_integer, parse_float=_read_float,
+        )  # fmt: skip
     except ValueError as error:
         raise damaged from error
     if not isinstance(document, dict):
@@ -232,14 +253,12 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
 
 def _depth(text: str) -> int:
     """Brackets open at once, counted before the parser could overflow its stack."""
-    depth = deepest = 0
-    for piece in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', text, re.S):
-        if piece.group() in ("[", "{"):
-            depth += 1
-            deepest = max(deepest, depth)
-        elif piece.group() in ("]", "}"):
-            depth -= 1
-    return deepest
+    # possessive, and the closing quote optional: no text makes it look back
+    bare = re.sub(r'"(?:[^"\\]++|\\.)*+"?', "", text, flags=re.S)
+    code = np.frombuffer(bare.encode("utf-8", "replace"), np.uint8)
+    step = np.isin(code, [ord("["), ord("{")]).astype(np.int32)
+    step -= np.isin(code, [ord("]"), ord("}")])
+    return int(np.cumsum(step, dtype=np.int32).max(initial=0))
 
 
 def _split_kind(kind: str) -> tuple[str, int]:
@@ -284,12 +303,14 @@ def check_info(info: Mapping[str, Any]) -> None:
         if not isinstance(info["certificate"], dict):
             raise ValueError("info 'certificate' is no object")
         known = Certificate.from_dict(info["certificate"])
-        numbers = [known.primal, known.oracle_calls]
-        numbers += [n for n in (known.dual, known.data_bound) if n is not None]
+        optional = (known.at_most, known.dual, known.data_bound, known.n_planes)
+        numbers = [known.at_least, known.oracle_calls]
+        numbers += [n for n in optional if n is not None]
         texts = (known.stopped, known.penalty, known.note)
+        flags = (known.exact_oracle, known.is_relaxed)
         if (
             not all(map(_is_number, numbers))
-            or not isinstance(known.exact_oracle, bool)
+            or not all(isinstance(flag, bool) for flag in flags)
             or not all(isinstance(text, str) for text in texts)
         ):
             raise ValueError("certificate of other types")
@@ -335,6 +356,11 @@ def _read_container(name: str) -> tuple[str, Arrays]:
                         f"uses; {_AGAIN}"
                     )
                 arrays[key] = file.get_tensor(key)
+                if dtype == "BOOL" and arrays[key].view(np.uint8).max(initial=0) > 1:
+                    raise ModelFileError(
+                        f"{name}: array {key[:80]!r} holds truth values other than 0 "
+                        f"and 1; {_AGAIN}"
+                    )
     except ModelFileError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:

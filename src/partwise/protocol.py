@@ -1,4 +1,4 @@
-"""The contract between output spaces and solvers: read this file first.
+"""The contract between output spaces, scorers and solvers: read this file first.
 
 It is one file, longer than others, because the parties below meet nowhere else.
 
@@ -12,99 +12,69 @@ scorer    how scores of parts follow from a model           what makes an output
 solver    cuts, losses, inner products, a duality gap       x, y, features, kernels
 ========= ================================================= =========================
 
-What is minimised stands in `objective.py`; what is known afterwards, in
-`certificate.py`. Neither this module nor those import more than numpy. Structures and
-solvers never import each other; the compiled half of the contract, for structures with
-numba kernels, is `compiled.py`.
+What is minimised stands in `objective.py`; what passes between the parties, in
+`state.py`; what is known afterwards, in `certificate.py`. Neither this module nor those
+import more than numpy. Structures and solvers never import each other; the compiled
+half of the contract, for structures with numba kernels, is `compiled.py`.
 """
 
 from __future__ import annotations
 
-import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from partwise.objective import Formulation, Objective
+from partwise.parameters import Parameters
+from partwise.state import (
+    Cuts,
+    Floats,
+    HistoryPoint,
+    Ints,
+    Model,
+    Start,
+    State,
+    Support,
+    join,
+    take,
+)
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
-Model = Any  # an element of the scorer's space; opaque to solvers
+__all__ = [
+    "CapabilityError",
+    "Checkpoint",
+    "Cuts",
+    "Floats",
+    "Formulation",
+    "Generative",
+    "HistoryPoint",
+    "Ints",
+    "KBest",
+    "Latent",
+    "Likelihood",
+    "Marginals",
+    "Model",
+    "Objective",
+    "Parameters",
+    "Problem",
+    "Solver",
+    "SparseModels",
+    "Start",
+    "State",
+    "Structure",
+    "Support",
+    "join",
+    "take",
+]  # fmt: skip
 
 
 class CapabilityError(ValueError):
     """A structure lacks a method that the chosen formulation or solver needs."""
 
 
-class Parameters:
-    """`get_params` and `set_params`, so scikit-learn can clone and grid-search us.
-
-    Duck typing keeps scikit-learn out of structures and solvers (its import costs
-    more than a second), yet ``clone``, ``solver__tol`` and grids work.
-    """
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        # a class without an __init__ of its own shows object's (self, *args, **kwargs)
-        starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        return [
-            p.name for p in parameters if p.name != "self" and p.kind not in starred
-        ]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor arguments by name; nested ones as ``outer__inner``."""
-        values = {name: getattr(self, name) for name in self._names()}
-        if deep:
-            for name, value in list(values.items()):
-                if hasattr(value, "get_params") and not isinstance(value, type):
-                    nested = value.get_params(deep=True)
-                    values |= {f"{name}__{key}": v for key, v in nested.items()}
-        return values
-
-    def set_params(self, **params: Any) -> Self:
-        """Set constructor arguments by name, ``outer__inner`` for nested ones."""
-        for key, value in params.items():
-            name, _, inner = key.partition("__")
-            if name not in self._names():
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; "
-                    f"choose from {', '.join(self._names())}"
-                )
-            if inner:
-                getattr(self, name).set_params(**{inner: value})
-            else:
-                setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{k}={v!r}" for k, v in self.get_params(deep=False).items())
-        return f"{type(self).__name__}({shown})"
-
-
 # ------------------------------------------------------------- what a solver sees
-
-
-class Cuts(NamedTuple):
-    """Planes ``b − <w, a>`` with ``a = scale·(φ(y_block) − φ(ŷ))``, row by row.
-
-    The output ŷ is kept in the structure's own compact code (a tag sequence is one
-    integer per token). Neither truth nor features are inside, so a cut survives a
-    change of the truth (latent completion) and serves every scorer.
-    """
-
-    block: Ints  # (m,) which example
-    b: Floats  # (m,)
-    scale: Floats  # (m,)
-    violation: Floats  # (m,) b − <w, a> at the model asked about
-    bound: Floats  # (m,) ≥ the largest violation of the block; equal when exact
-    indptr: Ints  # (m + 1,)
-    code: Ints  # (indptr[-1],)
 
 
 class Problem(ABC):
@@ -113,24 +83,49 @@ class Problem(ABC):
     Requires
         a model is an element of a Hilbert space in which `dot` is the inner product.
     Ensures
-        `oracle` returns for each asked block the plane of largest violation among
-        wrong outputs (Δ > 0), or an output with violation ≤ 0 when none is violated;
-        results do not depend on `n_jobs`.
+        `oracle` returns for each asked block a plane of an output ŷ ≠ y, or of y itself
+        when none is violated, with its violation and a bound of the violation of all
+        outputs (`Cuts`); results do not depend on `n_jobs`.
+
+    Optional capabilities are the protocols below: `KBest`, `Marginals`, `Likelihood`,
+    `Generative`, `Latent`, `SparseModels`.
     """
 
     n_blocks: int
+    n_jobs: int = 1
     formulation: Formulation
-    exact_oracle: bool = True
     is_euclidean: bool = True  # whether `dot` is the plain sum of products
-    blocks: Any  # the operations of `compiled.py`, on arrays or as Python methods
+    is_relaxed: bool = False  # whether searches also return outputs that are not valid
+
+    # The operations of `compiled.py`, on arrays or as Python methods: with losses,
+    # without, and with coordinates that need only a small model within one block.
+    blocks: Any
+    plain_blocks: Any
+    local_blocks: Any
 
     @abstractmethod
     def zero(self) -> Model:
         """The zero model."""
 
     @abstractmethod
-    def oracle(self, model: Model, rows: Ints | None = None, *, k: int = 1) -> Cuts:
-        """Most violated planes, k per block at most; ``rows=None`` asks for all."""
+    def local_zero(self) -> Model:
+        """The zero model for `local_blocks`."""
+
+    @abstractmethod
+    def borrow_work(self) -> Any:
+        """Buffers of one thread for the operations; give them back."""
+
+    @abstractmethod
+    def return_work(self, work: Any) -> None:
+        """Give buffers back."""
+
+    @abstractmethod
+    def indptr_of(self, rows: Ints) -> Ints:
+        """Where the codes of these rows begin when laid end to end, (m + 1,)."""
+
+    @abstractmethod
+    def oracle(self, model: Model, rows: Ints | None = None) -> Cuts:
+        """Most violated plane of each row; ``rows=None`` asks for all."""
 
     @abstractmethod
     def predict_codes(self, model: Model, rows: Ints | None = None) -> Cuts:
@@ -176,16 +171,102 @@ class Problem(ABC):
             table[:, k] = self.margins(plane, cuts)
         return table
 
+    # ------------------------------------------- starts and checkpoints
 
-def take(cuts: Cuts, rows: Any) -> Cuts:
-    """The chosen rows of `cuts`, in the given order."""
-    rows = np.asarray(rows, dtype=np.int64)
-    length = np.diff(cuts.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    start = np.repeat(cuts.indptr[rows] - indptr[:-1], length)
-    code = cuts.code[start + np.arange(indptr[-1])]
-    block, b, scale, violation, bound = (column[rows] for column in cuts[:5])
-    return Cuts(block, b, scale, violation, bound, indptr, code)
+    def keys(self) -> list[bytes] | None:
+        """A digest of each example, by which a dual finds it in another problem.
+
+        None where examples cannot be told apart; a start then brings its model alone.
+        """
+        return None
+
+    def portable_outputs(self, cuts: Cuts) -> list[Any] | None:
+        """Outputs of the cuts, where codes mean nothing in another problem."""
+        return None
+
+    def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
+        """Planes of this problem for outputs found in another one with the same keys.
+
+        `cuts` names blocks of this problem; `outputs` are what `portable_outputs` gave.
+        """
+        raise CapabilityError(f"{type(self).__name__} cannot take over outputs")
+
+    def digest(self) -> bytes:
+        """A digest of data and settings, which a checkpoint must share."""
+        raise CapabilityError(
+            f"{type(self).__name__} has no `digest`, so its training cannot be resumed "
+            "from a checkpoint; leave checkpoint out"
+        )
+
+    def export_codes(self) -> dict[str, Any]:
+        """What gives codes their meaning beside the data, for a checkpoint."""
+        return {}
+
+    def import_codes(self, tree: dict[str, Any]) -> None:  # noqa: B027
+        """Take over what `export_codes` gave in the run that is resumed."""
+
+
+@runtime_checkable
+class KBest(Protocol):
+    """Several outputs per block, best first."""
+
+    def k_best(self, model: Model, k: int) -> list[list[tuple[Any, float]]]:
+        """The k outputs of highest score with their scores, for each block."""
+
+    def k_cuts(self, model: Model, rows: Ints, k: int) -> Cuts:
+        """The k most violated planes of each row at most; L1 margin rescaling."""
+
+
+@runtime_checkable
+class Marginals(Protocol):
+    """Probabilities of parts under exp(score)."""
+
+    def marginals(self, model: Model) -> Any:
+        """Probabilities in the structure's own layout, and log Z of each block."""
+
+
+@runtime_checkable
+class Likelihood(Protocol):
+    """The conditional likelihood, for ``loss="log"``."""
+
+    def log_likelihood(self, model: Model, weight: Floats) -> tuple[Floats, Model]:
+        """Loss log Z_i − <w, φ(y_i)> of each block, and Σ c_i (E[φ] − φ(y_i))."""
+
+
+@runtime_checkable
+class Generative(Protocol):
+    """A model by counting: the baselines of the papers."""
+
+    def generative_model(self, smoothing: float) -> Model:
+        """Log of smoothed relative frequencies."""
+
+
+@runtime_checkable
+class SparseModels(Protocol):
+    """Models that hold more than their mostly zero coefficients (kernels)."""
+
+    def coefficients(self, model: Model) -> Floats:
+        """What determines a model."""
+
+    def values(self, model: Model) -> Floats:
+        """`dot` is the plain product of one's coefficients and the other's values."""
+
+    def with_scores(self, coefficients: Floats) -> Model:
+        """The model that has these coefficients."""
+
+
+@runtime_checkable
+class Latent(Protocol):
+    """A problem whose truths have hidden parts."""
+
+    def complete(self, model: Model) -> Cuts:
+        """Complete the hidden parts of all truths at a model, in place.
+
+        Returns the *old* truths of the blocks whose truth changed, as cuts of scale 1:
+        their δ is φ(new truth) − φ(old truth). Planes of those blocks are rebased with
+        them; offsets stay, because a loss looks at the observed truth and at ŷ, never
+        at a completion.
+        """
 
 
 # --------------------------------------------------------------- what a user writes
@@ -199,10 +280,19 @@ class Structure(Parameters, ABC):
     Ensures
         with these methods every solver trains the L1 margin-rescaled objective.
         Optional capabilities open the rest: ``frontier(x, y, w)`` yields pairs
-        (loss, ŷ), the output of highest score for each attainable loss > 0, for
-        slack rescaling and L2; ``two_best(x, w)`` the two outputs of highest score,
-        for hard margins; ``complete(x, y, w)`` latent parts. A method that is absent
-        is refused by name before any work.
+        (loss, ŷ), the output of highest score for each attainable loss, zero included
+        where others than the truth attain it, for slack rescaling and L2;
+        ``two_best(x, w)`` the two outputs of highest score, for hard margins;
+        ``complete(x, y, w)`` latent parts. A method that is absent is refused by name
+        before any work.
+
+    Attributes
+    ----------
+    exact_oracle : bool
+        Set it to False when `loss_augmented_argmax` (or what stands for it) may miss
+        the best output. A method ``loss_augmented_bound(x, y, w)``, an upper bound of
+        Δ(y, ŷ) + <w, Ψ(x, ŷ)> over all ŷ, as of a relaxation, then gives certificates
+        with a gap.
 
     Examples
     --------
@@ -223,6 +313,7 @@ class Structure(Parameters, ABC):
     """
 
     n_psi_: int  # length of w, known after `setup`
+    exact_oracle: bool = True
 
     def setup(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Read sizes from the data; called on a clone. Sets ``n_psi_``."""
@@ -234,7 +325,12 @@ class Structure(Parameters, ABC):
 
     @abstractmethod
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Δ(y, ŷ) ≥ 0."""
+        """Δ(y, ŷ) ≥ 0, and 0 for the truth.
+
+        Another output may have loss 0, too: a prediction as good as the truth, such as
+        a hidden part that the truth does not tell. Margin rescaling then asks that it
+        score no higher than the truth, slack rescaling and hard margins ask nothing.
+        """
 
     @abstractmethod
     def argmax(self, x: Any, w: Floats) -> Any:
@@ -242,7 +338,7 @@ class Structure(Parameters, ABC):
 
     @abstractmethod
     def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
-        """The ŷ of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
+        """The ŷ of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)> among all outputs, y included."""
 
     def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
         """The best output of each example."""
@@ -257,82 +353,28 @@ class Structure(Parameters, ABC):
         n_jobs: int = 1,
     ) -> Problem:
         """Lay the data out for a solver; built-in structures return numba problems."""
-        from partwise.structures.loop import LoopProblem
+        from partwise.structures.loop import Completing, LatentLoopProblem, LoopProblem
 
-        return LoopProblem(self, X, Y, formulation or Formulation())
-
-
-# -------------------------------------------------------------------- what comes out
-
-
-class HistoryPoint(NamedTuple):
-    """One line of a training log.
-
-    `primal` is the best value evaluated by a full pass so far (infinite before the
-    first), `estimate` what the solver takes it for without one (NaN when it does not).
-    """
-
-    seconds: float
-    oracle_calls: int
-    primal: float
-    dual: float
-    estimate: float = np.nan
-
-    @property
-    def objective(self) -> float:
-        """The primal, or its estimate before the first full pass."""
-        return self.primal if np.isfinite(self.primal) else self.estimate
-
-
-@dataclass
-class State:
-    """Everything a callback, a report or a restart needs."""
-
-    model: Model
-    primal: float = np.inf  # best primal value evaluated so far, that of `model`
-    dual: float = -np.inf  # best lower bound so far
-    estimate: float = np.nan  # of the primal, between full passes
-    violation: float = np.inf  # the papers' ε at the last full check
-    n_iter: int = 0
-    oracle_calls: int = 0
-    seconds: float = 0.0
-    stopped: str | None = None
-    history: list[HistoryPoint] = field(default_factory=list)
-    note: str = ""  # what the user should know, e.g. which examples conflict
-    memo: Any = None  # the solver's own
-    deadline: float = np.inf  # of the clock `time.perf_counter`
-
-    def is_late(self) -> bool:
-        """Whether the time limit has passed; long steps ask and end early."""
-        return time.perf_counter() >= self.deadline
-
-    def point(self) -> HistoryPoint:
-        """The present moment as a line of the log."""
-        return HistoryPoint(
-            self.seconds, self.oracle_calls, self.primal, self.dual, self.estimate
-        )
-
-    @property
-    def gap(self) -> float:
-        """Primal minus dual."""
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        """Gap divided by the primal; infinite while one of them is unknown."""
-        if not np.isfinite(self.gap):
-            return np.inf
-        return self.gap / abs(self.primal) if self.primal else self.gap
-
-
-class Support(NamedTuple):
-    """The dual of a fit: planes with their α, the support structures of the papers."""
-
-    cuts: Cuts
-    alpha: Floats  # (m,)
+        kind = LatentLoopProblem if offers(self, Completing) else LoopProblem
+        return kind(self, X, Y, formulation or Formulation())
 
 
 # ------------------------------------------------------------------------ solvers
+
+
+class Checkpoint(Protocol):
+    """A place that keeps a run: see `partwise.checkpoint`."""
+
+    def resume(
+        self, solver: Solver, problem: Problem, objective: Objective
+    ) -> State | None:
+        """The state kept there, None when there is none; refuses one of another run."""
+
+    def keep(self, solver: Solver, state: State) -> None:
+        """Keep the state if it is time to, or if a limit has stopped the run."""
+
+    def end(self, solver: Solver, state: State) -> None:
+        """Keep the result of a run that has reached its end."""
 
 
 class Solver(Parameters, ABC):
@@ -340,12 +382,13 @@ class Solver(Parameters, ABC):
 
     Stopping: by ``tol``, the relative duality gap (P − D)/P; or, when ``eps`` is
     given, by the papers' rule that no constraint is violated by more than ξ_i + ε.
-    The two are never mixed. ``max_iter`` and ``time_limit`` (seconds) always hold,
-    and Ctrl-C ends training with the best model so far.
+    The two are never mixed. Where the search is not exact, the same rules on what it
+    finds end the run as "search exhausted". ``max_iter`` and ``time_limit`` (seconds)
+    always hold, and Ctrl-C ends training with the best model so far.
     """
 
     penalties: ClassVar[tuple[str, ...]] = ("l1", "l2", "hard")
-    needs: ClassVar[tuple[str, ...]] = ()  # methods of the problem beyond `Problem`
+    needs: ClassVar[tuple[type, ...]] = ()  # capabilities of the problem
 
     tol: float
     eps: float | None
@@ -353,7 +396,7 @@ class Solver(Parameters, ABC):
     time_limit: float | None
 
     @abstractmethod
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+    def begin(self, problem: Any, objective: Objective, start: Start) -> State:
         """State before the first step."""
 
     @abstractmethod
@@ -367,7 +410,28 @@ class Solver(Parameters, ABC):
         """Planes and their α, where the solver keeps them."""
         return None
 
-    def refuse(self, problem: Any, objective: Objective) -> None:
+    def planes_at_hand(self, state: State) -> Support | None:
+        """What a later run may start from: the dual, and idle planes beside it."""
+        return self.support(state)
+
+    def rebase(self, state: State, old_truths: Cuts) -> None:
+        """Let the planes of a state follow a change of truths (`Latent.complete`).
+
+        The state then serves as the start of the next convex problem. Solvers without
+        planes have nothing to do.
+        """
+
+    def export(self, state: State) -> dict[str, Any]:
+        """The memo as nested dicts and lists of arrays, numbers and strings."""
+        raise CapabilityError(
+            f"{type(self).__name__} does not write checkpoints; leave checkpoint out"
+        )
+
+    def restore(self, problem: Any, objective: Objective, tree: dict[str, Any]) -> Any:
+        """The memo that `export` described."""
+        raise NotImplementedError
+
+    def refuse(self, problem: Problem, objective: Objective) -> None:
         """Raise before any work when this solver cannot run this problem."""
         name = type(self).__name__
         if objective.penalty not in self.penalties:
@@ -375,12 +439,8 @@ class Solver(Parameters, ABC):
                 f"{name} runs penalty {' or '.join(self.penalties)}, not "
                 f"{objective.penalty!r}; choose another solver or penalty"
             )
-        for method in self.needs:
-            if not hasattr(problem, method):
-                raise CapabilityError(
-                    f"{name} needs `{method}`, which {type(problem).__name__} lacks; "
-                    "choose another solver"
-                )
+        for capability in self.needs:
+            refuse_lacking(problem, capability, name, "choose another solver")
         for parameter in ("tol", "eps", "time_limit"):
             value = getattr(self, parameter, None)
             if value is not None and not value > 0:
@@ -388,20 +448,49 @@ class Solver(Parameters, ABC):
 
     def solve(
         self,
-        problem: Any,
+        problem: Problem,
         objective: Objective,
         *,
-        start: Model | None = None,
+        start: Start | State | Model | None = None,
+        checkpoint: Checkpoint | None = None,
         callback: Callable[[State], Any] | None = None,
+        pulse: Callable[[State], Any] | None = None,
     ) -> State:
-        """Minimise; the only outer loop. A callback that returns True stops it."""
+        """Minimise; the only outer loop.
+
+        Parameters
+        ----------
+        problem : Problem
+        objective : Objective
+        start : Start, State or model, optional
+            Where to begin. A state of this solver on this problem brings its planes,
+            after a change of truths rebased.
+        checkpoint : Checkpoint, optional
+            Where the run is kept; a run found there goes on.
+        callback : callable, optional
+            Called with the state after each iteration; stops when it returns True.
+        pulse : callable, optional
+            Called with the state several times a second within an iteration, for
+            progress (`State.share`).
+        """
         self.refuse(problem, objective)
         clock = time.perf_counter()
-        state = self.begin(problem, objective, start)
+        state = None
+        if checkpoint is not None:
+            state = checkpoint.resume(self, problem, objective)
+        if state is None:
+            state = self.begin(problem, objective, Start.of(start))
+        elif state.stopped is not None:
+            return state
+        else:
+            state.stopped = self._verdict(state)
+        clock -= state.seconds  # of the runs that this one resumes
         if self.time_limit is not None:
             state.deadline = clock + self.time_limit
+        state.pulse = pulse
         try:
             while state.stopped is None:
+                state.share = 0.0
                 self.step(problem, objective, state)
                 state.n_iter += 1
                 state.seconds = time.perf_counter() - clock
@@ -409,22 +498,53 @@ class Solver(Parameters, ABC):
                 state.stopped = self._verdict(state)
                 if callback is not None and callback(state) and not state.stopped:
                     state.stopped = "callback"
-        except KeyboardInterrupt:
+                if checkpoint is not None:
+                    checkpoint.keep(self, state)
+        except KeyboardInterrupt:  # perhaps between α and w: nothing to keep
             state.stopped = "interrupted"
         self.finish(problem, objective, state)
         state.seconds = time.perf_counter() - clock
+        if checkpoint is not None:
+            checkpoint.end(self, state)
         return state
 
     def _verdict(self, state: State) -> str | None:
         if state.stopped:
             return state.stopped
         if self.eps is not None:
-            if state.violation <= self.eps:
-                return "converged"
-        elif state.relative_gap <= self.tol:
+            known, found, limit = state.violation, state.violation_found, self.eps
+        else:
+            known, found, limit = (
+                state.relative_gap,
+                state.relative_gap_found,
+                self.tol,
+            )
+        if known <= limit:
             return "converged"
+        if found <= limit:
+            return "search exhausted"
         if state.n_iter >= self.max_iter:
             return "max_iter"
         if self.time_limit is not None and state.seconds >= self.time_limit:
             return "time limit"
         return None
+
+
+def methods_of(capability: type) -> list[str]:
+    """The methods that a capability consists of."""
+    return [name for name in vars(capability) if not name.startswith("_")]
+
+
+def offers(owner: object, capability: type) -> bool:
+    """Whether an object has all methods of a capability."""
+    return all(callable(getattr(owner, name, None)) for name in methods_of(capability))
+
+
+def refuse_lacking(problem: Problem, capability: type, what: str, remedy: str) -> None:
+    """Raise when a problem lacks a capability, naming its methods."""
+    if offers(problem, capability):
+        return
+    named = " and ".join(f"`{name}`" for name in methods_of(capability))
+    raise CapabilityError(
+        f"{what} needs {named}, which {type(problem).__name__} lacks; {remedy}"
+    )

@@ -34,18 +34,41 @@ def shard_size(n_rows: int) -> int:
     return min(512, max(16, n_rows // 16))
 
 
+Shards = list[tuple[int, int]]
+
+
+def shards_by_effort(effort: Floats) -> Shards:
+    """Consecutive shards of about equal effort, so that a few long rows use all cores.
+
+    At most 256 of them and at least two rows in each, unless one row is a shard's worth
+    by itself: a shard costs a call of a kernel.
+    """
+    n_rows = len(effort)
+    if n_rows == 0:
+        return []
+    total = np.cumsum(effort)
+    wanted = max(1, min(n_rows // 2, 256))
+    cuts = np.searchsorted(total, total[-1] * np.arange(1, wanted) / wanted)
+    bounds = np.unique(np.concatenate([[0], cuts + 1, [n_rows]]))
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
 def run_sharded(
     n_jobs: int,
     n_rows: int,
     work_on: Callable[[int, int], None],
-    shard: int | None = None,
+    shard: int | Shards | None = None,
 ) -> None:
     """Call ``work_on(first, last)`` for consecutive shards of rows, on threads.
 
-    Not to be called from within `work_on`: it might wait for a thread for ever.
+    `shard` is the number of rows of each, or the shards themselves. Not to be called
+    from within `work_on`: it might wait for a thread for ever.
     """
-    shard = shard or shard_size(n_rows)
-    bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
+    if isinstance(shard, list):
+        bounds = shard
+    else:
+        shard = shard or shard_size(n_rows)
+        bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
     if n_jobs == 1 or len(bounds) < 2:
         for first, last in bounds:
             work_on(first, last)

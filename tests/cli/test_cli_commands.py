@@ -140,7 +140,7 @@ def test_inspect_and_explain(run, model, toys):
 
 
 def test_a_model_that_takes_no_columns(run, toys, tmp_path):
-    certificate = Certificate(2.0, 1.9, 3.0, 5, True, "converged", "l1").to_dict()
+    certificate = Certificate(2.0, 2.0, 1.9, 3.0, 5, True, "converged", "l1").to_dict()
     place = tmp_path / "m"
     save_model(WeightsModel("Sign", np.ones(3), {"certificate": certificate}), place)
     answer = run("inspect", place, "--json").json

@@ -245,6 +245,11 @@ def test_bad_files_are_refused_in_one_line(run, parser, tmp_path, text, message)
         (["--budget", "3"], "--budget is for kernels; give --kernel"),
         (["--clusters", "3"], "--clusters is for kernels; give --match or --kernel"),
         (["--clusters", "0", "--match", "xpos"], "--clusters 0: give a whole number"),
+        (["--vectors", "v.txt", "--match", "xpos"], "--vectors v.txt: give --clusters"),
+        (
+            ["--vectors", "v.txt", "--clusters", "3", "--match", "cluster"],
+            "v.txt: no such file",
+        ),
         (["--kernel", "bow", "--budget", "0"], "--budget 0: give a positive"),
         (
             ["--kernel", "bow", "--budget", "3", "--over-budget", "sell"],

@@ -90,3 +90,24 @@ def test_large_gram_matrices_are_announced(capsys):
     teller(Progress(0.25, 10.0, 30.0))
     told = capsys.readouterr().err
     assert "about 90 s and 1024 MB" in told and "25 %, about 30 s left" in told
+
+
+def test_clusters_of_word_vectors(run, treebank, tmp_path):
+    X, _ = toy_dependencies(40, random_state=0)
+    words = sorted(set(X.columns["form"].values))
+    path = tmp_path / "vectors.txt"
+    lines = [f"{word} {len(word)} {number % 5}" for number, word in enumerate(words)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    train = (
+        "train", "depparse", treebank / "train.conllu", "--model", tmp_path / "m",
+        "--match", "cluster+distance", "--labels", "none", "--clusters", 6,
+        "--vectors", path,
+    )  # fmt: skip
+    done = run(*train)
+    assert done.code == 0, done.err
+    assert run("inspect", tmp_path / "m", "--json").json["clusters"] == 6
+    done = run("evaluate", tmp_path / "m", treebank / "dev.conllu", "--json")
+    assert done.json["metrics"]["uas"] > 0.2
+    path.write_text("\n".join([*lines[:4], "cat 1 two", *lines[4:]]), encoding="utf-8")
+    done = run(*train)
+    assert done.code == 2 and "vectors.txt:5: 'two' where a number" in done.err

@@ -142,11 +142,11 @@ def test_given_heads_are_kept(parser, second_order):
 
 
 def best_allowed(parser, x, allows):
-    """The tree of highest score that a test lets pass, by trying all."""
+    """The highest score of a tree that a test lets pass, by trying all."""
     n_words = len(x)
     ranked = parser.predict_topk([x], 20_000)[0]
     assert len(ranked) < 20_000, f"too many trees of {n_words} words"
-    return next((tree, score) for tree, score in ranked if allows(tree))
+    return next(score for tree, score in ranked if allows(tree))
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -170,11 +170,12 @@ def test_constraints_give_the_best_tree_that_satisfies_them(order):
                 arcs.count((h, "a")) <= 1 for h in range(1, len(arcs) + 1)
             )
 
-        expected, score = best_allowed(parser, x, allows)
+        score = best_allowed(parser, x, allows)
         found = parser.predict([x], constraints=constraints)[0]
         assert allows(found)
-        same = [own for own, s in parser.predict_topk([x], 20_000)[0] if s == score]
-        assert found in same or found == expected
+        # margins that are met exactly leave ties, up to what an integer program sees
+        ranked = parser.predict_topk([x], 20_000)[0]
+        assert found in [own for own, s in ranked if s > score - 1e-6]
     with pytest.raises(InfeasibleTreeError, match="sentence 0"):
         parser.predict(rows[:1], constraints=[ArcConstraint([(0, None)], upper=0)])
     with pytest.raises(ValueError, match="unknown label"):
@@ -184,8 +185,9 @@ def test_constraints_give_the_best_tree_that_satisfies_them(order):
 def test_kinds_of_trees():
     one_root = DependencyParser(**SMALL).fit(X[:20], Y[:20])
     assert all(tree.heads.count(0) == 1 for tree in one_root.predict(X))
-    roots = DependencyParser(single_root=False, C=1e-3, **SMALL).fit(X[:20], Y[:20])
-    assert any(tree.heads.count(0) > 1 for tree in roots.predict(X))
+    flat = [DependencyTree([0] * len(heads), labels) for heads, labels in Y[:20]]
+    roots = DependencyParser(single_root=False, **SMALL).fit(X[:20], flat)
+    assert all(set(tree.heads) == {0} for tree in roots.predict(X[:20]))
     assert all(is_projective(tree.heads) for tree in one_root.predict(X))
     heads = DependencyParser(construction="best_heads", **SMALL).fit(X[:20], Y[:20])
     assert 0 < heads.valid_share(X) <= 1

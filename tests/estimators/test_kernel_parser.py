@@ -201,6 +201,23 @@ def test_word_clusters_belong_to_the_parser(data, tmp_path):
         DependencyParser(clusters=12).fit(X, y)
 
 
+def test_clusters_of_word_vectors(data, tmp_path):
+    X, y, X_new, _ = data
+    words = sorted(set(X.columns["form"].values) | set(X_new.columns["form"].values))
+    rng = np.random.default_rng(0)
+    vectors = {word: rng.normal(size=4) for word in words}
+    settings = {"match": "cluster+distance, xpos", "labels": None, "tol": 0.05}
+    clusters = WordClusters(12, column="form", vectors=vectors)
+    parser = DependencyParser(clusters=clusters, **settings).fit(X, y)
+    table = clusters.fit(X).transform(X_new)
+    assert "c?" not in table.columns["cluster"].values  # new words have vectors, too
+    parser.save(tmp_path / "model")
+    again = DependencyParser.load(tmp_path / "model")
+    assert list(again.predict(X_new)) == list(parser.predict(X_new))
+    with pytest.raises(ValueError, match="give clusters=WordClusters"):
+        again.fit(X, y)
+
+
 # --------------------------------------------------------- warm starts, Gram matrices
 
 

@@ -56,16 +56,19 @@ def broken_csr():
         ([], "no sequences"),
         ([A, A[:0]], "sequence 1 has no tokens; leave it out"),
         ([A, A[:, :2]], "sequence 1 has 2 features where sequence 0 has 3"),
-        ([A, A * np.nan], "sequence 1 holds NaN or infinity; replace them first"),
+        (
+            [A, A * np.nan],
+            "sequence 1: NaN, infinity or a number beyond ±1e+30",
+        ),
         ([A, np.zeros(3)], "sequence 1 has shape (3,); it needs (tokens, features)"),
         ([A, [["a", "b", "c"]]], "sequence 1 is no matrix"),
         ([A, sp.csr_array(A)], "sequence 1 is sparse, sequence 0 dense; use one kind"),
         ([sp.csr_array(A), A], "sequence 1 is dense, sequence 0 sparse; use one kind"),
-        ([sp.csr_array(np.where(A, np.inf, 0))], "sequence 0 holds NaN or infinity"),
+        ([sp.csr_array(np.where(A, np.inf, 0))], "sequence 0: NaN, infinity"),
         ([sp.csr_array(A * 1j)], "sequence 0 holds complex128; it needs real numbers"),
         ([sp.csr_array(A), sp.csr_array((0, 3))], "sequence 1 has no tokens"),
         ([sp.csr_array(A), sp.csr_array((2, 4))], "sequence 1 has 4 features where"),
-        ([broken_csr()], "sequence 0 is a damaged CSR matrix"),
+        ([broken_csr()], "sequence 0: a column out of range; build the sparse"),
     ],
 )
 def test_errors_name_the_sequence(X, message):

@@ -129,7 +129,7 @@ def test_what_was_fitted_survives_a_file():
                 with pytest.raises(ValueError, match=r"not the state|damaged|give"):
                     type(maker).from_state(meta | damage, arrays)
         for name in arrays:
-            with pytest.raises(ValueError, match="damaged"):
+            with pytest.raises(ValueError, match=r"damaged|array|offsets"):
                 type(maker).from_state(meta, arrays | {name: arrays[name][:-1]})
 
 

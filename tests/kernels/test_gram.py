@@ -125,7 +125,7 @@ def test_an_error_in_a_thread_reaches_the_caller(small_tiles):
 
     with pytest.raises(ZeroDivisionError, match="in the kernel"):
         gram(fail, list(range(200)), n_jobs=2)
-    with pytest.raises(ValueError, match="no finite numbers in float64"):
+    with pytest.raises(ValueError, match=r"beyond .* in float64"):
         gram(lambda x, y: float("nan"), [1, 2])
 
 

@@ -13,6 +13,7 @@ from partwise.kernels import (
     AnnotatedNGram,
     BagOfWords,
     ConvolutionTree,
+    ExactNGram,
     FromFunction,
     Linear,
     NGram,
@@ -22,6 +23,7 @@ from partwise.kernels import (
     Precomputed,
     Product,
     Scaled,
+    Spectrum,
     Sum,
     as_kernel,
     from_dict,
@@ -82,6 +84,8 @@ def test_what_does_not_go_together_is_refused():
             "annotated:columns=form|upos,weights=1|0.5",
             AnnotatedNGram(columns=("form", "upos"), weights=(1, 0.5)),
         ),
+        ("exact_ngram:n=2,decay=0.7", ExactNGram(2, 0.7)),
+        ("spectrum:n=4,columns=form|upos", Spectrum(4, ("form", "upos"))),
         ("bow:degree=2,coef0=1", BagOfWords(degree=2, coef0=1)),
         ("tree:decay=0.3", ConvolutionTree(0.3)),
         ("laplacian:gamma=0.1", Pairwise("laplacian", gamma=0.1)),
@@ -264,7 +268,7 @@ def test_sequences_are_read_with_suspicion():
         {"offset": np.array([0, 0, 3])},
         {"text": packed["text"][:-1]},
     ):
-        with pytest.raises(ValueError, match=r"damaged|no tokens"):
+        with pytest.raises(ValueError, match=r"damaged|no tokens|out of range|offsets"):
             SEQUENCES.unpack(packed | damage)
 
 

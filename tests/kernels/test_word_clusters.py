@@ -1,4 +1,7 @@
-"""Clusters of words from text."""
+"""Clusters of words from text, and from given vectors."""
+
+import gzip
+import json
 
 import numpy as np
 import pytest
@@ -109,5 +112,106 @@ def test_files_bring_clusters_back_or_refuse(spoil):
     assert again.get_params() == found.get_params()
     assert again.clusters_ == found.clusters_
     spoil(meta, arrays)
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match=r"damaged|array|out of range|offsets"):
         WordClusters.from_state(meta, arrays)
+
+
+def planted(n=120, seed=0):
+    """Words in three groups that lie apart, and their vectors."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 3
+    matrix = 10 * np.eye(3, 5)[truth] + 0.1 * rng.normal(size=(n, 5))
+    return [f"w{i}" for i in range(n)], truth, matrix
+
+
+def test_given_vectors_decide_in_every_form(tmp_path):
+    words, truth, matrix = planted()
+    X = [words[:30], words[:60], words[30:60]]
+    path = tmp_path / "vectors.txt.gz"
+    lines = [
+        " ".join([w, *map(str, row)]) for w, row in zip(words, matrix, strict=True)
+    ]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    forms = [
+        dict(zip(words, matrix, strict=True)),
+        (words, matrix),
+        [words, matrix.tolist()],
+        path,
+        str(path),
+    ]
+    found = [WordClusters(3, vectors=form).fit(X) for form in forms]
+    for own in found:
+        assert own.from_vectors_ and own.clusters_ == found[0].clusters_
+    clusters = found[0].clusters_
+    assert list(clusters) == words  # also those that the text does not have
+    pairs = {(truth[i], clusters[word]) for i, word in enumerate(words)}
+    assert len(pairs) == 3
+    new = found[0].transform([["w100", "W7", "other"]]).strings("cluster")[0]
+    assert new == [clusters["w100"], clusters["w7"], UNKNOWN]
+
+
+def test_centres_are_those_of_the_text_alone():
+    """Words that the text does not have do not pull centres towards them."""
+    vectors = {"a": [0.0], "b": [1.0], "x": [100.0], "y": [200.0]}
+    clusters = WordClusters(2, vectors=vectors).fit([["a", "a", "b"]]).clusters_
+    assert clusters == {"a": "c0", "b": "c1", "x": "c1", "y": "c1"}
+
+
+def test_exact_case_goes_before_lower_case():
+    vectors = {"May": [0.0], "may": [9.0], "go": [5.0]}
+    found = WordClusters(3, vectors=vectors).fit([["May", "may", "Go", "Go", "go"]])
+    row = found.transform([["May", "may", "MAY", "GO"]]).strings("cluster")[0]
+    assert row[0] != row[1] == row[2] and row[3] == "c0"
+
+
+def test_fewer_different_vectors_than_clusters():
+    vectors = {"a": [1, 0], "b": [1, 0], "c": [0, 1]}
+    clusters = WordClusters(9, vectors=vectors).fit([["a", "b", "c"]]).clusters_
+    assert clusters["a"] == clusters["b"] != clusters["c"]
+
+
+def test_text_alone_does_not_look_at_lower_case():
+    clusters = WordClusters(1, min_count=1).fit([["a"]])
+    assert clusters.transform([["A"]]).strings("cluster") == [[UNKNOWN]]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (7, "vectors= is a int; give a dict"),
+        ({}, "0 words"),
+        ({"a": []}, "one vector per word"),
+        ({"a": [1, 2], "b": [1]}, "'b' has 1 numbers, 'a' has 2"),
+        ({"a": "xyz"}, "must hold numbers"),
+        ({"a": [1, np.nan]}, "vector of 'a' holds a number that is not finite"),
+        ({"a": [1], "b": [1e30]}, "vector of 'b'"),
+        ({3: [1]}, "3 is no word"),
+        ((["a", "b"], [[1]]), "2 words and numbers of shape"),
+        ((["a"], [1]), "one vector per word"),
+        ((["a"], np.ones((1, 20_000))), "20000 dimensions"),
+        ({"zebra": [1]}, "no word of the text has a vector"),
+        ("nowhere.txt", "nowhere.txt: no such file"),
+    ],
+)
+def test_vectors_that_are_none_are_refused(vectors, message):
+    with pytest.raises(ValueError, match=message):
+        WordClusters(2, vectors=vectors).fit([["a", "b"]])
+
+
+def test_files_keep_clusters_and_not_vectors():
+    words, _, matrix = planted()
+    found = WordClusters(3, vectors=(words, matrix)).fit([words])
+    meta, arrays = json.loads(json.dumps(found.state()[0])), found.state()[1]
+    again = WordClusters.from_state(meta, arrays)
+    assert again.clusters_ == found.clusters_ and again.vectors is None
+    row = ["W1", "w5", "else"]
+    assert again.transform([row]).strings("cluster") == found.transform([row]).strings(
+        "cluster"
+    )
+    with pytest.raises(ValueError, match="a model file does not keep"):
+        again.unfitted()
+    assert found.unfitted().fit([words]).clusters_ == found.clusters_
+    with pytest.raises(ValueError, match="damaged"):
+        WordClusters.from_state(meta | {"vectors": 1}, arrays)
+    del meta["vectors"]  # files of text alone need not have it
+    assert not WordClusters.from_state(meta, arrays).from_vectors_

@@ -10,7 +10,7 @@ from partwise.features import DenseFeatures
 from partwise.models import SequenceModel, SupportSet
 from partwise.protocol import Cuts
 from partwise.report import Report, render
-from partwise.report.support import support_picture, support_pictures
+from partwise.report.support import support_fact, support_picture, support_pictures
 from partwise.structures.chain import Chain
 
 
@@ -52,8 +52,8 @@ def model():
 def test_the_heaviest_sentences_come_first(model):
     pictures = support_pictures(model)
     assert [p.caption for p in pictures] == [
-        "Training sequence 7: 2 support structures",
-        "Training sequence 4: one support structure",
+        "Training sequence 7: 2 support structures among 8 outputs",
+        "Training sequence 4: one support structure among 4 outputs",
     ]
     assert texts(pictures[0].image)[-2:] == ["α = 0.4", "α = 0.1"]
     (first,) = support_pictures(model, 1, 1)
@@ -63,5 +63,7 @@ def test_the_heaviest_sentences_come_first(model):
 
 
 def test_a_model_without_dual_has_none(model):
+    assert support_fact(model, 9) == [("Examples without support structures", "7")]
     model.support = None
     assert support_pictures(model) == []
+    assert support_fact(model, 9) == []

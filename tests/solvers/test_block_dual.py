@@ -71,8 +71,7 @@ def test_eps_bounds_every_violation(solver, formulation):
     objective = objective_for(formulation, len(X))
     state = solver.solve(problem, objective)
     assert state.stopped == "converged"
-    memo = state.memo
-    dual = memo.dual if isinstance(solver, BCFW) else memo
+    dual = state.memo.dual
     violation = problem.oracle(state.model).violation
     slack = np.zeros(len(X))
     cuts = dual.support(idle=True).cuts

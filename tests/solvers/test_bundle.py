@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from enumerated import check_bracket, optimum, small_problem, weights
 
@@ -59,29 +58,6 @@ def test_begins_where_it_is_told():
     assert warm.history[0].primal <= cold.primal
     again = ProximalBundle(tol=1e-4).solve(problem, objective, start=cold)
     assert again.n_iter < warm.n_iter <= cold.n_iter
-
-
-def test_planes_of_a_changed_truth_go_on_below_the_new_optimum():
-    """A truth that moves by a feature vector d_i moves the optimum of its problem."""
-    problem = small_problem("slack", n=20)  # its oracle lists wrong outputs
-    objective = weights(problem)
-    state = ProximalBundle(tol=1e-4).solve(problem, objective)
-    rng = np.random.default_rng(3)
-    change = 0.3 * rng.normal(size=(problem.n_blocks, problem.n_weights))
-    every = np.arange(problem.n_weights)
-    for i, truth in enumerate(problem.blocks.truth):
-        dense = problem.zero()
-        dense[truth.index] = truth.value
-        truth.index, truth.value = every, dense + change[i]
-    state.memo.planes.rebase(
-        lambda block, mass: np.sum(mass[:, None] * change[block], axis=0)
-    )
-    best = optimum(problem, objective)
-    assert state.memo.planes.lower_bound() <= best
-    rebased = ProximalBundle(tol=1e-5).solve(problem, objective, start=state)
-    fresh = ProximalBundle(tol=1e-5).solve(problem, objective)
-    assert rebased.primal == pytest.approx(best, rel=2e-5)
-    assert rebased.n_iter < fresh.n_iter
 
 
 def test_equal_bits_on_repetition():

@@ -187,7 +187,7 @@ def test_a_kernel_that_is_no_number_is_refused(data):
         def kernel(self, x, y, x2, y2):
             return np.nan
 
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match="NaN, infinity"):
         StructuredSVM(Broken()).fit(X, Y)
 
 
@@ -196,7 +196,7 @@ def test_a_kernel_that_is_no_number_is_refused(data):
     [
         (lambda x, x2: -1.0, "positive semidefinite"),
         (lambda x, x2: x - x2 + 1.0, "not symmetric"),
-        (lambda x, x2: np.nan, "finite"),
+        (lambda x, x2: np.nan, "NaN, infinity"),
     ],
 )
 def test_kernels_that_bound_nothing_are_refused(values, words):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from enumerated import all_planes, check_bracket, optimum, small_problem, weights
 
-from partwise.protocol import CapabilityError
+from partwise.protocol import CapabilityError, Cuts, join
 from partwise.solvers._planes import PlaneStore
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.one_slack import OneSlack
@@ -43,12 +43,12 @@ def test_planes_stay_below_the_bound_whatever_the_number_of_examples(n):
     problem = small_problem(n=n, noise=0.3)
     C, eps = 5.0, 0.1
     objective = weights(problem, C)
-    state = OneSlack(eps=eps, cache=0).solve(problem, objective)
+    state = OneSlack(eps=eps, pool=False, cache=0).solve(problem, objective)
     _, b, a = all_planes(problem)
     square = np.max(np.sum(a * a, axis=1))
     rounds = max(np.ceil(np.log2(np.max(b) / (4 * square * C))), 0)
-    assert state.memo.n_planes <= rounds + np.ceil(16 * square * C / eps)
-    assert state.memo.n_planes < 60  # in practice, for 12 as for 120 examples
+    assert state.n_planes <= rounds + np.ceil(16 * square * C / eps)
+    assert state.n_planes < 60  # in practice, for 12 as for 120 examples
 
 
 def test_pruned_planes_do_not_cost_the_optimum():
@@ -57,14 +57,16 @@ def test_pruned_planes_do_not_cost_the_optimum():
     best = optimum(problem, objective)
     state = check_bracket(OneSlack(tol=1e-6, prune_after=5), problem, objective, best)
     assert state.stopped == "converged"
-    assert len(state.memo.planes) < state.memo.n_planes
+    assert len(state.memo.planes) < state.n_planes
 
 
 def test_the_cache_spares_oracle_calls():
     problem = small_problem(n=60, d=8)
     objective = weights(problem, 50.0)
     calls = [
-        OneSlack(tol=1e-4, cache=cache).solve(problem, objective).oracle_calls
+        OneSlack(tol=1e-4, pool=False, cache=cache)
+        .solve(problem, objective)
+        .oracle_calls
         for cache in (0, 5)
     ]
     assert calls[1] < calls[0]
@@ -110,8 +112,14 @@ class Space:
 def store_of(models, metric=None, n_jobs=1):
     store = PlaneStore(Space(models.shape[1], metric, n_jobs))
     for p, model in enumerate(models):
-        store.add(model, float(p), np.array([p]), np.array([2.0]))
+        store.add(model, float(p), cut_of(p), np.array([2.0]))
     return store
+
+
+def cut_of(block):
+    zero, one = np.zeros(1), np.ones(1)
+    place, code = np.array([0, 1]), np.zeros(1, np.int32)
+    return Cuts(np.array([block]), zero, one, zero, zero, place, code)
 
 
 @pytest.mark.parametrize("density", [0.1, 1.0])
@@ -162,7 +170,10 @@ def test_rebased_planes_are_those_of_the_new_truth():
     rng = np.random.default_rng(0)
     models, change = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
     store = store_of(models)
-    store.rebase(lambda block, mass: np.sum(mass[:, None] * change[block], axis=0))
+    store.problem.n_blocks = 5
+    store.problem.combine = lambda cuts, mass: mass @ change[cuts.block]
+    old_truths = join([cut_of(i) for i in range(5)])
+    store.rebase(old_truths)
     fresh = store_of(models + 2.0 * change)
     np.testing.assert_allclose(store.gram, fresh.gram)
     np.testing.assert_allclose(store.combine(np.ones(6)), fresh.combine(np.ones(6)))

@@ -15,17 +15,16 @@ class KBest(LoopProblem):
     """Lists all outputs, most violated first."""
 
     def k_best(self, model, k):
-        raise AssertionError("a sign of the capability; MIRA asks the oracle")
+        raise AssertionError("MIRA asks for cuts")
 
-    def oracle(self, model, rows=None, *, k=1):
-        rows = np.arange(self.n_blocks) if rows is None else rows
+    def k_cuts(self, model, rows, k):
         found = []
         for i in rows:
             planes = []
             for v in range(self.structure.n_classes):
                 loss = self.structure.loss(self.blocks.Y[i], v)
                 code = self.blocks.place(int(i), v)
-                b, scale = self.formulation.plane(loss) if loss else (0.0, 1.0)
+                b, scale = self.formulation.plane(loss)
                 value = b - scale * self.blocks.margin(model, int(i), [code])
                 planes.append((int(i), b, scale, value, value, code))
             found += sorted(planes, key=lambda plane: -plane[3])[:k]
@@ -109,7 +108,7 @@ def test_the_update_for_one_cut_is_that_for_several(penalty):
     problem = with_k_best(small_problem("slack", penalty, n=15))
     objective = weights(problem)
     fast = MIRA(max_iter=3).solve(problem, objective)
-    problem.oracle = lambda model, rows=None, k=1: KBest.oracle(problem, model, rows)
+    problem.k_cuts = lambda model, rows, k: KBest.k_cuts(problem, model, rows, 1)
     general = MIRA(max_iter=3, k=2).solve(problem, objective)
     np.testing.assert_allclose(fast.model, general.model, atol=1e-10)
 
@@ -123,7 +122,9 @@ def test_mira_satisfies_separable_data():
 
 def test_mira_names_what_k_best_needs():
     problem = small_problem()
-    with pytest.raises(CapabilityError, match="needs `k_best`, which LoopProblem"):
+    with pytest.raises(
+        CapabilityError, match="needs `k_best` and `k_cuts`, which LoopProblem"
+    ):
         MIRA(k=3).solve(problem, weights(problem))
 
 

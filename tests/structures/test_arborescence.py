@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise.features._arc_kernels import N_VARIANTS
-from partwise.features.arc_reference import grandparent_rows, sibling_rows
+from partwise.features.arc_reference import arc_rows, grandparent_rows, sibling_rows
 from partwise.features.arcs import ArcFeaturizer
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
 from partwise.readers import Table
+from partwise.scorers.arcs import ArcScorer, n_weights
 from partwise.structures._tree_reference import all_trees, inner_sibling
 from partwise.structures.arborescence import Arborescence
 from partwise.structures.tree_constraints import constrained_tree
@@ -21,6 +22,7 @@ head.w|dep.w
 head.t|dep.t
 head.w
 dep.w|dep.t[-1]
+head.t|count.t|dep.t
 head.t|between.t|dep.t
 head.t[1]|dep.t[-1]
 bias
@@ -56,6 +58,30 @@ def dense(tree, x, code):
     psi = np.zeros(tree.n_psi_)
     np.add.at(psi, index, value)
     return psi
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000), st.integers(4, 12), st.sampled_from([None, 7]))
+def test_scores_count_what_lies_between(seed, n, hash_bits):
+    """Long enough for tags that come back: scores of all arcs against plain sums."""
+    rng = np.random.default_rng(seed)
+    rows = [[("abc"[rng.integers(3)], "XY"[rng.integers(2)]) for _ in range(n)]]
+    table = Table.from_sequences(rows, ["w", "t"])
+    heads = [[0] + rng.integers(1, np.arange(2, n + 1)).tolist()]
+    templates = "head.t|count.t|dep.t\nbetween.w\ncount.w|dep.t\nhead.w|dep.w"
+    featurizer = ArcFeaturizer(templates, hash_bits=hash_bits).fit(table, heads)
+    x = featurizer.transform(table)
+    problem = Arborescence().pack(x, np.array(heads[0]))
+    w = rng.normal(size=n_weights(ArcScorer().bind(x)))
+    scores = problem.score_tables(w, 0).arc
+    for h in range(n + 1):
+        for d in range(1, n + 1):
+            if h != d:
+                expected = sum(
+                    w[row * N_VARIANTS] + w[row * N_VARIANTS + v]
+                    for row, v in arc_rows(x, h, d)
+                )
+                assert scores[h, d] == pytest.approx(expected)
 
 
 def scores(tree, x, outputs, w):
@@ -107,7 +133,7 @@ def test_k_best_is_exact_and_ordered(case, k):
         assert len({tuple(code) for code, _ in found}) == len(found)
         for code, value in found:
             assert dense(tree, own, code) @ w == pytest.approx(value)
-    cuts = problem.oracle(w, k=k)
+    cuts = problem.k_cuts(w, np.arange(problem.n_blocks), k)
     for i, own in enumerate(x):
         mine = cuts.block == i
         losses = np.array([tree.loss(y[i], code) for code in tree.enumerate(own)])
@@ -214,7 +240,8 @@ def test_second_order_trees_against_enumeration(seed, labelled, full, hash_bits)
             candidates.append(sorted(kept) + [-1] * (5 - len(kept)))
     problem = tree.pack(x, y, candidates=np.array(candidates))
     codes, value, _ = problem.decode(w)
-    cuts, several = problem.oracle(w), problem.oracle(w, k=3)
+    cuts = problem.oracle(w)
+    several = problem.k_cuts(w, np.arange(problem.n_blocks), 3)
     found = np.split(codes, problem.blocks.offset[1:-1])
     ranked = problem.k_best(w, 4)
     first = 0
@@ -276,7 +303,6 @@ def test_bits_do_not_depend_on_threads():
     [
         ({}, Formulation("slack", "l1"), "frontier"),
         ({"projective": True, "n_labels": 2, "cost": 0.3}, Formulation("slack"), "1/3"),
-        ({"n_labels": 2}, Formulation("hard"), "cost must be positive"),
         ({"construction": "best_heads"}, Formulation("hard"), "frontier"),
     ],
 )
@@ -284,6 +310,16 @@ def test_what_has_no_exact_oracle_is_refused(params, formulation, text):
     tree, x, y, _ = make(0, **params)
     with pytest.raises(CapabilityError, match=text):
         tree.pack(x, y, formulation)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_that_cost_nothing_are_outputs_of_their_own(seed):
+    """Trees with the true heads and other labels have no loss, and still a score."""
+    tree, x, y, _ = make(seed, lengths=(1, 2), n_labels=2, cost="uas", projective=True)
+    report = check_structure(tree, list(zip(x, y, strict=True)), n_models=6)
+    assert {"pack[margin, l2]", "pack[slack, l1]", "pack[hard, l1]"} <= set(
+        report.passed
+    )
 
 
 def test_settings_are_checked():
@@ -294,3 +330,14 @@ def test_settings_are_checked():
         Arborescence(construction="best_heads", projective=True).pack(x, y)
     with pytest.raises(ValueError, match="outside its sentence"):
         Arborescence().pack(x, [np.array([4]), *y[1:]])
+
+
+@pytest.mark.parametrize("params", [*SETTINGS, {"single_root": True}])
+def test_trees_are_counted(params):
+    tree, x, _, _ = make(0, lengths=(1, 2, 3), **params)
+    for own, n in zip(x, (1, 2, 3), strict=True):
+        assert tree.n_outputs(n) == len(list(tree.enumerate(own)))
+    if params.get("projective"):
+        root = tree.single_root
+        expected = len(list(all_trees(6, projective=True, single_root=root)))
+        assert tree.n_outputs(6) == expected * max(tree.n_labels, 1) ** 6

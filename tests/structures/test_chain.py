@@ -1,6 +1,6 @@
 """Chains: kernels against enumeration and the plain-Python reference."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -165,7 +165,8 @@ def test_likelihood_gradient_is_expected_minus_true_counts(case):
 )
 def test_oracle_finds_the_most_violated_output(formulation, case, cost):
     size = case["n_labels"]
-    matrix = np.random.default_rng(0).integers(1, 4, size=(size, size))
+    least = 0 if case["seed"] % 2 else 1  # with and without free confusions
+    matrix = np.random.default_rng(0).integers(least, 4, size=(size, size))
     np.fill_diagonal(matrix, 0)
     chain, x, features, y, outputs, w = make_any(
         case, cost=matrix if cost == "matrix" else cost
@@ -177,14 +178,17 @@ def test_oracle_finds_the_most_violated_output(formulation, case, cost):
         planes = [
             (*formulation.plane(chain.loss(y[i], o)), chain.joint_feature(x[i], o) @ w)
             for o in outputs[i]
-            if chain.loss(y[i], o) > 0
+            if chain.loss(y[i], o) > 0 or formulation.rescaling == "margin"
         ]
-        worst = max((b - s * (truth - v) for b, s, v in planes), default=0.0)
-        if formulation.is_additive and cost != "zero_one":
-            worst = max(worst, 0.0)  # the truth itself is a candidate
-        assert cuts.violation[i] == pytest.approx(worst, abs=1e-9)
+        nothing = -np.inf if formulation.rescaling == "hard" else 0.0
+        worst = max((b - s * (truth - v) for b, s, v in planes), default=nothing)
+        found = cuts.violation[i]
+        if cost == "zero_one":  # the truth, violated by 0, may stand back
+            found, worst = max(found, 0.0), max(worst, 0.0)
+        assert found == pytest.approx(worst, abs=1e-9)
+        assert cuts.bound[i] == cuts.violation[i]
         loss = chain.loss(y[i], y_hat)
-        if loss > 0:
+        if loss > 0 or formulation.rescaling == "margin":
             b, scale = formulation.plane(loss)
             assert (cuts.b[i], cuts.scale[i]) == pytest.approx((b, scale))
             value = b - scale * (truth - chain.joint_feature(x[i], y_hat) @ w)
@@ -217,7 +221,7 @@ def test_planes_agree_with_joint_features(case, seed):
 def test_several_cuts_per_row_are_the_loss_augmented_k_best(case, k):
     chain, x, features, y, outputs, w = make_any(case)
     problem = chain.pack(features, np.concatenate(y))
-    cuts = problem.oracle(problem.expand(w), k=k)
+    cuts = problem.k_cuts(problem.expand(w), np.arange(len(x)), k)
     for i in range(len(x)):
         truth = chain.joint_feature(x[i], y[i]) @ w
         all_ = sorted(
@@ -299,9 +303,10 @@ def test_a_forbidden_truth_is_named():
     allowed[1, 2] = False
     y = np.zeros(10, int)
     y[1:3] = [1, 2]
-    problem = Chain(3, transitions=allowed).pack(features, y)
-    with pytest.raises(ValueError, match="sequence 1"):
-        problem.refuse_impossible()
+    with pytest.raises(ValueError, match="sequence 1 has 2 after 1"):
+        Chain(3, transitions=allowed).pack(features, y)
+    with pytest.raises(ValueError, match="sequence 1 has 'C' after 'B'"):
+        Chain(3, transitions=allowed).pack(features, y, label_names="ABC")
 
 
 def test_brute_force_agrees_on_every_label_sequence_of_order_two():
@@ -317,3 +322,18 @@ def test_brute_force_agrees_on_every_label_sequence_of_order_two():
         total += sum(two[y[t - 1], y[t]] for t in range(1, 4)) + end[y[3]]
         by_hand.append(total + sum(three[y[t - 2 : t + 1]] for t in range(2, 4)))
     np.testing.assert_allclose(scores(chain, x[0], outputs[0], w), by_hand)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_sequences_are_counted(n):
+    rng = np.random.default_rng(n)
+    chain = Chain(3, transitions=rng.random((3, 3)) < 0.6, starts=[True, True, False])
+    inner, first, last = (mask == 0 for mask in chain.masks())
+    allowed = [
+        y
+        for y in product(range(3), repeat=n)
+        if not y
+        or (first[y[0]] and last[y[-1]] and all(inner[a, b] for a, b in pairwise(y)))
+    ]
+    assert chain.n_outputs(n) == len(allowed)
+    assert Chain(4).n_outputs(n) == 4**n

@@ -158,15 +158,17 @@ def test_oracle_finds_the_most_violated_tree(
         worst = -np.inf
         for y_hat, score in zip(outputs, size * scores, strict=True):
             loss = grammar.loss(trees[i], y_hat)
-            if loss > 1e-12:
-                b, scale = formulation.plane(loss)
+            if loss > 1e-12 or formulation.rescaling == "margin":
+                b, scale = formulation.plane(max(loss, 0.0))
                 worst = max(worst, b - scale * (truth - score))
         if not hard and cost != "zero_one":
             worst = max(worst, 0.0)  # the truth itself may be returned
         if worst == -np.inf:
             assert cuts.violation[0] <= 1e-9
             continue
-        if problem.exact_oracle:
+        if exact_words or (formulation.is_additive and cost == "f1"):
+            assert cuts.is_exact
+        if cuts.is_exact:
             assert max(cuts.violation[0], worst) == pytest.approx(worst, abs=1e-8)
             assert max(cuts.violation[0], 0) == pytest.approx(max(worst, 0), abs=1e-8)
         assert cuts.violation[0] <= worst + 1e-8

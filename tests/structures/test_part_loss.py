@@ -49,4 +49,5 @@ def test_repeated_parts_count_once():
 
 
 def test_is_cloneable():
-    assert PartLoss(normalized=False).get_params() == {"normalized": False}
+    params = {"normalized": False, "similarity": None, "graded": "wrong"}
+    assert PartLoss(**params).get_params() == params

@@ -362,7 +362,7 @@ import numpy as np
 from numba import njit
 from partwise.objective import Objective
 from partwise.solvers.bcfw import BCFW
-from partwise.structures import packed
+from partwise.structures import _packed_kernels
 from partwise.structures.part_selection import PartSelection
 
 @njit
@@ -375,7 +375,7 @@ Y = [[0, 1]] * 5
 problem = PartSelection(decoder=decoder).setup(X, Y).pack(X, Y)
 state = BCFW(max_iter=3).solve(problem, Objective.create(1.0, 5, "l1"))
 problem.oracle(state.model)
-print(sum(packed._find_rows.counted.stats.cache_misses.values()))
+print(sum(_packed_kernels.find_rows.counted.stats.cache_misses.values()))
 """
 
 

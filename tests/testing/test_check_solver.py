@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from partwise.certificate import log_loss
-from partwise.protocol import Solver, State, Support, take
+from partwise.protocol import Likelihood, Solver, State, Support, take
 from partwise.solvers.bcfw import BCFW
 from partwise.testing import SolverError, check_solver
 from partwise.testing.enumeration import Planes, minimum
@@ -156,8 +156,8 @@ def test_solver_without_a_dual_skips_what_needs_one():
 
 
 def test_counts_are_asked_for_by_name():
-    with pytest.raises(SolverError, match="no `n_planes`"):
-        check_solver(BCFW(tol=1e-3), guarantees=("constraints",))
+    with pytest.raises(SolverError, match="no `mistakes`"):
+        check_solver(BCFW(tol=1e-3), guarantees=("mistakes",))
 
 
 class TooManyPlanes(BCFW):
@@ -165,7 +165,7 @@ class TooManyPlanes(BCFW):
 
     def finish(self, problem, objective, state):
         super().finish(problem, objective, state)
-        state.memo.n_planes = 10**9
+        state.n_planes = 10**9
 
 
 def test_broken_theorem_is_named():
@@ -217,10 +217,6 @@ class WorkingSet(Solver):
         def __init__(self):
             self.cuts, self.w, self.slack = [], None, None
 
-        @property
-        def n_planes(self):
-            return len(self.cuts)
-
     def __init__(self, tol=1e-4, eps=None, max_iter=200):
         self.tol = tol
         self.eps = eps
@@ -242,6 +238,7 @@ class WorkingSet(Solver):
         state.violation = float(excess.max())
         if state.violation > eps:
             memo.cuts.append(take(cuts, [int(np.argmax(excess))]))
+            state.n_planes += 1
             self._reoptimise(problem, objective, state)
 
     def _reoptimise(self, problem, objective, state):
@@ -303,7 +300,7 @@ class LogSolver(Solver):
     """The conditional likelihood by scipy; `short` stops early."""
 
     penalties = ("log",)
-    needs = ("log_likelihood",)
+    needs = (Likelihood,)
     eps, time_limit = None, None
 
     def __init__(self, tol=1e-4, max_iter=1, maxiter=1000):

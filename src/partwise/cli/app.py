@@ -16,6 +16,7 @@ from partwise.cli.evaluate import evaluate
 from partwise.cli.explain import explain
 from partwise.cli.fetch import fetch
 from partwise.cli.inspect import inspect
+from partwise.cli.output import say
 from partwise.cli.predict import predict
 from partwise.cli.train_constparse import train_constparse
 from partwise.cli.train_depparse import train_depparse
@@ -94,13 +95,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         message, code = _describe(error)
         if message:
-            print(f"error: {_printable(message)}", file=sys.stderr)
+            say(f"error: {message}")
         return code
-
-
-def _printable(text: str) -> str:
-    """Without control characters: a hostile file must not steer the terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _describe(error: Exception) -> tuple[str, int]:

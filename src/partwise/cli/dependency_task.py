@@ -45,6 +45,11 @@ class DependencyTask(Task):
         kept = model.info.get("reader", {}).get("single_root")
         return cls(single_root=kept is not False, max_length=options.max_length)
 
+    @classmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """The labels of arcs."""
+        return list(model.labels)
+
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:

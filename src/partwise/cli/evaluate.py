@@ -35,7 +35,7 @@ def evaluate(
     Example: `partwise evaluate chunks.model test.txt`
     """
     from partwise.cli.compiling import announce_compilation
-    from partwise.cli.output import metric_rows, print_json, print_table, say
+    from partwise.cli.output import metric_rows, print_json, print_table, say, tell
     from partwise.cli.tasks import FileOptions, open_model
 
     announce_compilation()
@@ -51,9 +51,9 @@ def evaluate(
     if json:
         print_json({"metrics": metrics, "n_examples": len(read.X), **details.json})
         return 0
-    print(f"{len(read.X):,} sentences, {read.n_tokens:,} tokens")
+    tell(f"{len(read.X):,} sentences, {read.n_tokens:,} tokens")
     print_table((), metric_rows(metrics))
     for title, header, rows in details.listings:
-        print(f"\n{title}" if title else "")
+        tell(f"\n{title}" if title else "")
         print_table(header, rows)
     return 0

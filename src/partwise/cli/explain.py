@@ -30,7 +30,7 @@ def explain(
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
     from partwise.cli.compiling import announce_compilation
-    from partwise.cli.output import print_json
+    from partwise.cli.output import print_json, tell
     from partwise.cli.tasks import FileOptions, open_model
 
     if top < 1:
@@ -46,5 +46,5 @@ def explain(
     if json:
         print_json({"sentence": sentence, **told})
     else:
-        print(text)
+        tell(text)
     return 0

@@ -29,6 +29,7 @@ def inspect(
         print_table,
         say,
         shown,
+        tell,
     )
     from partwise.cli.tasks import Listing, task_of
     from partwise.model_file import load_model
@@ -46,16 +47,16 @@ def inspect(
     if json:
         print_json(facts | told)
         return 0
-    print(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
+    tell(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
     for name, value in facts.items():
         if name not in _NOT_LISTED and value:
-            print(f"{name:13} {_line(value)}")
+            tell(f"{name:13} {_line(value)}")
     if facts["certificate"] is None:
         say("warning: the file has no certificate")
     else:
-        print("\n".join(["", "certificate", *certificate_lines(facts["certificate"])]))
+        tell("\n".join(["", "certificate", *certificate_lines(facts["certificate"])]))
     for title, header, rows in listings:
-        print(f"\n{title}")
+        tell(f"\n{title}")
         print_table(header, rows)
     return 0
 

@@ -149,6 +149,18 @@ MaxIter = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option(help="Most seconds.", show_default=False, **_Solving)
 ]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keep training there; called again, a run that was stopped goes on.",
+        show_default=False,
+        **_Solving,
+    ),
+]
+CheckpointEvery = Annotated[
+    float, typer.Option(metavar="SECONDS", help="How often it is kept.", **_Solving)
+]
 Seed = Annotated[int, typer.Option(help="Random seed.", **_Solving)]
 DevFile = Annotated[
     str | None,

@@ -11,12 +11,26 @@ from typing import Any
 
 def say(message: str) -> None:
     """A message beside the output."""
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """Text for people on standard output, of one or several lines."""
+    print("\n".join(map(printable, text.split("\n"))))
+
+
+def printable(text: str) -> str:
+    """Without control characters: a hostile file must not steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output; what JSON cannot say becomes null."""
-    print(json.dumps(_finite(value), ensure_ascii=False))
+    text = json.dumps(_finite(value), ensure_ascii=False)
+    # JSON escapes control characters up to 31, terminals obey others as well
+    print(text if text.isprintable() else json.dumps(_finite(value)))
 
 
 def _finite(value: Any) -> Any:
@@ -59,8 +73,8 @@ def percent(value: float | None) -> str:
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Aligned columns, numbers to the right; an empty header is not printed."""
-    texts = [[c if isinstance(c, str) else shown(c) for c in row] for row in rows]
-    lines = [list(header), *texts] if header else texts
+    texts = [[printable(shown(c)) for c in row] for row in rows]
+    lines = [list(map(printable, header)), *texts] if header else texts
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     is_text = [not any(map(_is_number, c)) for c in zip(*texts, strict=True)]
     for row in lines:
@@ -84,7 +98,8 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     c = certificate
     lines = [f"objective     {shown(c['primal'], 8)}"]
     if not c["exact_oracle"]:
-        lines[0] += "  at least: the oracle was not exact"
+        known = "at least" if c.get("at_most") is None else "at most"
+        lines[0] += f"  {known}: the search was not exact"
     if c["dual"] is not None:
         lines.append(f"dual bound    {shown(c['dual'], 8)}")
     if c["dual"] is None and c["data_bound"] is not None:
@@ -92,6 +107,8 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     if c["relative_gap"] is not None:
         lines.append(f"relative gap  {percent(c['relative_gap'])}")
     lines.append(f"oracle calls  {shown(c['oracle_calls'])}")
+    if c.get("n_planes"):
+        lines.append(f"constraints   {shown(c['n_planes'])} added")
     lines.append(f"stopped       {c['stopped'] or 'not told'}")
     if c["note"]:
         lines.append(f"note          {c['note']}")

@@ -57,6 +57,11 @@ class PhraseTask(Task):
             need_tags=not model.grammar.lexical,
         )
 
+    @classmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """Labels of brackets, and tags."""
+        return [*_known_labels(model), *model.grammar.tags_]
+
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:

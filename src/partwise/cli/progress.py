@@ -64,6 +64,11 @@ class GapBar:
             say(f"iteration {metadata['iteration']}: {text}")
             self._next = 2 * metadata["iteration"]
 
+    def on_pulse(self, iteration: int, share: float) -> None:
+        """Show that a long iteration moves."""
+        if self._bar is not None:
+            self._bar.update(0, step=f"iteration {iteration}, {share:.0%}")
+
     def teardown(self, estimator: Any, context: Any) -> None:
         """Leave the last state on the screen."""
         if self._bar is not None:
@@ -78,10 +83,11 @@ class GapBar:
             TextColumn("training"),
             BarColumn(),
             TextColumn("{task.fields[told]}", markup=False),
+            TextColumn("{task.fields[step]}", markup=False),
             TimeElapsedColumn(),
             console=Console(stderr=True),
         )
-        self._bar.add_task("training", total=1.0, told="")
+        self._bar.add_task("training", total=1.0, told="", step="")
         self._bar.start()
 
     def _share(self, gap: float) -> float:

@@ -40,6 +40,11 @@ class TagTask(Task):
         options.refuse("max_length")
         return cls(Layout.create(*options[:4], default=Layout.of_model(model)))
 
+    @classmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """The labels."""
+        return list(map(str, model.labels))
+
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from unicodedata import category
 
 if TYPE_CHECKING:
     from partwise.objective import Formulation, Objective
@@ -77,6 +78,11 @@ class Task(ABC):
     @abstractmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
         """The task of a trained model, or a refusal of options it cannot use."""
+
+    @classmethod
+    @abstractmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """What predictions of the model may add to a file."""
 
     @abstractmethod
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
@@ -199,6 +205,12 @@ def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:
         )
     module, task = _TASKS[name]
     found: type[Task] = getattr(import_module(module), task)
+    for label in found.written_labels(model):
+        if any(category(c) == "Cc" for c in label):
+            raise ModelFileError(
+                f"{path}: label {label[:40]!r} has control characters, which have no "
+                "place in files; use the model from Python with partwise.load"
+            )
     return model, found.of_model(model, path, options)
 
 

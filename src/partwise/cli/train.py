@@ -45,6 +45,8 @@ def train_model(task: Task, request: TrainingRequest) -> int:
     began = time.perf_counter()
     _refuse_numbers(request.settings)
     refuse_unwritable(request.model)
+    if request.settings["checkpoint"]:
+        refuse_unwritable(request.settings["checkpoint"])
     if request.report:
         refuse_unwritable(request.report)
     announce_compilation()
@@ -64,7 +66,10 @@ def train_model(task: Task, request: TrainingRequest) -> int:
         if issubclass(warning.category, UserWarning):
             say(f"warning: {as_typed(str(warning.message))}")
     model = estimator.model_
-    has_dual = getattr(model, "support", None) is not None
+    has_dual = (
+        getattr(model, "support", None) is not None
+        and estimator.certificate_.dual is not None  # a perceptron's α bound nothing
+    )
     if request.keep_dual and not has_dual:
         say(f"warning: {_why_no_dual(estimator)}")
     model.info["reader"] = task.reader_info()
@@ -131,8 +136,10 @@ def _write_report(
 ) -> None:
     from partwise import __version__
     from partwise.report import write
+    from partwise.report.support import support_fact
 
     assert request.report is not None
+    n_examples = len(estimator.objective_.weight)
     model = estimator.model_
     caption = "On the training data"
     if request.dev:
@@ -145,7 +152,8 @@ def _write_report(
         caption=caption,
         facts=[
             ("Data", ", ".join(request.data)),
-            ("Examples", f"{len(estimator.objective_.weight):,}"),
+            ("Examples", f"{n_examples:,}"),
+            *support_fact(model, n_examples),
             ("Features", f"{task.facts(model)['n_features']:,}"),
             *task.report_facts(model),
             ("C", f"{float(estimator.objective_.weight.sum()):g}"),
@@ -174,6 +182,11 @@ def _refuse_numbers(settings: dict[str, Any]) -> None:
     limit = settings["time_limit"]
     if limit is not None and not limit > 0:
         raise ValueError(f"{typed('--time-limit', limit)}: give a positive number")
+    every = settings["checkpoint_every"]
+    if not every > 0:
+        raise ValueError(
+            f"{typed('--checkpoint-every', every)}: give a positive number"
+        )
 
 
 def refuse_settings(
@@ -233,9 +246,10 @@ def _refuse_solver(solver: str, option: str, objective: str) -> None:
 
 def is_generative(solver: str) -> bool:
     """Whether a solver only counts, for which a structure must know how."""
+    from partwise.protocol import Generative
     from partwise.solvers import solver_class
 
-    return solver != "auto" and "generative_model" in solver_class(solver).needs
+    return solver != "auto" and Generative in solver_class(solver).needs
 
 
 def refuse_choice(option: str, value: str, choices: Sequence[str]) -> None:

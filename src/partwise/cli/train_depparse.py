@@ -11,6 +11,7 @@ from partwise.cli.options import FeaturePanel
 
 if TYPE_CHECKING:
     from partwise.cli.dependency_task import DependencyTask
+    from partwise.kernels.clusters import WordClusters
 
 HASH_BITS = 20
 
@@ -48,7 +49,9 @@ def train_depparse(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Arc templates by name: mcdonald.", show_default=False, **FeaturePanel
+            help="Arc templates by name: mcdonald, mcdonald_counts.",
+            show_default=False,
+            **FeaturePanel,
         ),
     ] = None,
     template: common.TemplateFile = None,
@@ -125,6 +128,15 @@ def train_depparse(
             **FeaturePanel,
         ),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Word vectors that --clusters groups: text of word2vec or GloVe.",
+            show_default=False,
+            **FeaturePanel,
+        ),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -143,6 +155,8 @@ def train_depparse(
     eps: common.Epsilon = None,
     max_iter: common.MaxIter = None,
     time_limit: common.TimeLimit = None,
+    checkpoint: common.Checkpoint = None,
+    checkpoint_every: common.CheckpointEvery = 60.0,
     seed: common.Seed = 0,
     jobs: common.Jobs = 1,
     dev: common.DevFile = None,
@@ -202,7 +216,7 @@ def train_depparse(
         "construction": construction,
         "kernel": kernel,
         "match": match,
-        "clusters": clusters,
+        "clusters": _clusters(clusters, vectors),
         "budget": budget,
         "over_budget": over_budget,
         "gram_options": common.gram_options(kernel, gram_cache, gram_dtype),
@@ -214,6 +228,8 @@ def train_depparse(
         "eps": eps,
         "max_iter": max_iter,
         "time_limit": time_limit,
+        "checkpoint": checkpoint,
+        "checkpoint_every": checkpoint_every,
         "random_state": seed,
         "n_jobs": jobs,
     }
@@ -237,6 +253,17 @@ def _kernel_task(kernel: str | None, match: str | None) -> type[DependencyTask]:
     if match is not None:
         ArcHasher(match)
     return KernelDependencyTask
+
+
+def _clusters(n_clusters: int | None, vectors: str | None) -> int | WordClusters | None:
+    """How many clusters of words, and of which vectors."""
+    from partwise.kernels.clusters import WordClusters
+
+    if vectors is None:
+        return n_clusters
+    if n_clusters is None:
+        raise ValueError(f"--vectors {vectors}: give --clusters, too; how many groups?")
+    return WordClusters(n_clusters, column="form", vectors=vectors)
 
 
 def _cost(text: str) -> str | float:

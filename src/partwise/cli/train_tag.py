@@ -85,6 +85,8 @@ def train_tag(
     eps: common.Epsilon = None,
     max_iter: common.MaxIter = None,
     time_limit: common.TimeLimit = None,
+    checkpoint: common.Checkpoint = None,
+    checkpoint_every: common.CheckpointEvery = 60.0,
     seed: common.Seed = 0,
     jobs: common.Jobs = 1,
     dev: common.DevFile = None,
@@ -156,6 +158,8 @@ def train_tag(
         "eps": eps,
         "max_iter": max_iter,
         "time_limit": time_limit,
+        "checkpoint": checkpoint,
+        "checkpoint_every": checkpoint_every,
         "random_state": seed,
         "n_jobs": jobs,
     }

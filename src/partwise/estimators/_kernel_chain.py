@@ -9,7 +9,6 @@ import numpy as np
 
 from partwise.estimators._kernel_side import KernelSide
 from partwise.estimators.labels import (
-    describe_fault,
     encode_labels,
     fit_featurizer,
     label_set,
@@ -170,10 +169,8 @@ def fit_kernel_tagger(
     inputs, keys = side.inputs(), side.hasher.transform(X, side.offset)
     problem: Any = chain.pack(
         keys, codes, formulation, n_jobs=n_jobs, token_weight=token_weight,
-        scorer=side.scorer(inputs, side.compared(), n_jobs),
+        scorer=side.scorer(inputs, side.compared(), n_jobs), label_names=labels,
     )  # fmt: skip
-    if tagger.scheme is not None or tagger.forbidden is not None:
-        problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
     start = None
     if last is not None:
         start = side.start(problem, last, inputs, keys, side.offset)

@@ -155,4 +155,4 @@ def find_clusters(
             f"clusters= makes a column {chosen.name!r}, which the sentences have "
             "already; leave it out"
         )
-    return WordClusters(**chosen.get_params()).fit(table)
+    return chosen.unfitted().fit(table)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partwise.estimators.dependency_parser import DependencyParser
 
 PRUNER_TOL = 0.3  # relative gap at which a pruner is good enough
+LABELS = ".labels"  # added to the name of a checkpoint, for the second stage
 
 
 def arc_featurizer(
@@ -33,7 +34,7 @@ def arc_featurizer(
     if isinstance(templates, str):  # a preset's name wins over a template
         templates = ARC_PRESETS.get(templates, templates)
     if templates is None:
-        templates = default_arc_templates(table.columns)
+        templates = default_arc_templates(table.columns, counts=parser.order == 1)
         if parser.order == 2:
             templates += second_order_templates(table.columns)
     return ArcFeaturizer(
@@ -91,6 +92,7 @@ def fit_labeller(
     labeller = clone(parser).set_params(
         loss="hinge", formulation="margin", penalty="l1",
         solver="auto" if isinstance(parser.solver, str) else parser.solver,
+        checkpoint=parser.checkpoint and f"{parser.checkpoint}{LABELS}",
     )  # fmt: skip
     problem = structure.pack(
         featurizer.transform(table), codes, n_jobs=labeller._n_jobs()

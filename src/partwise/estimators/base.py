@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,17 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from partwise.certificate import Certificate, certify
+from partwise.checkpoint import FileCheckpoint
 from partwise.objective import Formulation, Objective
-from partwise.protocol import Solver, State, Support
-from partwise.solvers import make_solver
+from partwise.protocol import Problem, Solver, Start, State, Support
+from partwise.solvers import make_solver, suitable_solver
+
+# settings that have no part in the result, or only in when training stops
+FREE = (
+    "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",
+    "gram_options",
+)  # fmt: skip
+UNFINISHED = ("max_iter", "time limit", "callback", "interrupted")
 
 
 class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
@@ -36,11 +46,18 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     max_iter : int or None
     time_limit : float or None
         Seconds.
+    checkpoint : path or None
+        File in which training is kept as it goes on. A fit that finds one there, of the
+        same data and settings, continues it and ends with the same bits as one that was
+        never interrupted; a fit that ends deletes it.
+    checkpoint_every : float
+        Seconds between two writings of it.
     random_state : int
     n_jobs : int
         Threads; the bits of the result do not depend on it.
     warm_start : bool
-        Start from the weights of the last fit, where the solver can.
+        Start from the last fit: its weights, and the dual of the examples that are
+        still there.
     """
 
     C: Any
@@ -51,9 +68,11 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     eps: float | None
     max_iter: int | None
     time_limit: float | None
+    checkpoint: Any
+    checkpoint_every: float
     random_state: int
     n_jobs: int
-    warm_start: bool
+    warm_start: bool = False  # a reranker has no such parameter
 
     certificate_: Certificate
 
@@ -66,12 +85,12 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             return "hard"
         return self.penalty
 
-    def _resolve_solver(self) -> Solver:
+    def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
         if isinstance(self.solver, Solver):
             return self.solver
         name = self.solver
         if name == "auto":
-            name = "lbfgs" if self._penalty() == "log" else "bcfw"
+            name = suitable_solver(problem, objective)
         settings = {
             "tol": self.tol,
             "eps": self.eps,
@@ -97,11 +116,14 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         sample_weight: Any = None,
         start: Any = None,
     ) -> tuple[State, Support | None]:
-        """Run the solver on a problem; sets the certificate, history and n_iter."""
+        """Run the solver on a problem; sets the certificate, history and n_iter.
+
+        `start` is the model of the last fit, for ``warm_start=True``.
+        """
         n = problem.n_blocks
         C = self._default_C(n) if self.C is None else self.C
         objective = Objective.create(C, n, self._penalty(), sample_weight)
-        solver = self._resolve_solver()
+        solver = self._resolve_solver(problem, objective)
         began = time.perf_counter()
         root = self._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=self)
@@ -120,15 +142,46 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             }
             return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))
 
-        listening = hasattr(self, "_skl_callbacks")
+        callbacks = getattr(self, "_skl_callbacks", ())
         state = solver.solve(
-            problem, objective, start=start, callback=report if listening else None
+            problem,
+            objective,
+            start=self._start(start),
+            checkpoint=self._checkpoint(),
+            callback=report if callbacks else None,
+            pulse=pulse_of(callbacks),
         )
         state.model = problem.settle(state.model)
         self._record(problem, objective, solver, state)
         root.call_on_fit_task_end(estimator=self)
         self.fit_seconds_ = time.perf_counter() - began
+        if self.warm_start and np.isfinite(state.dual):
+            self._last_dual = dual_of(solver, state, problem)
         return state, solver.support(state)
+
+    def _start(self, model: Any) -> Start:
+        """The model of the last fit, and its dual where it was kept."""
+        if model is None:
+            return Start()
+        last: Start = getattr(self, "_last_dual", Start())
+        return last._replace(model=model)
+
+    def _checkpoint(self) -> FileCheckpoint | None:
+        if self.checkpoint is None:
+            return None
+        from partwise.estimators.saved import portable_parameters
+
+        settings = portable_parameters(self.get_params(deep=False))
+        for name in FREE:
+            settings.pop(name, None)
+        return FileCheckpoint(self.checkpoint, self.checkpoint_every, settings)
+
+    def _remove_checkpoints(self, *stages: str) -> None:
+        """Delete the files of a fit that has come to its end."""
+        if self.checkpoint is None or self.certificate_.stopped in UNFINISHED:
+            return
+        for stage in ("", *stages):
+            Path(f"{os.fspath(self.checkpoint)}{stage}").unlink(missing_ok=True)
 
     def _record(
         self, problem: Any, objective: Objective, solver: Solver, state: State
@@ -141,6 +194,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             oracle_calls=state.oracle_calls,
             stopped=state.stopped or "",
             note=state.note,
+            n_planes=state.n_planes or None,
         )
         self.history_ = state.history
         self.n_iter_ = state.n_iter
@@ -163,6 +217,29 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit first"
             )
+
+
+def dual_of(solver: Solver, state: State, problem: Problem) -> Start:
+    """What the next fit may start from, by the keys of its examples."""
+    support, keys = solver.planes_at_hand(state), problem.keys()
+    if support is None or keys is None:
+        return Start()
+    return Start(
+        support=support, keys=keys, outputs=problem.portable_outputs(support.cuts)
+    )
+
+
+def pulse_of(callbacks: Any) -> Callable[[State], None] | None:
+    """What tells callbacks with a method `on_pulse` of progress within an iteration."""
+    listeners = [each for each in callbacks if hasattr(each, "on_pulse")]
+    if not listeners:
+        return None
+
+    def tell(state: State) -> None:
+        for listener in listeners:
+            listener.on_pulse(state.n_iter + 1, state.share)
+
+    return tell
 
 
 def as_object_array(items: list[Any]) -> np.ndarray:

@@ -102,6 +102,8 @@ class ConstituencyParser(SavedEstimator):
         eps: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
         random_state: int = 0,
         n_jobs: int = 1,
         warm_start: bool = False,
@@ -124,6 +126,8 @@ class ConstituencyParser(SavedEstimator):
         self.eps = eps
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -167,6 +171,7 @@ class ConstituencyParser(SavedEstimator):
             model.support = SupportPhrases.create(sentences, trees, support)
         model.info = {"certificate": self.certificate_.to_dict()}
         self.model_ = model
+        self._remove_checkpoints()
         return self
 
     def _read(self, trees: list[Any]) -> Grammar:

@@ -9,7 +9,12 @@ from sklearn.callback import with_callbacks
 
 from partwise.estimators._kernel_side import refuse_kernel_settings
 from partwise.estimators._kernel_trees import fit_kernel
-from partwise.estimators._tree_stages import arc_featurizer, fit_labeller, fit_pruner
+from partwise.estimators._tree_stages import (
+    LABELS,
+    arc_featurizer,
+    fit_labeller,
+    fit_pruner,
+)
 from partwise.estimators.base import as_object_array
 from partwise.estimators.labels import refuse_many_roots
 from partwise.estimators.saved import SavedEstimator
@@ -33,7 +38,7 @@ class DependencyParser(SavedEstimator):
         Weight of the losses; None stands for a fiftieth of the number of sentences.
     templates : str, list of str or None
         Templates of arcs over the columns of the sentences, or the name of a preset
-        (``"mcdonald"``). None: all that the columns form, lemma, upos and xpos allow.
+        (`ARC_PRESETS`). None: all that the columns form, lemma, upos and xpos allow.
     label_templates : str, list of str or None
         Templates of labels.
     min_count : int
@@ -70,8 +75,9 @@ class DependencyParser(SavedEstimator):
         default of kernels); see `partwise.features.arc_keys`. With `match` alone arcs
         are compared and sentences are not.
     clusters : int, WordClusters or None
-        With a kernel or `match`: group the words of the training text by the company
-        they keep, into a column ``cluster``, as in ``match="cluster+distance"``.
+        With a kernel or `match`: group the words of the training text by their
+        neighbours, or by word vectors (``WordClusters(vectors=…)``), into a column
+        ``cluster``, as in ``match="cluster+distance"``.
     budget : int or None
         Training sentences that a kernel parser may keep.
     over_budget : {"project", "merge", "drop"}
@@ -148,6 +154,8 @@ class DependencyParser(SavedEstimator):
         eps: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
         random_state: int = 0,
         n_jobs: int = 1,
         warm_start: bool = False,
@@ -180,6 +188,8 @@ class DependencyParser(SavedEstimator):
         self.eps = eps
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -208,6 +218,7 @@ class DependencyParser(SavedEstimator):
         self._weighted = sample_weight is not None
         if self.kernel is not None or self.match is not None:
             self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
+            self._remove_checkpoints()
             return self
         if self.clusters is not None:
             raise ValueError("clusters= is for kernels; give match= or kernel=")
@@ -250,6 +261,7 @@ class DependencyParser(SavedEstimator):
             featurizer, structure, own, state.model, info, kept, labeller, pruner,
             self.n_candidates,
         )  # fmt: skip
+        self._remove_checkpoints(LABELS)
         return self
 
     def _structure(self, n_labels: int) -> Arborescence:

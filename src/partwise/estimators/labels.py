@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -103,16 +102,6 @@ def refuse_other_chain(tagger: Any, last: Chain) -> None:
                 f"warm_start=True goes on with the last model, which had {name}="
                 f"{getattr(last, name)!r}; leave it as it was"
             )
-
-
-def describe_fault(fault: Sequence[int], labels: list[Any]) -> str:
-    """A forbidden transition in words; −1 is the outside of the sequence."""
-    before, after = fault
-    if before < 0:
-        return f"{labels[after]!r} as its first label"
-    if after < 0:
-        return f"{labels[before]!r} as its last label"
-    return f"{labels[after]!r} after {labels[before]!r}"
 
 
 def show_tokens(X: Any, row: int) -> list[str]:

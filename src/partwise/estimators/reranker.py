@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.certificate import Certificate
 from partwise.estimators.base import StructuredEstimator, as_object_array
 from partwise.estimators.saved import portable_parameters
@@ -100,6 +101,8 @@ class Reranker(StructuredEstimator):
         eps: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
         random_state: int = 0,
         n_jobs: int = 1,
     ) -> None:
@@ -117,6 +120,8 @@ class Reranker(StructuredEstimator):
         self.eps = eps
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -174,6 +179,7 @@ class Reranker(StructuredEstimator):
             {"certificate": self.certificate_.to_dict()},
         )
         self._support = (problem, support)
+        self._remove_checkpoints()
         return self
 
     def _kernel(self) -> Any:
@@ -205,14 +211,15 @@ class Reranker(StructuredEstimator):
 
     def _quality(self, lists: list[Ranked], y: Sequence[Any]) -> Floats:
         measure = self._measure()
-        values = [
-            float(measure(truth, candidate))
-            for ranked, truth in zip(lists, y, strict=True)
-            for candidate, _ in ranked
-        ]
-        if not np.isfinite(values).all():
-            raise ValueError("metric: NaN or infinity for some candidate")
-        return np.array(values)
+        values = np.array(
+            [
+                float(measure(truth, candidate))
+                for ranked, truth in zip(lists, y, strict=True)
+                for candidate, _ in ranked
+            ]
+        )
+        check_magnitude(values, MAX_FEATURE, "metric")
+        return values
 
     def _measure(self) -> Any:
         if callable(self.metric):

@@ -87,6 +87,8 @@ class SavedEstimator(StructuredEstimator):
             raise ValueError(
                 f"{path} holds a {type(model).__name__}, not a {wanted.__name__}"
             )
+        if "certificate" not in model.info:
+            raise ValueError(f"{path} has no certificate; load it with load_model")
         estimator = cls(**cls._parameters_in(model))
         estimator.model_ = model
         estimator.certificate_ = Certificate.from_dict(model.info["certificate"])

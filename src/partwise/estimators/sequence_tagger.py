@@ -12,7 +12,6 @@ from partwise.estimators._kernel_chain import fit_kernel_tagger
 from partwise.estimators._kernel_side import refuse_kernel_settings
 from partwise.estimators.base import as_object_array
 from partwise.estimators.labels import (
-    describe_fault,
     encode_labels,
     fit_featurizer,
     label_set,
@@ -145,6 +144,8 @@ class SequenceTagger(SavedEstimator):
         eps: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
         random_state: int = 0,
         n_jobs: int = 1,
         warm_start: bool = False,
@@ -172,6 +173,8 @@ class SequenceTagger(SavedEstimator):
         self.eps = eps
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -213,6 +216,7 @@ class SequenceTagger(SavedEstimator):
             del self.n_features_in_
         if self.model_.featurizer is not None:
             self.n_features_in_ = self.model_.featurizer.n_features_
+        self._remove_checkpoints()
         return self
 
     def _fit_features(
@@ -238,10 +242,9 @@ class SequenceTagger(SavedEstimator):
             labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
         )
         problem = chain.pack(
-            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight
-        )
-        if self.scheme is not None or self.forbidden is not None:
-            problem.refuse_impossible(lambda fault: describe_fault(fault, labels))
+            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight,
+            label_names=labels,
+        )  # fmt: skip
         start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
         kept = None

@@ -76,6 +76,8 @@ class StructuredSVM(StructuredEstimator):
         eps: float | None = None,
         max_iter: int | None = None,
         time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
         random_state: int = 0,
         n_jobs: int = 1,
         warm_start: bool = False,
@@ -89,6 +91,8 @@ class StructuredSVM(StructuredEstimator):
         self.eps = eps
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -126,6 +130,7 @@ class StructuredSVM(StructuredEstimator):
         self.structure_ = structure
         self.coef_ = problem.compact(state.model)
         self._support = (problem, support)
+        self._remove_checkpoints()
         return self
 
     def predict(self, X: Sequence[Any]) -> np.ndarray:

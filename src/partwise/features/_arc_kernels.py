@@ -52,6 +52,7 @@ class ArcFeatures(NamedTuple):
     n_label_head: int
     n_label_dep: int
     n_label_pair: int
+    n_counted: int  # of n_between, the last ones: tokens between count one by one
 
 
 @njit(**UNCOUNTED)

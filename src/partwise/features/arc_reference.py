@@ -35,7 +35,10 @@ def row_of(x: ArcFeatures, key: int, is_label: bool = False) -> int:
 
 
 def arc_rows(x: ArcFeatures, h: int, d: int) -> Iterator[tuple[int, int]]:
-    """(row, variant) of the features of an arc in the only sentence of x."""
+    """(row, variant) of the features of an arc in the only sentence of x.
+
+    A feature of value k, the count of a tag between head and dependent, comes k times.
+    """
     v = variant_of(h, d)
     ends = x.n_head + x.n_dep
     rows = [*x.found[h, : x.n_head], *x.found[d, x.n_head : ends]]
@@ -44,7 +47,9 @@ def arc_rows(x: ArcFeatures, h: int, d: int) -> Iterator[tuple[int, int]]:
     rows += [row_of(x, int(one[t] + other[p + t])) for t in range(p)]
     low, high = min(h, d), max(h, d)
     for t in range(2 * p, 2 * p + b):
-        kinds = {int(kind) for kind in x.shares[low + 1 : high, t + b]}
+        kinds = [int(kind) for kind in x.shares[low + 1 : high, t + b]]
+        if t < 2 * p + b - x.n_counted:
+            kinds = list(set(kinds))
         both = int(one[t] + other[t + 2 * b])
         rows += [row_of(x, both + kind) for kind in kinds]
     return ((int(row), v) for row in rows if row > 0)

@@ -4,7 +4,8 @@ A term names the token it looks at by its role, the rest is as for sequences::
 
     head.form                     the head of the arc
     dep.upos[-1]                  the token before the dependent
-    head.upos|between.upos|dep.upos   each different tag between the two
+    head.upos|between.upos|dep.upos   each different tag between the two, once
+    head.upos|count.upos|dep.upos     the same, as often as the tag occurs there
     lower(head.form)|dep.upos     functions nest as usual
     head.upos|dep.upos|sib.upos   the next sibling towards the head (second order)
     grand.upos|head.upos|dep.upos the head of the head (second order)
@@ -26,7 +27,7 @@ from partwise.features.templates import (
     parse_templates,
 )
 
-ROLES = ("head", "dep", "between", "sib", "grand")
+ROLES = ("head", "dep", "between", "count", "sib", "grand")
 ROOT = "<root>"
 ENDS = ("head", "dep")
 
@@ -38,6 +39,7 @@ class ArcTemplate:
     text: str
     parts: tuple[tuple[str, tuple[Term, ...]], ...]  # (role, terms) in order of ROLES
     written: tuple[tuple[str, int], ...] = ()  # role, place in its part of each term
+    is_counted: bool = False  # `count` is the role `between` with another value
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -85,12 +87,17 @@ def _by_role(template: Template) -> ArcTemplate:
         role, view = _split(term.view, template)
         written.append((role, len(parts.setdefault(role, []))))
         parts[role].append(Term(view, term.offset))
-    if len([role for role in parts if role in ("between", "sib", "grand")]) > 1:
+    if len([role for role in parts if role not in ENDS]) > 1:
         raise TemplateError(
-            f"template {template}: one of between, sib and grand is allowed; split it"
+            f"template {template}: one of between, count, sib and grand is allowed; "
+            "split it"
         )
+    is_counted = "count" in parts
+    if is_counted:
+        parts["between"] = parts.pop("count")
+        written = [("between" if r == "count" else r, place) for r, place in written]
     ordered = tuple((role, tuple(parts[role])) for role in ROLES if role in parts)
-    return ArcTemplate(str(template), ordered, tuple(written))
+    return ArcTemplate(str(template), ordered, tuple(written), is_counted)
 
 
 def _split(view: View, template: Template) -> tuple[str, View]:
@@ -137,6 +144,8 @@ ARC_PRESETS: dict[str, str] = {
     + surroundings("upos")
     + "head.upos|between.upos|dep.upos\nbias\n",
 }
+# the same as the thesis behind the kernel method has it: how often a tag lies between
+ARC_PRESETS["mcdonald_counts"] = ARC_PRESETS["mcdonald"].replace("between.", "count.")
 
 
 def contexts(word: str, tag: str) -> str:
@@ -151,7 +160,7 @@ def contexts(word: str, tag: str) -> str:
     return _lines(rows)
 
 
-def default_arc_templates(columns: Iterable[str]) -> str:
+def default_arc_templates(columns: Iterable[str], *, counts: bool = True) -> str:
     """Templates for sentences with these columns.
 
     Those of the preset ``mcdonald`` with more around both ends; lemmas go with
@@ -160,6 +169,10 @@ def default_arc_templates(columns: Iterable[str]) -> str:
     Parameters
     ----------
     columns : iterable of str
+    counts : bool
+        Tell of the tags between head and dependent not only that they occur but also
+        how often. On development data this helps parsers of first order, and not those
+        of second order (docs/parsing.md).
 
     Returns
     -------
@@ -181,6 +194,8 @@ def default_arc_templates(columns: Iterable[str]) -> str:
         text += backoffs(word, tag)
     for tag in tags:
         text += surroundings(tag) + f"head.{tag}|between.{tag}|dep.{tag}\n"
+        if counts:
+            text += f"head.{tag}|count.{tag}|dep.{tag}\n"
     return text + contexts(words[0], tags[0])
 
 

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from partwise.bounds import check_offsets, read_array
 from partwise.features.arc_shares import FAMILIES, Places, code_shares, hash_shares
 from partwise.features.arc_templates import ROOT, ArcTemplate, parse_arc_templates
 from partwise.features.columnar import as_table
 from partwise.features.templates import BOUNDARY, View
 from partwise.features.vocabulary import (
-    check_offset,
     check_settings,
     pack_strings,
-    state_array,
     unpack_strings,
 )
 from partwise.readers.table import Table
@@ -97,8 +96,7 @@ class ArcFeaturizer:
             self.n_rows_ = (1 << self.hash_bits) + 1
             self.n_label_rows_ = (1 << bits) + 1 if self.label_templates else 0
             self._keys = np.full(1, -1, np.int64)
-            words = 1 << max(0, self.hash_bits + SEEN_BITS_MORE - 5)
-            self._seen = np.full(words, ALL_BITS, np.uint32)
+            self._seen = np.full(_seen_words(self.hash_bits), ALL_BITS, np.uint32)
 
     # ------------------------------------------------------------------ learning
 
@@ -190,6 +188,9 @@ class ArcFeaturizer:
         others = [(False, f) for f in ("pair", "between", "sib", "grand")]
         others.append((True, "pair"))
         count = {key: own[0].shape[1] for key, own in tables.items()}
+        sizes = [count[False, family] for family in FAMILIES]
+        sizes += [count[True, family] for family in ("head", "dep", "pair")]
+        sizes.append(sum(template.is_counted for template in self.templates))
         features = kernels.ArcFeatures(
             offset,
             np.zeros((offset[-1], sum(count[key] for key in singles)), np.int32),
@@ -201,8 +202,7 @@ class ArcFeaturizer:
             int(self.hash_bits is not None),
             self.n_rows_,
             self.n_label_rows_,
-            *(count[False, family] for family in FAMILIES),
-            *(count[True, family] for family in ("head", "dep", "pair")),
+            *sizes,
         )
         first = 0
         for key in singles:
@@ -221,17 +221,19 @@ class ArcFeaturizer:
         tables: Tables = {}
         for is_label in (False, True):
             for family, roles in FAMILIES.items():
-                own = [
-                    shares[number]
+                numbers = [
+                    number
                     for number, template in enumerate(every)
                     if template.family == family
                     and (number >= len(self.templates)) == is_label
                 ]
+                numbers.sort(key=lambda number: every[number].is_counted)  # last
+                own = [shares[number] for number in numbers]
                 size = (places.offset[-1], len(own))
                 by_role = tuple(np.zeros(size, np.int64) for _ in roles)
                 for column, share in enumerate(own):
-                    for role, numbers in share.items():
-                        by_role[roles.index(role)][:, column] = numbers
+                    for role, values in share.items():
+                        by_role[roles.index(role)][:, column] = values
                 tables[is_label, family] = by_role
         return places.offset, tables
 
@@ -299,27 +301,28 @@ class ArcFeaturizer:
                 raise ValueError("damaged featurizer state: no templates of arcs")
         if meta.get("kind") != cls.kind:
             raise ValueError("damaged featurizer state: not one of arcs")
+        _, hash_bits = check_settings(meta.get("min_count", 1), meta.get("hash_bits"))
+        if hash_bits is not None:
+            # before any memory is taken that the file does not have
+            seen = read_array(arrays, "seen", np.uint8, 4 * _seen_words(hash_bits))
         featurizer = cls(
             *lists,  # type: ignore[arg-type]
             min_count=meta.get("min_count", 1),
-            hash_bits=meta.get("hash_bits"),
+            hash_bits=hash_bits,
         )
-        if featurizer.hash_bits is None:
+        if hash_bits is None:
             featurizer._restore(arrays)
-            return featurizer
-        seen = state_array(arrays, "seen", np.uint8)
-        if len(seen) != featurizer._seen.nbytes:
-            raise ValueError("damaged featurizer state: bits for another hash_bits")
-        featurizer._seen[:] = seen.view(np.uint32)
+        else:
+            featurizer._seen[:] = seen.view(np.uint32)
         return featurizer
 
     def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         strings = unpack_strings(
-            state_array(arrays, "text", np.uint8),
-            state_array(arrays, "text_offset", np.int64),
+            read_array(arrays, "text", np.uint8),
+            read_array(arrays, "text_offset", np.int64),
         )
-        view_offset = state_array(arrays, "view_offset", np.int64)
-        check_offset(view_offset, len(strings), "views")
+        view_offset = read_array(arrays, "view_offset", np.int64)
+        check_offsets(view_offset, len(strings), "views")
         if len(view_offset) != len(self._views) + 1:
             raise ValueError("damaged featurizer state: strings of other templates")
         for i, view in enumerate(self._views):
@@ -328,7 +331,7 @@ class ArcFeaturizer:
             if len(self._strings[view]) < len(own):
                 raise ValueError(f"damaged featurizer state: {view} repeats a string")
         spaces = self._check_space()
-        keys = [state_array(arrays, name, np.int64) for name in ("key", "label_key")]
+        keys = [read_array(arrays, name, np.int64) for name in ("key", "label_key")]
         n_arcs = len(self.templates)
         for is_label, found in enumerate(keys):
             number = found % len(spaces)
@@ -372,6 +375,11 @@ class ArcFeaturizer:
                     f"the templates need a column {view.column!r}; "
                     f"there are {', '.join(table.columns)}"
                 )
+
+
+def _seen_words(hash_bits: int) -> int:
+    """Words of 32 bits in which the features of true arcs are marked."""
+    return 1 << max(0, hash_bits + SEEN_BITS_MORE - 5)
 
 
 def parse_label_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:

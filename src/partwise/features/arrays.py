@@ -5,6 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import (
+    MAX_FEATURE,
+    check_magnitude,
+    check_offsets,
+    check_rows,
+    check_sparse,
+)
+
+MAX_FEATURES = int(np.iinfo(np.int32).max)  # indices have 32 bits
+
 
 class Features(NamedTuple):
     """
@@ -84,7 +94,7 @@ def _stack_dense(X: Sequence[Any]) -> DenseFeatures:
             raise ValueError(f"sequence {s} is sparse, sequence 0 dense; use one kind")
         try:
             block = np.asarray(block, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"sequence {s} is no matrix: {error}") from error
         if block.ndim != 2:
             raise ValueError(
@@ -93,7 +103,7 @@ def _stack_dense(X: Sequence[Any]) -> DenseFeatures:
         blocks.append(block)
     offset = _offset(blocks)
     for s, block in enumerate(blocks):
-        _check_finite(s, block)
+        _check_numbers(s, block)
     return DenseFeatures(np.concatenate(blocks), offset)
 
 
@@ -106,15 +116,15 @@ def _stack_sparse(X: Sequence[Any]) -> Features:
             raise ValueError(
                 f"sequence {s} has shape {block.shape}; it needs (tokens, features)"
             )
-        blocks.append(block.tocsr())
+        check_sparse(block, f"sequence {s}")  # before scipy follows its arrays
+        rows = block.tocsr()
+        if rows is not block:
+            check_sparse(rows, f"sequence {s}")
+        blocks.append(rows)
     offset = _offset(blocks)
     n_features = blocks[0].shape[1]
     for s, block in enumerate(blocks):
-        _check_finite(s, block.data)
-        # kernels do not check bounds, and scipy takes such arrays on trust
-        inside = (block.indices >= 0) & (block.indices < n_features)
-        if not inside.all() or len(block.indptr) != block.shape[0] + 1:
-            raise ValueError(f"sequence {s} is a damaged CSR matrix; build it again")
+        _check_numbers(s, block.data)
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
     return make_features(
         np.append(0, np.cumsum(counts, dtype=np.int64)),
@@ -133,7 +143,7 @@ def make_features(
     n_features: int,
 ) -> Features:
     """Normalise the arrays: each other dtype or layout would compile kernels anew."""
-    if n_features > np.iinfo(np.int32).max:
+    if n_features > MAX_FEATURES:
         raise ValueError(f"{n_features} features; at most 2**31 - 1 fit the indices")
     if data is None or bool(np.all(data == 1.0)):
         data = np.ones(1)
@@ -144,6 +154,21 @@ def make_features(
         np.require(offset, np.int64, ["C", "W"]),
         int(n_features),
     )
+
+
+def check_features(features: Features | DenseFeatures) -> None:
+    """Refuse rows that would lead kernels outside their arrays, or to infinity."""
+    if isinstance(features, DenseFeatures):
+        check_offsets(features.offset, len(features.X), "sequences")
+        check_magnitude(features.X, MAX_FEATURE, "features")
+        return
+    indptr, indices, data = features.indptr, features.indices, features.data
+    shape = (len(indptr) - 1, features.n_features)
+    if len(data) not in (1, len(indices)):
+        raise ValueError(f"{len(data)} values of {len(indices)} features")
+    check_offsets(features.offset, shape[0], "sequences")
+    check_rows(indptr, indices, shape, "features")
+    check_magnitude(data, MAX_FEATURE, "features")
 
 
 def _offset(blocks: Sequence[Any]) -> np.ndarray:
@@ -158,11 +183,10 @@ def _offset(blocks: Sequence[Any]) -> np.ndarray:
     return np.append(0, np.cumsum([block.shape[0] for block in blocks]))
 
 
-def _check_finite(s: int, values: np.ndarray) -> None:
+def _check_numbers(s: int, values: np.ndarray) -> None:
     if values.dtype.kind not in "fiub":
         raise ValueError(f"sequence {s} holds {values.dtype}; it needs real numbers")
-    if not np.isfinite(values).all():
-        raise ValueError(f"sequence {s} holds NaN or infinity; replace them first")
+    check_magnitude(values, MAX_FEATURE, f"sequence {s}")
 
 
 class ArrayFeaturizer:
@@ -222,7 +246,9 @@ class ArrayFeaturizer:
         """Rebuild from `state`; nonsense raises ValueError."""
         n_features = meta.get("n_features")
         if meta.get("kind") != cls.kind or type(n_features) is not int:
-            raise ValueError(f"not the state of a featurizer of arrays: {dict(meta)}")
+            raise ValueError("not the state of a featurizer of arrays")
+        if not 0 <= n_features <= MAX_FEATURES:
+            raise ValueError(f"{n_features} features of arrays")
         featurizer = cls()
         featurizer.n_features_ = n_features
         return featurizer

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import check_indices, check_offsets, read_array
 from partwise.features.arrays import Features
 from partwise.features.hashing import hash_templates
 from partwise.features.templates import BOUNDARY, Template, View, parse_templates
 from partwise.features.vocabulary import (
-    check_offset,
     check_settings,
     pack_strings,
-    state_array,
     unpack_strings,
 )
 from partwise.features.windows import gather_rows, neighbours
@@ -204,11 +203,11 @@ class Featurizer:
 
     def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         strings = unpack_strings(
-            state_array(arrays, "text", np.uint8),
-            state_array(arrays, "text_offset", np.int64),
+            read_array(arrays, "text", np.uint8),
+            read_array(arrays, "text_offset", np.int64),
         )
-        view_offset = state_array(arrays, "view_offset", np.int64)
-        check_offset(view_offset, len(strings), "views")
+        view_offset = read_array(arrays, "view_offset", np.int64)
+        check_offsets(view_offset, len(strings), "views")
         if len(view_offset) != len(self._views) + 1:
             raise ValueError("damaged featurizer state: strings of other templates")
         for i, view in enumerate(self._views):
@@ -216,18 +215,17 @@ class Featurizer:
             self._strings[view] = _numbered(own)
             if len(self._strings[view]) < len(own):
                 raise ValueError(f"damaged featurizer state: {view} repeats a string")
-        template = state_array(arrays, "template", np.int32)
-        key = state_array(arrays, "key", np.int64)
+        template = read_array(arrays, "template", np.int32)
+        key = read_array(arrays, "key", np.int64)
         if len(template) != len(key):
             raise ValueError("damaged featurizer state: sizes of template and key")
         spaces = np.array([self._key_space(t) for t in self.templates], np.int64)
-        if np.any((template < 0) | (template >= len(spaces))):
-            raise ValueError("damaged featurizer state: no such template")
+        check_indices(template, len(spaces), "a template")
         if np.any((key < 0) | (key >= spaces[template])):
             raise ValueError("damaged featurizer state: a key without strings")
         order = np.lexsort((key, template))
-        same = (np.diff(template[order]) == 0) & (np.diff(key[order]) == 0)
-        if np.any(same):
+        pairs = np.stack([template[order], key[order]])
+        if (pairs[:, 1:] == pairs[:, :-1]).all(axis=0).any():
             raise ValueError("damaged featurizer state: a feature stands twice")
         self._set_features(template, key)
 

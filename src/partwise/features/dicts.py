@@ -11,7 +11,6 @@ What a token may be:
 A value of zero is the absence of the feature.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from numbers import Real
@@ -19,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import MAX_FEATURE, read_array
 from partwise.features.arrays import Features, make_features
 from partwise.features.hashing import hash_strings
 from partwise.features.vocabulary import (
     check_settings,
     pack_strings,
-    state_array,
     unpack_strings,
 )
 
@@ -151,8 +150,8 @@ class DictFeaturizer:
         featurizer = cls(meta.get("min_count", 1), meta.get("hash_bits"))
         if featurizer.hash_bits is None:
             names = unpack_strings(
-                state_array(arrays, "text", np.uint8),
-                state_array(arrays, "text_offset", np.int64),
+                read_array(arrays, "text", np.uint8),
+                read_array(arrays, "text_offset", np.int64),
             )
             if len(set(names)) < len(names):
                 raise ValueError("damaged featurizer state: a feature stands twice")
@@ -257,9 +256,12 @@ def _expand(key: Any, value: Any) -> list[tuple[str, float]]:
     if isinstance(value, str):
         return [(f"{key}:{value}", 1.0)]
     if isinstance(value, Real | np.bool_):
+        size: Any = abs(value)  # of a whole number, it may be too large for a double
+        if not size <= MAX_FEATURE:
+            raise ValueError(
+                f"feature {key!r} is {value!r:.40}; use a value within ±{MAX_FEATURE:g}"
+            )
         number = float(value)
-        if not math.isfinite(number):
-            raise ValueError(f"feature {key!r} is {number}; use a finite value")
         return [(key, number)] if number else []
     if isinstance(value, Mapping):
         return [

@@ -1,11 +1,13 @@
 """What a featurizer keeps, as arrays: a model file holds no Python objects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from partwise.bounds import check_offsets
 
 MAX_HASH_BITS = 30
 
@@ -44,36 +46,13 @@ def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
     -------
     list of str
     """
-    check_offset(offset, len(text), "strings")
+    check_offsets(offset, len(text), "strings")
     data = text.tobytes()
     ends = offset.tolist()
     try:
         return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
     except UnicodeDecodeError as error:
         raise ValueError(f"damaged featurizer state: {error}") from error
-
-
-def check_offset(offset: np.ndarray, total: int, what: str) -> None:
-    """Raise ValueError unless offset divides `total` items."""
-    if not len(offset) or offset[0] != 0 or offset[-1] != total:
-        raise ValueError(f"damaged featurizer state: offsets of {what} do not cover it")
-    if np.any(np.diff(offset) < 0):
-        raise ValueError(f"damaged featurizer state: offsets of {what} decrease")
-
-
-def state_array(arrays: Mapping[str, np.ndarray], name: str, dtype: Any) -> np.ndarray:
-    """Return a one-dimensional array of a state, or raise ValueError."""
-    array = arrays.get(name)
-    if (
-        not isinstance(array, np.ndarray)
-        or array.ndim != 1
-        or array.dtype != np.dtype(dtype)
-    ):
-        raise ValueError(
-            f"damaged featurizer state: {name!r} must be a one-dimensional "
-            f"{np.dtype(dtype)} array"
-        )
-    return np.require(array, requirements=["C", "W"])
 
 
 def check_settings(min_count: Any, hash_bits: Any) -> tuple[int, int | None]:

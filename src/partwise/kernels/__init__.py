@@ -5,6 +5,7 @@ from partwise.kernels.bag_of_words import BagOfWords
 from partwise.kernels.base import Bound, Kernel
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.combinations import Normalized, Product, Scaled, Sum
+from partwise.kernels.exact_strings import ExactNGram, Spectrum
 from partwise.kernels.external import FromFunction, Pairwise, Precomputed
 from partwise.kernels.gram import Estimate, Progress, estimate, gram, strips
 from partwise.kernels.memory import GramTooLarge
@@ -21,6 +22,7 @@ __all__ = [
     "Bound",
     "ConvolutionTree",
     "Estimate",
+    "ExactNGram",
     "FromFunction",
     "GramTooLarge",
     "Kernel",
@@ -35,6 +37,7 @@ __all__ = [
     "Progress",
     "RandomFourier",
     "Scaled",
+    "Spectrum",
     "Sum",
     "WordClusters",
     "as_kernel",

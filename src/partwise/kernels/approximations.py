@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from partwise.features.vocabulary import state_array
+from partwise.bounds import MAX_WEIGHT, read_numbers
 from partwise.kernels.base import Kernel
 from partwise.kernels.checks import check_real, check_whole
 from partwise.kernels.gram import gram, resolve_jobs, strips
@@ -143,12 +143,10 @@ class RandomFourier(_Approximation):
         fitted = cls(**{name: meta[name] for name in cls._names()})
         n = check_whole("n_components", fitted.n_components, 1, MAX_COMPONENTS)
         check_real("gamma", fitted.gamma, above=True)
-        phases = state_array(arrays, "phases", np.float64)
-        flat = state_array(arrays, "frequencies", np.float64)
-        if len(phases) != n or len(flat) % n:
+        phases = read_numbers(arrays, "phases", MAX_WEIGHT, n)
+        flat = read_numbers(arrays, "frequencies", MAX_WEIGHT)
+        if len(flat) % n:
             raise ValueError("damaged RandomFourier: its sizes do not agree")
-        if not np.isfinite(flat).all() or not np.isfinite(phases).all():
-            raise ValueError("damaged RandomFourier: numbers that are not finite")
         fitted.frequencies_, fitted.phases_ = flat.reshape(-1, n), phases
         fitted.n_features_ = n
         return fitted
@@ -247,8 +245,8 @@ class Nystroem(_Approximation):
         own = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
         landmarks = family.unpack(own)
         n = family.count(landmarks)
-        flat = state_array(arrays, "whiten", np.float64)
-        if not n or not len(flat) or len(flat) % n or not np.isfinite(flat).all():
+        flat = read_numbers(arrays, "whiten", MAX_WEIGHT)
+        if not n or not len(flat) or len(flat) % n:
             raise ValueError("damaged Nystroem: its sizes do not agree")
         fitted = cls(kernel, n_components=n)
         fitted.kernel_, fitted.landmarks_ = kernel, landmarks

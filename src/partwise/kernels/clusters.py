@@ -1,6 +1,8 @@
-"""Clusters of words that stand in the same places, as one more column.
+"""Clusters of words, as one more column: from text alone, or from word vectors.
 
-Counts of neighbours, each place in the window apart, become positive pointwise mutual
+Given vectors are grouped by scikit-learn's k-means, as in section 6.3 of the thesis
+behind the kernel method. Else words that stand in the same places belong together:
+counts of neighbours, each place in the window apart, become positive pointwise mutual
 information; a truncated singular value decomposition makes short vectors of it, and
 k-means groups the vectors by direction. Places apart and smoothed counts of contexts
 (Levy, Goldberg and Dagan, 2015) bring the groups closer to parts of speech.
@@ -8,14 +10,16 @@ k-means groups the vectors by direction. Places apart and smoothed counts of con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from partwise.features.vocabulary import pack_strings, state_array, unpack_strings
+from partwise.bounds import check_indices, read_array
+from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.checks import check_whole
 from partwise.kernels.inputs import table_of
+from partwise.kernels.word_vectors import as_vectors, group_vectors
 from partwise.protocol import Floats, Parameters
 from partwise.readers.table import Column, Table
 
@@ -27,28 +31,36 @@ UNKNOWN = "c?"  # of words that were too rare, or not seen in training
 
 class WordClusters(Parameters):
     """
-    Give each word a cluster, learned from text alone.
+    Give each word a cluster, learned from text alone or from given vectors.
 
     Parameters
     ----------
     n_clusters : int
         At most; never more than there are words.
     n_dimensions : int
-        Length of the vectors that are grouped.
+        Without `vectors`: length of the vectors that are grouped.
     window : int
-        Neighbours to either side.
+        Without `vectors`: neighbours to either side.
     min_count : int
-        Words that occur less often get no cluster of their own: ``c?``.
+        Without `vectors`: words that occur less often get no cluster of their own, but
+        ``c?``.
     column : str, optional
         Where the words stand; by default the first column.
     name : str
         Of the new column.
     random_state : int
+    vectors : dict, pair, path or None
+        Word vectors from elsewhere: a dict of word to vector, a pair (words, matrix),
+        or a text file of word2vec or GloVe (see `partwise.readers.read_vectors`). The
+        words of the text make the clusters; all other words that have a vector go to
+        the nearest one. A word without a vector is looked up in lower case.
 
     Attributes
     ----------
     clusters_ : dict of str to str
         Word to cluster: ``c0``, ``c1`` and so on, by falling number of tokens.
+    from_vectors_ : bool
+        Whether vectors were given.
 
     Examples
     --------
@@ -59,6 +71,13 @@ class WordClusters(Parameters):
     True
     >>> list(found.transform(X).columns)
     ['word', 'cluster']
+
+    With vectors, words that the text does not have find their cluster, too:
+
+    >>> vectors = {"cat": [1, 0], "dog": [1, 0.1], "runs": [0, 1], "owl": [0.9, 0]}
+    >>> found = WordClusters(2, vectors=vectors).fit([["Cat", "runs"], ["dog", "runs"]])
+    >>> found.transform([["owl", "Dog", "runs", "far"]]).strings("cluster")
+    [['c0', 'c0', 'c1', 'c?']]
     """
 
     kind = "clusters.v1"
@@ -72,6 +91,7 @@ class WordClusters(Parameters):
         column: str | None = None,
         name: str = "cluster",
         random_state: int = 0,
+        vectors: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_dimensions = n_dimensions
@@ -80,6 +100,7 @@ class WordClusters(Parameters):
         self.column = column
         self.name = name
         self.random_state = random_state
+        self.vectors = vectors
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """
@@ -102,6 +123,10 @@ class WordClusters(Parameters):
         table = table_of(X)
         codes, words = self._words(table)
         counts = np.bincount(codes, minlength=len(words))
+        self.from_vectors_ = self.vectors is not None
+        if self.from_vectors_:
+            self.clusters_ = self._of_vectors(words, counts)
+            return self
         # by frequency, ties by the word: the result depends on the text alone
         order = sorted(range(len(words)), key=lambda w: (-counts[w], words[w]))
         frequent = [w for w in order if counts[w] >= self.min_count]
@@ -120,6 +145,33 @@ class WordClusters(Parameters):
         }
         return self
 
+    def _of_vectors(self, words: Sequence[str], counts: np.ndarray) -> dict[str, str]:
+        """Clusters of all words that have a vector."""
+        known, matrix = as_vectors(self.vectors)
+        number = {word: w for w, word in enumerate(known)}
+        tokens = np.zeros(len(known), np.int64)
+        for word, count in zip(words, counts.tolist(), strict=True):
+            place = number.get(word, number.get(word.lower()))
+            if place is not None:
+                tokens[place] += count
+        if not tokens.any():
+            raise ValueError(
+                "no word of the text has a vector; check column= and the language of "
+                "vectors="
+            )
+        group = group_vectors(matrix, tokens, self.n_clusters, self.random_state)
+        group = _by_size(group, tokens)
+        return {word: f"c{g}" for word, g in zip(known, group.tolist(), strict=True)}
+
+    def unfitted(self) -> WordClusters:
+        """The same settings, to be fitted to another text."""
+        if getattr(self, "from_vectors_", False) and self.vectors is None:
+            raise ValueError(
+                "clusters= were made of word vectors, which a model file does not "
+                "keep; give clusters=WordClusters(vectors=…)"
+            )
+        return WordClusters(**self.get_params())
+
     def transform(self, X: Any) -> Table:
         """
         Add the column of clusters.
@@ -136,7 +188,11 @@ class WordClusters(Parameters):
             raise ValueError("no clusters yet; call fit first")
         table = table_of(X)
         codes, words = self._words(table)
-        strings = [self.clusters_.get(word, UNKNOWN) for word in words]
+        find = self.clusters_.get
+        if self.from_vectors_:
+            strings = [find(word) or find(word.lower(), UNKNOWN) for word in words]
+        else:
+            strings = [find(word, UNKNOWN) for word in words]
         values = sorted(set(strings))
         place = {string: code for code, string in enumerate(values)}
         new = np.array([place[string] for string in strings], np.int32)[codes]
@@ -155,7 +211,10 @@ class WordClusters(Parameters):
             "text_offset": text_offset,
             "group": np.array(group, np.int32),
         }
-        return {"kind": self.kind, "params": self.get_params()}, arrays
+        params = self.get_params()
+        del params["vectors"]  # what they say of words is in the arrays
+        meta = {"kind": self.kind, "params": params, "vectors": self.from_vectors_}
+        return meta, arrays
 
     @classmethod
     def from_state(
@@ -163,23 +222,26 @@ class WordClusters(Parameters):
     ) -> WordClusters:
         """Rebuild from `state`; nonsense raises ValueError."""
         params = meta.get("params")
-        names = set(cls().get_params())
+        names = set(cls._names()) - {"vectors"}
         if meta.get("kind") != cls.kind or not isinstance(params, Mapping):
             raise ValueError("damaged word clusters: no parameters")
         if set(params) != names or not isinstance(params["name"], str):
             raise ValueError("damaged word clusters: other parameters")
         if not isinstance(params["column"], str | None):
             raise ValueError("damaged word clusters: a column without a name")
+        from_vectors = meta.get("vectors", False)
+        if not isinstance(from_vectors, bool):
+            raise ValueError("damaged word clusters: vectors neither true nor false")
         words = unpack_strings(
-            state_array(arrays, "text", np.uint8),
-            state_array(arrays, "text_offset", np.int64),
+            read_array(arrays, "text", np.uint8),
+            read_array(arrays, "text_offset", np.int64),
         )
-        group = state_array(arrays, "group", np.int32)
+        group = read_array(arrays, "group", np.int32)
         if len(group) != len(words) or len(set(words)) < len(words):
             raise ValueError("damaged word clusters: words without a cluster")
-        if len(group) and group.min() < 0:
-            raise ValueError("damaged word clusters: a negative number")
+        check_indices(group, 1 << 31, "a cluster")
         found = cls(**params)
+        found.from_vectors_ = from_vectors
         found.clusters_ = {
             word: f"c{g}" for word, g in zip(words, group.tolist(), strict=True)
         }

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import check_indices, check_offsets, read_array
 from partwise.features.vocabulary import (
-    check_offset,
     pack_strings,
-    state_array,
     unpack_strings,
 )
 
@@ -67,16 +66,15 @@ class Forest(NamedTuple):
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Forest:
         """A forest from `pack`; nonsense raises ValueError."""
-        text = state_array(arrays, "text", np.uint8)
-        strings = unpack_strings(text, state_array(arrays, "text_offset", np.int64))
-        symbol = state_array(arrays, "symbol", np.int32)
-        arity = state_array(arrays, "arity", np.int32)
-        offset = state_array(arrays, "offset", np.int64)
-        check_offset(offset, len(symbol), "trees")
+        text = read_array(arrays, "text", np.uint8)
+        strings = unpack_strings(text, read_array(arrays, "text_offset", np.int64))
+        symbol = read_array(arrays, "symbol", np.int32)
+        arity = read_array(arrays, "arity", np.int32)
+        offset = read_array(arrays, "offset", np.int64)
+        check_offsets(offset, len(symbol), "trees")
         if len(arity) != len(symbol) or np.any(arity < WORD):
             raise ValueError("damaged trees: their sizes do not agree")
-        if len(symbol) and not 0 <= symbol.min() <= symbol.max() < len(strings):
-            raise ValueError("damaged trees: a label that does not stand in the file")
+        check_indices(symbol, len(strings), "the label of a tree")
         for t in range(len(offset) - 1):
             _check_shape(t, arity[offset[t] : offset[t + 1]])
         return cls(strings, symbol, arity, offset)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import MAX_KERNEL, check_magnitude
 from partwise.kernels import _gram_cache as cache
 from partwise.kernels.base import Bound, Kernel
 from partwise.kernels.checks import check_whole
@@ -299,12 +300,11 @@ def _fill(
 def _finite(values: np.ndarray, precision: Any) -> np.ndarray:
     with np.errstate(over="ignore"):
         cast = values.astype(precision, copy=False)
-    if not np.isfinite(cast).all():
-        raise ValueError(
-            "the kernel has values that are no finite numbers in "
-            f"{np.dtype(precision)}; normalise it, lower its decay or degree, or use "
-            "float64"
-        )
+    remedy = (
+        f" in {np.dtype(precision)}; normalise it, lower its decay or degree, or use "
+        "float64"
+    )
+    check_magnitude(cast, MAX_KERNEL, "the kernel has values", remedy)
     return cast
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import check_indices, read_array
 from partwise.features.columnar import as_table
-from partwise.features.vocabulary import pack_strings, state_array, unpack_strings
+from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.forests import Forest, encode_trees
 from partwise.kernels.matrices import (
     Matrix,
@@ -121,11 +122,11 @@ class Sequences(Inputs):
 
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> Table:
         """A table."""
-        text = state_array(arrays, "text", np.uint8)
-        strings = unpack_strings(text, state_array(arrays, "text_offset", np.int64))
-        sizes = state_array(arrays, "values", np.int64)
-        codes = state_array(arrays, "codes", np.int32)
-        offset = state_array(arrays, "offset", np.int64)
+        text = read_array(arrays, "text", np.uint8)
+        strings = unpack_strings(text, read_array(arrays, "text_offset", np.int64))
+        sizes = read_array(arrays, "values", np.int64)
+        codes = read_array(arrays, "codes", np.int32)
+        offset = read_array(arrays, "offset", np.int64)
         n_columns = len(sizes)
         if (
             not n_columns
@@ -133,7 +134,7 @@ class Sequences(Inputs):
             or np.any(sizes > len(strings))
             or n_columns + sizes.sum() != len(strings)
             or not len(offset)
-            or len(codes) != n_columns * offset[-1]
+            or len(codes) != n_columns * int(offset[-1])
         ):
             raise ValueError("damaged sequences: their sizes do not agree")
         names = strings[:n_columns]
@@ -143,8 +144,7 @@ class Sequences(Inputs):
         ends = n_columns + np.cumsum(sizes)
         for i, name in enumerate(names):
             own = codes[i * offset[-1] : (i + 1) * offset[-1]]
-            if len(own) and (own.min() < 0 or own.max() >= sizes[i]):
-                raise ValueError(f"damaged sequences: codes of column {name!r}")
+            check_indices(own, int(sizes[i]), "a code of a column")
             values = strings[ends[i] - sizes[i] : ends[i]]
             if len(set(values)) < len(values):
                 raise ValueError(f"damaged sequences: column {name!r} repeats a string")
@@ -197,7 +197,7 @@ class Positions(Inputs):
 
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         """The positions."""
-        return state_array(arrays, "positions", np.int64)
+        return read_array(arrays, "positions", np.int64)
 
 
 class Objects(Inputs):

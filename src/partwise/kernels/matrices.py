@@ -7,8 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.features.arrays import as_features
-from partwise.features.vocabulary import check_offset, state_array
+from partwise.bounds import (
+    MAX_FEATURE,
+    check_magnitude,
+    check_rows,
+    read_array,
+    read_numbers,
+)
+from partwise.features.arrays import as_features, check_features
 
 
 class DenseMatrix(NamedTuple):
@@ -98,12 +104,11 @@ def as_matrix(X: Any) -> Matrix:
         return _of_features(as_features(X))
     try:
         x = np.require(X, np.float64, ["C", "W"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X is no matrix of numbers: {error}") from error
     if x.ndim != 2:
         raise ValueError(f"X has shape {x.shape}; it needs (rows, features)")
-    if not np.isfinite(x).all():
-        raise ValueError("X holds NaN or infinity; replace them first")
+    check_magnitude(x, MAX_FEATURE, "X")
     return DenseMatrix(x)
 
 
@@ -189,24 +194,20 @@ def pack_matrix(matrix: Matrix) -> dict[str, np.ndarray]:
 
 def unpack_matrix(arrays: Mapping[str, np.ndarray]) -> Matrix:
     """A matrix from `pack_matrix`; nonsense raises ValueError."""
-    shape = state_array(arrays, "shape", np.int64)
-    data = state_array(arrays, "data", np.float64)
+    shape = read_array(arrays, "shape", np.int64)
+    data = read_numbers(arrays, "data", MAX_FEATURE)
     if len(shape) != 2 or shape.min() < 0 or shape[1] > np.iinfo(np.int32).max:
         raise ValueError("damaged matrix: its shape")
-    if not np.isfinite(data).all():
-        raise ValueError("damaged matrix: values that are no finite numbers")
     n_rows, n_features = map(int, shape)
     if "indptr" not in arrays:
         if len(data) != n_rows * n_features:
             raise ValueError("damaged matrix: its shape does not fit its values")
         return DenseMatrix(data.reshape(n_rows, n_features))
-    indptr = state_array(arrays, "indptr", np.int64)
-    indices = state_array(arrays, "indices", np.int32)
-    check_offset(indptr, len(indices), "rows")
-    if len(indptr) != n_rows + 1 or len(indices) != len(data):
-        raise ValueError("damaged matrix: its shape does not fit its values")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_features:
-        raise ValueError("damaged matrix: a column that it does not have")
+    indptr = read_array(arrays, "indptr", np.int64)
+    indices = read_array(arrays, "indices", np.int32)
+    if len(indices) != len(data):
+        raise ValueError("damaged matrix: columns without values")
+    check_rows(indptr, indices, (n_rows, n_features), "a matrix")
     return _in_order(indptr, indices, data, n_features)
 
 
@@ -215,6 +216,7 @@ def _is_matrix(item: Any) -> bool:
 
 
 def _of_features(features: Any) -> Matrix:
+    check_features(features)
     if not hasattr(features, "indptr"):
         return DenseMatrix(np.require(features.X, np.float64, ["C", "W"]))
     data = features.data

@@ -18,6 +18,7 @@ from typing import Any
 from partwise.kernels.bag_of_words import BagOfWords
 from partwise.kernels.base import Kernel
 from partwise.kernels.combinations import Normalized, Product, Scaled, Sum
+from partwise.kernels.exact_strings import ExactNGram, Spectrum
 from partwise.kernels.external import PAIRWISE, FromFunction, Pairwise, Precomputed
 from partwise.kernels.strings import AnnotatedNGram, NGram
 from partwise.kernels.trees import ConvolutionTree
@@ -30,6 +31,8 @@ SIMPLE: dict[str, type[Kernel]] = {
     "bow": BagOfWords,
     "ngram": NGram,
     "annotated": AnnotatedNGram,
+    "exact_ngram": ExactNGram,
+    "spectrum": Spectrum,
     "tree": ConvolutionTree,
 }
 # by version: a later one reads old files by keeping the old name

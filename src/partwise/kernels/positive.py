@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import MAX_KERNEL
 from partwise.kernels.base import Kernel
 from partwise.kernels.inputs import Objects, Positions
 from partwise.kernels.memory import free_memory
@@ -147,16 +148,17 @@ def find_asymmetry(
 
 
 def _largest(kernel: Kernel, values: np.ndarray) -> float:
-    """The largest magnitude of an entry, all of them finite."""
+    """The largest magnitude of an entry, none beyond `MAX_KERNEL`."""
     largest = 0.0
     for first in range(0, len(values), TILE):
-        size = np.abs(values[first : first + TILE])
-        if not np.isfinite(size).all():
-            r, c = np.unravel_index(np.argmin(np.isfinite(size)), size.shape)
+        size = np.abs(values[first : first + TILE]).astype(np.float64, copy=False)
+        fits = size <= MAX_KERNEL
+        if not fits.all():
+            r, c = np.unravel_index(np.argmin(fits), size.shape)
             raise ValueError(
                 f"the Gram matrix of {_shown(kernel)} holds {values[first + r, c]} for "
-                f"inputs {first + r} and {c}; a kernel needs finite numbers, leave "
-                "out inputs for which it has none"
+                f"inputs {first + r} and {c}; a kernel needs finite numbers up to "
+                f"{MAX_KERNEL:g}, leave out inputs for which it has none, or scale it"
             )
         largest = max(largest, float(size.max(initial=0.0)))
     return largest

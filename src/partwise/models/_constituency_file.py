@@ -1,8 +1,8 @@
 """What a model file keeps of a `ConstituencyModel`, and the checks when it comes back.
 
 The file holds the rules with their counts, not the tables of the charts: those are made
-again by the code that reads a treebank, which only builds what fits together. Limits
-keep a hostile file from asking for more memory than a grammar needs.
+again by the code that reads a treebank, which only builds what fits together and
+limits what it asks of memory.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.bounds import (
+    MAX_WEIGHT,
+    check_indices,
+    check_offsets,
+    check_rising,
+    read_array,
+    read_numbers,
+)
+from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.models._constituency_support import support_arrays, support_from_arrays
-from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.models._file_checks import entry, require, under
 from partwise.models.constituency import ConstituencyModel
 from partwise.structures._grammar_rules import RuleCounts, Symbol
 from partwise.structures._lexicon import UNKNOWN, Lexicon
@@ -28,9 +36,8 @@ State = tuple[dict[str, Any], Arrays]
 
 MAX_SYMBOLS = 20_000
 MAX_CHILDREN = 5_000_000  # of all rules together
-MAX_STATE_TAGS = 1 << 27  # places of the table from states and tags to states
 MAX_UNARY_STEPS = 8
-MAX_WEIGHTS = 1 << 31  # places are kept as 32-bit numbers
+MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 PARAMETERS = {
     "vertical": int,
     "unary_steps": int,
@@ -108,8 +115,8 @@ def _put(arrays: Arrays, name: str, strings: list[str]) -> None:
 
 def _get(arrays: Arrays, name: str) -> list[str]:
     return unpack_strings(
-        array(arrays, f"{name}/text", np.uint8, None),
-        array(arrays, f"{name}/offset", np.int64, None),
+        read_array(arrays, f"{name}/text", np.uint8, None),
+        read_array(arrays, f"{name}/offset", np.int64, None),
     )
 
 
@@ -125,24 +132,20 @@ def from_state(
     require(grammar.vertical <= 100, "labels with too many ancestors")
     grammar._validate()
     counts = _counts(settings, arrays)
-    depth = max(len(below) for _, below in counts.branching) if counts.branching else 0
-    n_states = len(arrays["child"]) + depth + 1  # at most one more than there are steps
-    require(n_states * len(counts.tags) <= MAX_STATE_TAGS, "too many rules")
     lexicon = Lexicon()
     if grammar.lexical:
         lexicon = _lexicon(under("lexicon/", arrays), counts)
     grammar.restore(counts, lexicon)
     if grammar.lexical:
-        grammar.seen_ = array(arrays, "seen", np.float64, len(grammar.seen_))
+        grammar.seen_ = read_numbers(arrays, "seen", MAX_WEIGHT, len(grammar.seen_))
     if grammar.features == "spans":
         grammar.spans_ = _spans(under("spans/", arrays), grammar.min_count)
     grammar._size()
+    require(grammar.n_psi_ < MAX_WEIGHTS, f"{grammar.n_psi_} weights")
     weights = np.zeros(grammar.n_psi_)
-    place = array(arrays, "place", np.int32, None)
-    inside(place, len(weights), "the place of a weight")
-    value = array(arrays, "weight", np.float64, len(place))
-    require(bool(np.isfinite(value).all()), "weights that are not finite")
-    weights[place] = value
+    place = read_array(arrays, "place", np.int32, None)
+    check_indices(place, len(weights), "the place of a weight")
+    weights[place] = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
     wrapper = settings["wrapper"]
     require(wrapper is None or isinstance(wrapper, str), "a wrapper without a name")
     max_length = _optional(settings, "max_length")
@@ -179,19 +182,19 @@ def _counts(settings: dict[str, Any], arrays: Arrays) -> RuleCounts:
     require(len(counts.symbols) == len(symbols), "a symbol that stands twice")
     names: list[Any] = [*symbols, *tags]
     n = len(symbols)
-    unary = array(arrays, "unary", np.int64, None, 3)
-    inside(unary[:, 0], n, "the parent of a rule")
-    inside(unary[:, 1], len(names), "the child of a rule")
-    root = array(arrays, "root", np.int64, None, 2)
-    inside(root[:, 0], n, "a root")
+    unary = read_array(arrays, "unary", np.int64, None, 3)
+    check_indices(unary[:, 0], n, "the parent of a rule")
+    check_indices(unary[:, 1], len(names), "the child of a rule")
+    root = read_array(arrays, "root", np.int64, None, 2)
+    check_indices(root[:, 0], n, "a root")
     require(len(root) > 0, "no root")
-    branching = array(arrays, "branching", np.int64, None, 2)
-    inside(branching[:, 0], n, "the parent of a rule")
-    child = array(arrays, "child", np.int32, None)
-    inside(child, len(names), "the child of a rule")
+    branching = read_array(arrays, "branching", np.int64, None, 2)
+    check_indices(branching[:, 0], n, "the parent of a rule")
+    child = read_array(arrays, "child", np.int32, None)
+    check_indices(child, len(names), "the child of a rule")
     require(len(child) <= MAX_CHILDREN, "too many rules")
-    ptr = array(arrays, "child_ptr", np.int64, len(branching) + 1)
-    check_offset(ptr, len(child), "children")
+    ptr = read_array(arrays, "child_ptr", np.int64, len(branching) + 1)
+    check_offsets(ptr, len(child), "children of rules")
     require(bool((np.diff(ptr) >= 2).all()), "a branching with one child")
     for table in (unary[:, 2], root[:, 1], branching[:, 1]):
         require(not len(table) or int(table.min()) > 0, "a rule never seen")
@@ -228,10 +231,10 @@ def _spans(arrays: Arrays, min_count: int) -> SpanFeatures:
     width = {"word": len(spans.words_) + 2, "tag": len(spans.tags_) + 2}
     spans.values_ = []
     for k, template in enumerate((*BEGIN, *END)):
-        values = array(arrays, f"values{k}", np.int64, None)
+        values = read_array(arrays, f"values{k}", np.int64, None)
         limit = math.prod(width[str(column)] for column in template[::2])
-        inside(values, limit, "a feature")
-        ordered = len(values) > 0 and bool((np.diff(values) > 0).all())
-        require(ordered, "features out of order")
+        check_indices(values, limit, "a feature")
+        check_rising(values, "features")
+        require(len(values) > 0, "a template without features")
         spans.values_.append(values)
     return spans

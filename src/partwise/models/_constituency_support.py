@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
-from partwise.models._file_checks import array, require
+from partwise.bounds import check_offsets, read_array
+from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.models._file_checks import require
 from partwise.models._support_file import plane_arrays, read_lengths, read_planes
 from partwise.models.phrase_explanation import SupportPhrases
 from partwise.protocol import Ints
@@ -40,21 +41,21 @@ def support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
     """Rebuild a dual; whatever kernels could stumble over raises ValueError."""
     words, tags = (
         unpack_strings(
-            array(arrays, f"{name}/text", np.uint8, None),
-            array(arrays, f"{name}/offset", np.int64, None),
+            read_array(arrays, f"{name}/text", np.uint8, None),
+            read_array(arrays, f"{name}/offset", np.int64, None),
         )
         for name in ("words", "tags")
     )
     require(len(words) == len(tags), "support words without tags")
-    offset = array(arrays, "offset", np.int64, None)
+    offset = read_array(arrays, "offset", np.int64, None)
     lengths = read_lengths(offset)
     require(len(words) == int(offset[-1]), "support words outside their sentences")
     tokens = list(zip(words, tags, strict=True))
     sentences = [tokens[a:b] for a, b in pairwise(offset.tolist())]
 
-    truth = array(arrays, "truth", np.int32, None)
-    ptr = array(arrays, "truth_ptr", np.int64, len(lengths) + 1)
-    check_offset(ptr, len(truth), "true trees")
+    truth = read_array(arrays, "truth", np.int32, None)
+    ptr = read_array(arrays, "truth_ptr", np.int64, len(lengths) + 1)
+    check_offsets(ptr, len(truth), "true trees")
     _check_codes(grammar, truth, ptr, lengths)
     trees = []
     for x, (a, b) in zip(sentences, pairwise(ptr.tolist()), strict=True):

@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import (
+    MAX_WEIGHT,
+    check_indices,
+    check_rising,
+    read_array,
+    read_numbers,
+)
 from partwise.features._arc_kernels import N_VARIANTS
 from partwise.features.arcs import ArcFeaturizer
 from partwise.kernels.inputs import SEQUENCES
-from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.models._file_checks import entry, require, under
 from partwise.models._support_file import plane_arrays, read_lengths, read_planes
 from partwise.models.dependency import DependencyModel, SupportTrees
 from partwise.structures.arborescence import COSTS, Arborescence
@@ -24,7 +31,7 @@ State = tuple[dict[str, Any], Arrays]
 
 MAX_LABELS = 5000
 MAX_CANDIDATES = 1000
-MAX_WEIGHTS = 1 << 31  # places are kept as 32-bit numbers
+MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 
 
 def to_state(model: DependencyModel) -> State:
@@ -136,11 +143,10 @@ def _own_model(
     width = -(-len(labels) // 4) * 4
     size = featurizer.n_rows_ * N_VARIANTS + featurizer.n_label_rows_ * 2 * width
     require(size < MAX_WEIGHTS, f"{size} weights")
-    place = array(arrays, "place", np.int32, None)
-    weight = array(arrays, "weight", np.float64, len(place))
-    inside(place, size, "the place of a weight")
-    require(bool((np.diff(place) > 0).all()), "places of weights out of order")
-    require(bool(np.isfinite(weight).all()), "weights that are not finite")
+    place = read_array(arrays, "place", np.int32, None)
+    weight = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
+    check_indices(place, size, "the place of a weight")
+    check_rising(place, "places of weights")
     weights = np.zeros(size)
     weights[place] = weight
     return DependencyModel(featurizer, structure, labels, weights, info)
@@ -179,7 +185,7 @@ def support_from_state(
     lengths = read_lengths(table.offset)
     size = max(len(model.own_labels), 1)
     cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
-    y = array(arrays, "y", np.int32, table.n_tokens)
+    y = read_array(arrays, "y", np.int32, table.n_tokens)
     for code, length in ((y, lengths), (cuts.code, lengths[cuts.block])):
         limit = np.repeat((length + 1) * size, length)
         is_head = (code >= 0) & (code < limit)

@@ -29,23 +29,3 @@ def under(prefix: str, arrays: Arrays) -> Arrays:
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def array(arrays: Arrays, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
-    """An array of this type and shape (None: any length), as kernels want it."""
-    found = arrays[name]
-    fits = found.dtype == np.dtype(dtype) and found.ndim == len(shape)
-    fits = fits and all(
-        want is None or have == want
-        for have, want in zip(found.shape, shape, strict=True)
-    )
-    require(fits, f"array {name!r} is {found.dtype} {found.shape}")
-    return np.require(found, requirements=["C", "W"])
-
-
-def inside(numbers: np.ndarray, limit: int, what: str) -> None:
-    """Refuse numbers that are not in 0 … limit − 1."""
-    require(
-        not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < limit),
-        f"{what} out of range",
-    )

@@ -10,10 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.bounds import (
+    MAX_WEIGHT,
+    check_indices,
+    check_offsets,
+    check_rising,
+    read_array,
+    read_numbers,
+)
+from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.inputs import Positions, Sequences, Vectors
 from partwise.kernels.naming import from_dict
-from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.models._file_checks import entry, require, under
 from partwise.protocol import Floats
 from partwise.scorers.anchors import Anchors
 from partwise.scorers.kernel_index import KernelIndex
@@ -21,6 +29,7 @@ from partwise.scorers.kernel_index import KernelIndex
 Arrays = dict[str, np.ndarray]
 
 MAX_HASHES = 1000
+MAX_INT = int(np.iinfo(np.int64).max)
 
 
 def match_state(match: tuple[Any, ...]) -> list[str]:
@@ -77,24 +86,23 @@ def index_from_state(
     settings: dict[str, Any], arrays: Arrays
 ) -> tuple[KernelIndex, Floats]:
     """Rebuild an index and its coefficients; raises ValueError for what cannot be."""
-    key = array(arrays, "key", np.int64, None)
-    require(not len(key) or int(key[0]) >= 0, "a key out of range")
-    require(bool((np.diff(key) > 0).all()), "keys out of order")
-    anchor = array(arrays, "anchor", np.int32, None)
-    begin = array(arrays, "begin", np.int64, len(key) + 1)
-    check_offset(begin, len(anchor), "postings")
-    rises = np.diff(anchor) > 0
+    key = read_array(arrays, "key", np.int64, None)
+    check_indices(key, MAX_INT, "a key")
+    check_rising(key, "keys")
+    anchor = read_array(arrays, "anchor", np.int32, None)
+    begin = read_array(arrays, "begin", np.int64, len(key) + 1)
+    check_offsets(begin, len(anchor), "postings")
+    rises = anchor[1:] > anchor[:-1]
     rises[begin[1:-1][(begin[1:-1] > 0) & (begin[1:-1] < len(anchor))] - 1] = True
     require(bool(rises.all()), "anchors of a key out of order")
-    weight = array(arrays, "weight", np.float64, len(anchor))
-    require(bool(np.isfinite(weight).all()), "weights that are not finite")
+    weight = read_numbers(arrays, "weight", MAX_WEIGHT, len(anchor))
     dtype = entry(settings, "dtype", str)
     require(dtype in ("float64", "float32"), "an unknown precision")
     by_token = entry(settings, "by_token", bool)
     names = _strings(arrays, "name", len(key)) if "name" in arrays else []
     require(bool(names) or settings["kernel"] is not None or not len(key), "no names")
     if settings["kernel"] is None:
-        inside(anchor, 1, "an anchor")
+        check_indices(anchor, 1, "an anchor")
         index = KernelIndex(key, begin, anchor, None, False, None, names, dtype)
         return index, weight
     kernel = from_dict(entry(settings, "kernel", dict))
@@ -103,15 +111,15 @@ def index_from_state(
     require(isinstance(family, wanted), "a kernel on other inputs")
     inputs = family.unpack(under("anchors/", arrays))
     n = family.count(inputs)
-    inside(anchor, n, "an anchor")
-    row = array(arrays, "row", np.int64, n)
-    inside(row, np.iinfo(np.int64).max, "a training row")
-    rising = np.diff(row) > 0
+    check_indices(anchor, n, "an anchor")
+    row = read_array(arrays, "row", np.int64, n)
+    check_indices(row, MAX_INT, "a training row")
+    rising = row[1:] > row[:-1]
     token, words = np.zeros(0, np.int64), []
     if by_token:
-        token = array(arrays, "token", np.int64, n)
-        inside(token, np.iinfo(np.int64).max, "a token")
-        rising |= (np.diff(row) == 0) & (np.diff(token) > 0)
+        token = read_array(arrays, "token", np.int64, n)
+        check_indices(token, MAX_INT, "a token")
+        rising |= (row[1:] == row[:-1]) & (token[1:] > token[:-1])
         words = _strings(arrays, "text", n)
     require(bool(rising.all()), "anchors out of order")
     anchors = Anchors(inputs, row, token, words)
@@ -121,6 +129,6 @@ def index_from_state(
 
 def _strings(arrays: Arrays, name: str, n: int) -> list[str]:
     return unpack_strings(
-        array(arrays, name, np.uint8, None),
-        array(arrays, f"{name}_offset", np.int64, n + 1),
+        read_array(arrays, name, np.uint8, None),
+        read_array(arrays, f"{name}_offset", np.int64, n + 1),
     )

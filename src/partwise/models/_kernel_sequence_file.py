@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import MAX_WEIGHT, read_numbers
 from partwise.features import DenseFeatures, Features, featurizer_from_state
 from partwise.features.label_keys import LabelHasher
 from partwise.kernels.inputs import SEQUENCES
-from partwise.models._file_checks import array, entry, require, under
+from partwise.models._file_checks import entry, require, under
 from partwise.models._index_file import (
     index_from_state,
     index_state,
@@ -75,8 +76,7 @@ def from_state(
     require(bool(index.names) or not len(index.key), "keys without names")
     is_small = not hasher.has_pairs or len(labels) <= MAX_PAIR_LABELS
     require(is_small, f"pairs of {len(labels)} labels")
-    tail = array(arrays, "tail", np.float64, chain.n_weights(0))
-    require(bool(np.isfinite(tail).all()), "weights that are not finite")
+    tail = read_numbers(arrays, "tail", MAX_WEIGHT, chain.n_weights(0))
     featurizer: Any = None
     if settings["featurizer"] is not None:
         featurizer = featurizer_from_state(

@@ -11,10 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import (
+    MAX_FEATURE,
+    MAX_WEIGHT,
+    check_indices,
+    check_rows,
+    read_array,
+    read_numbers,
+)
 from partwise.features import DenseFeatures, Features, featurizer_from_state
-from partwise.features.vocabulary import check_offset, pack_strings, unpack_strings
+from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.inputs import SEQUENCES
-from partwise.models._file_checks import array, entry, inside, require, under
+from partwise.models._file_checks import entry, require, under
 from partwise.models._support_file import plane_arrays, read_lengths, read_planes
 from partwise.models.sequence import SequenceModel
 from partwise.models.sequence_support import SupportSet
@@ -68,9 +76,7 @@ def from_state(
     )
     chain = chain_from_state(settings, arrays, len(labels))
     n_features = featurizer.n_features_
-    require(n_features >= 0, "a negative number of features")
-    weights = array(arrays, "weights", np.float64, chain.n_weights(n_features))
-    require(bool(np.isfinite(weights).all()), "weights that are not finite")
+    weights = read_numbers(arrays, "weights", MAX_WEIGHT, chain.n_weights(n_features))
     support = None
     if entry(settings, "support", bool):
         support = support_from_arrays(
@@ -98,12 +104,12 @@ def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) ->
     require(order in (0, 1, 2), f"order {order}")
     cost: Any = entry(settings, "cost", str)
     if cost == "matrix":
-        cost = array(arrays, "chain/cost", np.float64, n_labels, n_labels)
+        cost = read_numbers(arrays, "chain/cost", MAX_FEATURE, n_labels, n_labels)
     masks = {}
     for name in MASKS:
         if f"chain/{name}" in arrays:
             shape = (n_labels,) * (2 if name == "transitions" else 1)
-            masks[name] = array(arrays, f"chain/{name}", np.bool_, *shape)
+            masks[name] = read_array(arrays, f"chain/{name}", np.bool_, *shape)
     boundary = entry(settings, "boundary", bool)
     chain = Chain(n_labels, order, boundary, cost=cost, **masks)
     chain.cost_matrix()  # refuses unknown names and negative entries
@@ -142,7 +148,7 @@ def support_from_arrays(
     arrays: Arrays, n_features: int | None, n_labels: int
 ) -> SupportSet:
     """Rebuild a dual; without a number of features its sequences are in a table."""
-    offset = array(arrays, "offset", np.int64, None)
+    offset = read_array(arrays, "offset", np.int64, None)
     lengths = read_lengths(offset)
     n_tokens = int(offset[-1])
     inputs: Any
@@ -152,13 +158,13 @@ def support_from_arrays(
     else:
         require(n_features is not None, "support sequences without content")
         inputs = _features(arrays, offset, n_features or 0)
-    y = array(arrays, "y", np.int32, n_tokens)
-    inside(y, n_labels, "a true label")
+    y = read_array(arrays, "y", np.int32, n_tokens)
+    check_indices(y, n_labels, "a true label")
     cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
-    inside(cuts.code, n_labels, "a label of a cut")
+    check_indices(cuts.code, n_labels, "a label of a cut")
     strings = unpack_strings(
-        array(arrays, "text", np.uint8, None),
-        array(arrays, "text_offset", np.int64, n_tokens + 1),
+        read_array(arrays, "text", np.uint8, None),
+        read_array(arrays, "text_offset", np.int64, n_tokens + 1),
     )
     tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
     return SupportSet(inputs, y, cuts, alpha, rows, tokens)
@@ -169,16 +175,12 @@ def _features(
 ) -> Features | DenseFeatures:
     n_tokens = int(offset[-1])
     if "X" in arrays:
-        X = array(arrays, "X", np.float64, n_tokens, n_features)
-        require(bool(np.isfinite(X).all()), "features that are not finite")
+        X = read_numbers(arrays, "X", MAX_FEATURE, n_tokens, n_features)
         return DenseFeatures(X, offset)
-    indptr = array(arrays, "indptr", np.int64, n_tokens + 1)
-    indices = array(arrays, "indices", np.int32, None)
-    check_offset(indptr, len(indices), "support features")
-    inside(indices, n_features, "a feature")
-    data = array(arrays, "data", np.float64, None)
+    indptr = read_array(arrays, "indptr", np.int64, n_tokens + 1)
+    indices = read_array(arrays, "indices", np.int32, None)
+    check_rows(indptr, indices, (n_tokens, n_features), "support features")
+    data = read_numbers(arrays, "data", MAX_FEATURE)
     fits = len(data) == len(indices) or (len(data) == 1 and data[0] == 1.0)
-    require(
-        fits and bool(np.isfinite(data).all()), "values of features that do not fit"
-    )
+    require(fits, "values of features that do not fit")
     return Features(indptr, indices, data, offset, n_features)

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.vocabulary import check_offset
-from partwise.models._file_checks import array, inside, require
+from partwise.bounds import (
+    MAX_WEIGHT,
+    check_indices,
+    check_offsets,
+    check_rising,
+    read_array,
+    read_numbers,
+)
+from partwise.models._file_checks import require
 from partwise.protocol import Cuts, Floats, Ints
 
 Arrays = dict[str, np.ndarray]
@@ -28,7 +35,7 @@ def plane_arrays(cuts: Cuts, alpha: Floats, rows: Ints) -> Arrays:
 
 def read_lengths(offset: np.ndarray) -> Ints:
     """Tokens of each support sequence, from checked offsets."""
-    check_offset(offset, int(offset[-1]) if len(offset) else 0, "support sequences")
+    check_offsets(offset, int(offset[-1]) if len(offset) else 0, "support sequences")
     lengths = np.diff(offset)
     require(bool((lengths > 0).all()), "an empty support sequence")
     return lengths
@@ -54,17 +61,15 @@ def read_planes(
     alpha : array (m,)
     rows : int64 array (n_sequences,)
     """
-    rows = array(arrays, "rows", np.int64, len(lengths))
-    inside(rows, np.iinfo(np.int64).max, "a training row")
-    require(bool((np.diff(rows) > 0).all()), "training rows out of order")
-    alpha = array(arrays, "alpha", np.float64, None)
+    rows = read_array(arrays, "rows", np.int64, len(lengths))
+    check_indices(rows, np.iinfo(np.int64).max, "a training row")
+    check_rising(rows, "training rows")
+    alpha = read_numbers(arrays, "alpha", MAX_WEIGHT)
     m = len(alpha)
-    block = array(arrays, "block", np.int64, m)
-    inside(block, len(lengths), "the block of a cut")
-    b, scale = (array(arrays, name, np.float64, m) for name in ("b", "scale"))
-    for one in (alpha, b, scale):
-        require(bool(np.isfinite(one).all()), "a dual that is not finite")
+    block = read_array(arrays, "block", np.int64, m)
+    check_indices(block, len(lengths), "the block of a cut")
+    b, scale = (read_numbers(arrays, name, MAX_WEIGHT, m) for name in ("b", "scale"))
     indptr = np.append(0, np.cumsum(code_length(lengths[block]))).astype(np.int64)
-    code: Any = array(arrays, "code", np.int32, int(indptr[-1]))
+    code: Any = read_array(arrays, "code", np.int32, int(indptr[-1]))
     zero = np.zeros(m)
     return Cuts(block, b, scale, zero, zero, indptr, code), alpha, rows

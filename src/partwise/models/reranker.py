@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from partwise.bounds import (
+    MAX_FEATURE,
+    MAX_WEIGHT,
+    check_indices,
+    check_magnitude,
+    read_array,
+    read_numbers,
+)
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import strips
 from partwise.kernels.inputs import Objects
 from partwise.kernels.naming import from_dict
+from partwise.models._file_checks import entry, require, under
 from partwise.protocol import Floats
 
 Ranked = list[tuple[Any, float]]
@@ -110,8 +119,11 @@ def check_lists(lists: Sequence[Ranked]) -> None:
                     f"X: example {row} has {pair!r:.60} where a pair (candidate, "
                     "score) is needed; give lists of candidates, or base="
                 )
-            if not np.isfinite(pair[1]):
-                raise ValueError(f"X: example {row} has a candidate of score {pair[1]}")
+            if not abs(pair[1]) <= MAX_FEATURE:
+                raise ValueError(
+                    f"X: example {row} has a candidate of score {pair[1]}; scores are "
+                    f"numbers within ±{MAX_FEATURE:g}"
+                )
 
 
 def describe(lists: Sequence[Ranked], features: Any) -> list[list[Any]]:
@@ -136,43 +148,28 @@ def to_state(model: RerankerModel) -> tuple[dict[str, Any], dict[str, np.ndarray
 
 
 def from_state(
-    settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray], info: dict[str, Any]
+    settings: dict[str, Any], arrays: dict[str, np.ndarray], info: dict[str, Any]
 ) -> RerankerModel:
     """The model of a file; raises ValueError for what `to_state` cannot have made."""
-
-    def under(prefix: str) -> dict[str, np.ndarray]:
-        return {
-            name.removeprefix(prefix): array
-            for name, array in arrays.items()
-            if name.startswith(prefix)
-        }
-
     kernel = from_dict(settings["kernel"])
     family = kernel.input_family()
-    if isinstance(family, Objects):
-        raise ValueError("a kernel that is a user's function")
-    base_weight = settings["base_weight"]
-    if type(base_weight) is not float or not np.isfinite(base_weight):
-        raise ValueError("the weight of the base score is no number")
-    weights, place = arrays["weights"], arrays["place"]
-    if weights.ndim != 1 or weights.dtype != np.float64 or len(weights) > MAX_ANCHORS:
-        raise ValueError("the weights must be one row of float64 numbers")
-    if not np.isfinite(weights).all():
-        raise ValueError("the weights have NaN or infinity")
-    if place.dtype != np.int64 or place.shape != (2 * len(weights),):
-        raise ValueError("anchors without a place")
-    if (place < 0).any():
-        raise ValueError("an anchor at a negative place")
-    anchors = family.unpack(under("anchors/"))
-    if family.count(anchors) != len(weights):
-        raise ValueError("another number of anchors than of weights")
+    require(not isinstance(family, Objects), "a kernel that is a user's function")
+    base_weight = entry(settings, "base_weight", float)
+    check_magnitude(np.array(base_weight), MAX_WEIGHT, "the weight of the base score")
+    weights = read_numbers(arrays, "weights", MAX_WEIGHT)
+    require(len(weights) <= MAX_ANCHORS, f"{len(weights)} anchors")
+    place = read_array(arrays, "place", np.int64, 2 * len(weights))
+    check_indices(place, np.iinfo(np.int64).max, "the place of an anchor")
+    anchors = family.unpack(under("anchors/", arrays))
+    n_anchors = family.count(anchors)
+    require(n_anchors == len(weights), "another number of anchors than of weights")
     featurizer = None
     if settings["featurizer"] is not None:
         featurizer = DictFeaturizer.from_state(
-            settings["featurizer"], under("featurizer/")
+            entry(settings, "featurizer", dict), under("featurizer/", arrays)
         )
-        if getattr(anchors, "n_features", None) != featurizer.n_features_:
-            raise ValueError("anchors of another width than their features")
+        width = getattr(anchors, "n_features", None)
+        require(width == featurizer.n_features_, "anchors of another width")
     return RerankerModel(
         kernel, anchors, weights, place.reshape(-1, 2), base_weight, featurizer,
         info=info,

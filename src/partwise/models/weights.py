@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import MAX_WEIGHT, read_numbers
 from partwise.protocol import Floats
 
 
@@ -30,11 +31,7 @@ def from_state(
     settings: dict[str, Any], arrays: dict[str, np.ndarray], info: dict[str, Any]
 ) -> WeightsModel:
     """The model of a file; raises ValueError for what `to_state` cannot have made."""
-    name, weights = settings.get("structure"), arrays.get("weights")
+    name = settings.get("structure")
     if not isinstance(name, str):
         raise ValueError("the name of the structure is missing")
-    if weights is None or weights.ndim != 1 or weights.dtype != np.float64:
-        raise ValueError("the weights must be one row of float64 numbers")
-    if not np.isfinite(weights).all():
-        raise ValueError("the weights have NaN or infinity")
-    return WeightsModel(name, weights, info)
+    return WeightsModel(name, read_numbers(arrays, "weights", MAX_WEIGHT), info)

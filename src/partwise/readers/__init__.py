@@ -22,6 +22,7 @@ from partwise.readers.trees import (
     is_projective,
     tagged_words,
 )
+from partwise.readers.vectors import read_vectors
 
 __all__ = [
     "Column",
@@ -38,6 +39,7 @@ __all__ = [
     "read_columns",
     "read_conllu",
     "read_conllu_document",
+    "read_vectors",
     "tagged_words",
     "write_brackets",
     "write_columns",

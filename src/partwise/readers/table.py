@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import check_indices
+
 
 class Column(NamedTuple):
     """
@@ -64,7 +66,8 @@ class Table:
             raise ValueError(
                 "offset needs shape (n_sequences + 1,) and must start at 0"
             )
-        empty = np.flatnonzero(np.diff(self.offset) <= 0)
+        # compared, not subtracted: differences of 64-bit numbers wrap
+        empty = np.flatnonzero(self.offset[1:] <= self.offset[:-1])
         if len(empty):
             raise ValueError(f"sequence {empty[0]} has no tokens; leave it out")
         for name, column in self.columns.items():
@@ -73,6 +76,7 @@ class Table:
                     f"column {name!r} has shape {column.codes.shape} where offset "
                     f"ends at {self.n_tokens} tokens"
                 )
+            check_indices(column.codes, len(column.values), f"column {name!r}: a code")
 
     @classmethod
     def from_sequences(

@@ -22,12 +22,16 @@ class Certificate:
     dual : float or None
         Lower bound on the optimum; None when the solver has none.
     gap, relative_gap : float or None
-        As the solver states them. Without an exact oracle `gap` is None unless
-        a relaxation bounds the oracle from above.
+        As the certificate states them; None where the search knows no bound.
     oracle_calls : int
     exact_oracle : bool
-        Whether loss-augmented inference was exact. If not, the true primal may
-        be higher than `primal`.
+        Whether the search of the last pass was exact.
+    at_least, at_most : float or None
+        The objective by what the search found, and by the bounds that it knows.
+    is_relaxed : bool
+        Whether all of this is said of a relaxation of the training problem.
+    n_planes : int or None
+        Constraints added while training.
     data_bound : float or None
         Upper bound on primal − optimum from the data alone (½‖g‖²).
     note : str
@@ -43,6 +47,10 @@ class Certificate:
     relative_gap: float | None = None
     oracle_calls: int = 0
     exact_oracle: bool = True
+    at_least: float | None = None
+    at_most: float | None = None
+    is_relaxed: bool = False
+    n_planes: int | None = None
     data_bound: float | None = None
     note: str = ""
     stopped: str = "converged"

@@ -7,6 +7,7 @@ carries dual weight: its labels where they differ from the truth, and its α.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,12 +27,37 @@ _LONGEST = 20  # tokens of a sentence that is drawn: longer ones are too small t
 _WRONG = "#b8430a"  # the page's style sheet overrides it; a saved file needs it
 
 
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 TITLE = "Support structures"
 NOTE = (
     "Training examples that hold the model in place, those with the largest α first: "
     "wrong outputs that carry weight α in the dual, drawn where they differ from the "
     "truth."
 )
+
+
+def support_fact(model: Any, n_examples: int) -> list[tuple[str, str]]:
+    """How many training examples have no support structure: they meet their margin."""
+    if getattr(model, "support", None) is None:
+        return []
+    n_without = n_examples - len(model.support.rows)
+    return [("Examples without support structures", f"{n_without:,}")]
+
+
+def count_words(count: int) -> str:
+    """A number of outputs, which may be huge, in a few characters.
+
+    Examples
+    --------
+    >>> count_words(2187), count_words(16**9)
+    ('2,187', '6.9·10¹⁰')
+    """
+    if count < 1_000_000:
+        return f"{count:,}"
+    # a float would overflow
+    digits, _, exponent = f"{Decimal(count):.1e}".partition("e+")
+    return f"{digits}·10{exponent.translate(_RAISED)}"
 
 
 def support_picture(
@@ -158,6 +184,7 @@ def support_pictures(
         truth = [model.labels[c] for c in kept.y[offset[i] : offset[i + 1]]]
         row, n = int(kept.rows[i]), len(planes)
         lines = f"{n} support structures" if n > 1 else "one support structure"
+        lines += f" among {count_words(model.chain.n_outputs(len(truth)))} outputs"
         if n > n_outputs:
             lines += f", the {n_outputs} heaviest shown"
         pictures.append(

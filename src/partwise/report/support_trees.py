@@ -12,7 +12,7 @@ import numpy as np
 
 from partwise.report.arcs import dependency_picture
 from partwise.report.content import Picture
-from partwise.report.support import heaviest
+from partwise.report.support import count_words, heaviest
 
 if TYPE_CHECKING:
     from partwise.models.dependency import DependencyModel
@@ -47,11 +47,13 @@ def support_tree_pictures(
     is_short = np.diff(offset) <= _LONGEST
     for i, planes in heaviest(kept.cuts.block, kept.alpha, is_short, n_sentences):
         truth = _tree(model, kept.y[offset[i] : offset[i + 1]])
+        n_outputs = count_words(model.structure.n_outputs(len(truth[0])))
         for rank, p in enumerate(planes[:n_trees].tolist(), 1):
             code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]
             caption = (
                 f"Training sentence {int(kept.rows[i])}: support structure {rank} of "
-                f"{len(planes)}, α = {float(kept.alpha[p]):.3g}"
+                f"{len(planes)} among {n_outputs} trees, "
+                f"α = {float(kept.alpha[p]):.3g}"
             )
             drawn = dependency_picture(words[i], _tree(model, code), truth=truth)
             pictures.append(Picture(caption, drawn))

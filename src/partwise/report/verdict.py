@@ -31,6 +31,7 @@ _STOPPED = {
     "interrupted": "Interrupted",
     "callback": "Stopped by a callback",
     "max_iter": "Stopped at the maximum number of iterations",
+    "search exhausted": "Stopped: the search found nothing more",
 }
 
 
@@ -59,7 +60,7 @@ def verdict(certificate: Certificate) -> Verdict:
     """State what a certificate proves, and no more."""
     c = certificate
     lower, source = _lower_bound(c)
-    is_bound = c.exact_oracle or c.gap is not None
+    is_bound = c.exact_oracle or c.at_most is not None or c.gap is not None
     has_dual_drawn = source[0] == "dual" and is_bound and math.isfinite(c.primal)
     result = Verdict(
         headline="",
@@ -81,13 +82,16 @@ def verdict(certificate: Certificate) -> Verdict:
         )
         return result
     if not is_bound:
-        result.upper_name, result.upper_meaning = "primal, at least", "inexact oracle"
+        result.upper_name, result.upper_meaning = "primal, at least", "heuristic search"
         result.headline = f"The objective is at least {number(c.primal, 5)}"
         result.explanation = (
-            "Loss-augmented inference was inexact: it may have missed worse "
-            "outputs, so the true objective may be higher and there is no gap."
+            "The search for violated outputs was a heuristic: it may have missed worse "
+            "ones, so the true objective may be higher and there is no gap."
         )
         return result
+    if not c.exact_oracle:
+        result.upper_name = "primal, at most"
+        result.upper_meaning = "by the bounds of a search that was not exact"
     if lower is None:
         result.headline = "Distance to the optimum unknown"
         result.explanation = (
@@ -122,10 +126,10 @@ def _lower_bound(c: Certificate) -> tuple[float | None, tuple[str, str]]:
     bounds = []
     if c.dual is not None and math.isfinite(c.dual):
         bounds.append((c.dual, ("dual", "no model can go lower")))
-    # the subgradient of an inexact oracle bounds nothing
-    if c.exact_oracle and c.data_bound is not None and math.isfinite(c.data_bound):
+    if c.data_bound is not None and math.isfinite(c.data_bound):
         meaning = "from the data alone: primal − ½‖g‖²"
-        bounds.append((c.primal - c.data_bound, ("lower bound", meaning)))
+        reached = c.primal if c.at_least is None else c.at_least
+        bounds.append((reached - c.data_bound, ("lower bound", meaning)))
     return max(bounds, key=lambda bound: bound[0], default=(None, ("", "")))
 
 
@@ -151,7 +155,14 @@ def _details(c: Certificate, has_dual_drawn: bool) -> list[tuple[str, str]]:
     elif c.gap is None:
         rows.append(("Relative gap", "none"))
     rows.append(("Oracle calls", number(c.oracle_calls)))
-    rows.append(("Oracle", "exact" if c.exact_oracle else "inexact"))
+    if c.n_planes:
+        rows.append(("Constraints added", number(c.n_planes)))
+    kind = "bounded" if c.at_most is not None else "heuristic"
+    rows.append(("Search", "exact" if c.exact_oracle else kind))
+    if not c.exact_oracle and c.at_most is not None and c.at_least is not None:
+        rows.append(("Objective, at least", number(c.at_least, 6)))
+    if c.is_relaxed:
+        rows.append(("Problem", "a relaxation of the training problem"))
     # the figure names the dual where it is the bound drawn
     if c.dual is None:
         rows.append(("Dual", "no dual bound"))

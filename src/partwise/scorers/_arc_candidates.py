@@ -124,7 +124,7 @@ def score_some(
     features = ArcFeatures(
         offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
         layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
-        layout[11], layout[12], layout[13],
+        layout[11], layout[12], layout[13], layout[16],
     )  # fmt: skip
     scores = ArcScores(arc, total, label, sums, label_sums, near)
     begin = offset[i]

@@ -43,7 +43,7 @@ class ArcRows(NamedTuple):
     shares: np.ndarray
     slots: np.ndarray
     keys: np.ndarray
-    layout: np.ndarray  # (16,) int64: its numbers, then n_labels and width
+    layout: np.ndarray  # (17,) int64: its numbers with n_labels, width before the last
     n_labels: int  # 1 without labels
     width: int  # labels padded to whole vectors; 0 without labels
     score: Any  # `score_all`
@@ -82,7 +82,8 @@ class ArcRows(NamedTuple):
 def bind_rows(features, n_labels):
     """The tag of features; `n_labels` is 0 for arcs without labels."""
     width = -(-n_labels // 4) * 4
-    layout = np.array([*features[5:], max(n_labels, 1), width], np.int64)
+    numbers = [*features[5:-1], max(n_labels, 1), width, features.n_counted]
+    layout = np.array(numbers, np.int64)
     return ArcRows(  # type: ignore[call-arg]
         *features[:5], layout, max(n_labels, 1), width, by_address(score_all, SCORE),
         by_address(touch_part, TOUCH),
@@ -123,7 +124,7 @@ def score_all(
     features = ArcFeatures(
         offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
         layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
-        layout[11], layout[12], layout[13],
+        layout[11], layout[12], layout[13], layout[16],
     )  # fmt: skip
     scores = ArcScores(arc, total, label, sums, label_sums, near)
     score_pairs(features, w, i, scores)
@@ -146,7 +147,7 @@ def touch_part(
     features = ArcFeatures(
         offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
         layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
-        layout[11], layout[12], layout[13],
+        layout[11], layout[12], layout[13], layout[16],
     )  # fmt: skip
     if part == ARC:
         return touch_arc(features, w, i, h, d, mode, coef)

@@ -28,7 +28,7 @@ class ArcScores(NamedTuple):
     label: np.ndarray  # (N, N, width), or (1, 1, 1) without labels
     sums: np.ndarray  # (2N, N_VARIANTS) over features of each head; each dependent
     label_sums: np.ndarray  # (4N, width) to the right and left of each; likewise
-    near: np.ndarray  # (N,) int64 kinds of tokens seen between, or rows of weights
+    near: np.ndarray  # (2N,) int64 kinds of tokens between, counts; or rows of weights
 
 
 def new_arc_scores(longest, width):
@@ -42,7 +42,7 @@ def new_arc_scores(longest, width):
         np.zeros((labelled, labelled, width)),
         np.zeros((2 * size, N_VARIANTS)),
         np.zeros((4 * labelled, width)),
-        np.zeros(max(size, AT_ONCE), np.int64),
+        np.zeros(max(2 * size, AT_ONCE), np.int64),
     )
 
 
@@ -119,11 +119,12 @@ def score_hashed_pair(features, w, begin, h, d, sums, rows):
 
 @kernel
 def score_between(features, w, i, scores):
-    """Add the features of tokens between head and dependent, each kind once."""
+    """Add the features of tokens between head and dependent, once or counted."""
     begin = features.offset[i]
     n = features.offset[i + 1] - begin - 1
     shares, n_between = features.shares, features.n_between
     arc, near = scores.arc, scores.near
+    first_counted = n_between - features.n_counted
     for t in range(n_between):
         first = 2 * features.n_pair + t
         second, third = first + n_between, first + 2 * n_between
@@ -137,9 +138,11 @@ def score_between(features, w, i, scores):
                     for k in range(n_near):
                         if near[k] == kind:
                             is_new = False
+                            near[n + k] += 1 if t >= first_counted else 0
                             break
                     if is_new:
                         near[n_near] = kind
+                        near[n + n_near] = 1
                         n_near += 1
                     v = variant(h, d)
                     both = shares[begin + h, first] + shares[begin + d, third]
@@ -147,7 +150,7 @@ def score_between(features, w, i, scores):
                     for k in range(n_near):
                         at = find_row(features, both + near[k]) * N_VARIANTS
                         if at > 0:
-                            total += w[at] + w[at + v]
+                            total += near[n + k] * (w[at] + w[at + v])
                     arc[h, d] += total
                     d += step
 

@@ -64,21 +64,23 @@ def touch_arc(features, w, i, h, d, mode, coef):
 
 @kernel
 def touch_between(features, w, begin, h, d, mode, coef):
-    """`touch_arc` for the features of what lies between, each kind once."""
+    """`touch_arc` for the features of what lies between, each kind once or counted."""
     shares, n_pair, n_between = features.shares, features.n_pair, features.n_between
     v = variant(h, d)
     low, high = min(h, d), max(h, d)
     total = 0.0
+    first_counted = 2 * n_pair + n_between - features.n_counted
     for t in range(2 * n_pair, 2 * n_pair + n_between):
         middle = t + n_between
         both = shares[begin + h, t] + shares[begin + d, middle + n_between]
         for b in range(low + 1, high):
             kind = shares[begin + b, middle]
             is_new = True
-            for a in range(low + 1, b):
-                if shares[begin + a, middle] == kind:
-                    is_new = False
-                    break
+            if t < first_counted:
+                for a in range(low + 1, b):
+                    if shares[begin + a, middle] == kind:
+                        is_new = False
+                        break
             if is_new:
                 total += touch_row(w, find_row(features, both + kind), v, mode, coef)
     return total

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from partwise.compiled import plain_array
+from partwise.features.arrays import check_features
 from partwise.protocol import Floats, Ints
 from partwise.scorers._rows import (
     DenseRows,
@@ -38,6 +39,7 @@ class LinearScorer:
 
     def bind(self, features: Any, width: int = 0) -> SparseRows | DenseRows:
         """Rows with normalised array types, so that kernels compile once."""
+        check_features(features)
         if hasattr(features, "indptr"):
             data = plain_array(features.data, np.float64)
             return SparseRows(

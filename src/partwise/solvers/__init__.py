@@ -7,7 +7,7 @@ import inspect
 from importlib import import_module
 from typing import Any
 
-from partwise.protocol import Solver
+from partwise.protocol import Objective, Problem, Solver
 
 SOLVERS = {
     "bcfw": ("bcfw", "BCFW"),
@@ -33,6 +33,19 @@ def solver_class(name: str) -> type[Solver]:
         raise ValueError(f"solver={name!r}: {hint}choose from {', '.join(SOLVERS)}")
     module, attribute = SOLVERS[name]
     return getattr(import_module(f"partwise.solvers.{module}"), attribute)
+
+
+def suitable_solver(problem: Problem, objective: Objective) -> str:
+    """The name that ``solver="auto"`` stands for.
+
+    A single example, as of a measure over all data, is one joint plane: a bundle. Else
+    Frank-Wolfe, and for the conditional likelihood L-BFGS.
+    """
+    if objective.penalty == "log":
+        return "lbfgs"
+    if problem.n_blocks == 1 and objective.penalty != "hard":
+        return "bundle"
+    return "bcfw"
 
 
 def make_solver(name: str, settings: dict[str, Any]) -> Solver:

@@ -1,49 +1,87 @@
 """The dual of a problem as pools of planes, one per block (`_pool_kernels.py`)."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats, Ints, Objective, Support
-from partwise.solvers._pool_kernels import (
-    Pool,
-    assess,
-    copy_pool,
-    masses,
-    polish,
-    show,
-    sweep,
+from partwise.protocol import (
+    Cuts,
+    Floats,
+    Ints,
+    Model,
+    Objective,
+    Problem,
+    Support,
+    join,
+    take,
 )
+from partwise.solvers import _pool_kernels as kernels
+from partwise.solvers._breaths import in_breaths
+from partwise.solvers._passes import Pass
+from partwise.solvers._pool_arena import Pool, masses
+from partwise.state import State
 
 PENALTY = {"l1": 0, "l2": 1, "hard": 2}
 
 
-def new_pool(lengths: Ints, capacity: Ints) -> Pool:
-    """An empty pool: `capacity[i]` slots for codes of `lengths[i]` integers."""
+def new_pool(lengths: Ints, capacity: int) -> Pool:
+    """An empty pool: `capacity` slots per block, for codes of `lengths[i]` integers.
 
-    def begin(sizes: Ints) -> Ints:
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-    first = begin(capacity)
-    code_first = begin(capacity * lengths)
-    gram_first = begin(capacity * capacity)
-    slots = first[-1]
+    The arenas are three times as large as that; memory that is not used yet costs none.
+    """
+    n = len(lengths)
+    slots, codes = n * capacity, int(capacity * lengths.sum())
+    tables = slots * capacity
+    places = np.arange(n, dtype=np.int64)
+    spare = 3
     return Pool(
-        first, np.zeros(len(lengths), np.int64), np.zeros(slots), np.zeros(slots),
-        np.zeros(slots), np.zeros(slots, np.int64), code_first[:-1],
-        np.zeros(code_first[-1], np.int32), gram_first[:-1], np.zeros(gram_first[-1]),
-        np.zeros(len(lengths), np.uint8),
-    )  # fmt: skip
+        first=places * capacity,
+        room=np.full(n, capacity, np.int64),
+        used=np.zeros(n, np.int64),
+        alpha=np.zeros(spare * slots),
+        b=np.zeros(spare * slots),
+        scale=np.zeros(spare * slots),
+        idle=np.zeros(spare * slots, np.int64),
+        code_first=(np.cumsum(lengths) - lengths).astype(np.int64) * capacity,
+        code=np.zeros(spare * codes, np.int32),
+        gram_first=places * capacity * capacity,
+        gram=np.zeros(2 * spare * tables),
+        ends=np.array([slots, codes, tables], np.int64),
+    )
+
+
+def enlarged(array: Any, least: int) -> Any:
+    """A copy with twice the room, or `least`; empty pages are not touched."""
+    larger = np.zeros(max(2 * len(array), least), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def with_idle(support: Support, others: Cuts) -> Support:
+    """A dual point, and of the others those outputs that it lacks, with α = 0."""
+
+    def names(cuts: Cuts) -> list[tuple[int, bytes]]:
+        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
+        codes = [cuts.code[a:z].tobytes() for a, z in bounds]
+        return list(zip(cuts.block.tolist(), codes, strict=True))
+
+    known = set(names(support.cuts))
+    new = [r for r, name in enumerate(names(others)) if name not in known]
+    if not new:
+        return support
+    cuts = join([support.cuts, take(others, new)])
+    return Support(cuts, np.append(support.alpha, np.zeros(len(new))))
 
 
 class BlockDual:
     """The dual of a problem as pools of planes, with w kept equal to Σ α a.
 
-    Runs the kernels above compiled for tags of arrays and interpreted for Python
-    structures.
+    Runs the kernels compiled for tags of arrays and interpreted for Python structures.
     """
 
-    def __init__(self, problem: Any, objective: Objective, capacity: int) -> None:
+    def __init__(self, problem: Problem, objective: Objective, capacity: int) -> None:
         self.problem = problem
         self.objective = objective
         self.penalty = PENALTY[objective.penalty]
@@ -51,62 +89,142 @@ class BlockDual:
         self.ridge = objective.ridge()
         rows = np.arange(problem.n_blocks)
         self.lengths = np.diff(problem.indptr_of(rows))
-        self.pool = new_pool(self.lengths, np.full(problem.n_blocks, capacity))
-        self.w = problem.zero()
+        self.effort = problem.effort()
+        self.pool = new_pool(self.lengths, capacity)
+        self.w: Model = problem.zero()
         self.scratch = problem.local_zero()
         self.work = problem.borrow_work()
         self.fresh = np.zeros(int(self.lengths.max()), np.int32)
-        self.slope = np.zeros(capacity)
-        self.old = np.zeros(capacity)
+        self.slope = np.zeros(2 * capacity)
+        self.old = np.zeros(2 * capacity)
         self.gaps = np.full(problem.n_blocks, np.inf)  # as of each last visit
         self.excess = np.full(problem.n_blocks, np.inf)  # violation above ξ_i, too
         self.n_planes = 0  # planes added in all
 
+    # -------------------------------------------------------------------- visits
+
     def sweep(
-        self, order: Ints, *, eps: float = -1.0, steps: int = 10, limit: int = 10
+        self,
+        order: Ints,
+        state: State,
+        *,
+        eps: float = -1.0,
+        steps: int = 10,
+        limit: int = 10,
     ) -> int:
-        """Visit blocks with the oracle; returns the number of planes added."""
-        added = sweep(
-            self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
-            self.w, self.scratch, order, self.objective.weight, self.cap, self.ridge,
-            self.penalty, eps, steps, limit, self.fresh, self.slope, self.old,
-            self.gaps, self.excess,
-        )  # fmt: skip
-        self._grow()
-        self.n_planes += int(added)
-        return int(added)
+        """Visit blocks with the oracle; returns the number of planes added.
 
-    def show(self, cuts: Cuts, *, steps: int = 10, limit: int = 10) -> int:
+        Ends early when the time is over; `state` counts the calls and the planes.
+        """
+        added = 0
+
+        def visit(first: int, last: int) -> int:
+            nonlocal added
+            new, stop = kernels.sweep(
+                self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
+                self.w, self.scratch, order, first, last, self.objective.weight,
+                self.cap, self.ridge, self.penalty, eps, steps, limit, self.fresh,
+                self.slope, self.old, self.gaps, self.excess,
+            )  # fmt: skip
+            added += int(new)
+            state.oracle_calls += int(stop) - first
+            if stop < last:
+                self._grow(int(order[stop]))
+            return int(stop)
+
+        in_breaths(self.effort[order], visit, state)
+        self._count(added, state)
+        return added
+
+    def show(
+        self, cuts: Cuts, state: State, *, steps: int = 10, limit: int = 10
+    ) -> int:
         """Visit blocks with given cuts; returns the number of planes added."""
-        added = show(
-            self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
-            self.w, self.scratch, cuts, self.objective.weight, self.cap, self.ridge,
-            self.penalty, steps, limit, self.slope, self.old, self.gaps, self.excess,
-        )  # fmt: skip
-        self._grow()
-        self.n_planes += int(added)
-        return int(added)
+        added = 0
 
-    def assess(self, violation: Floats) -> None:
-        """Renew `gaps` and `excess` from the violations of a full pass at w."""
-        assess(
-            self.problem.blocks, self.work, self.pool, self.w, violation,
-            self.objective.weight, self.penalty, self.slope, self.gaps, self.excess,
-        )  # fmt: skip
+        def visit(first: int, last: int) -> int:
+            nonlocal added
+            new, stop = kernels.show(
+                self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
+                self.w, self.scratch, cuts, first, last, self.objective.weight,
+                self.cap, self.ridge, self.penalty, steps, limit, self.slope, self.old,
+                self.gaps, self.excess,
+            )  # fmt: skip
+            added += int(new)
+            if stop < last:
+                self._grow(int(cuts.block[stop]))
+            return int(stop)
 
-    def polish(self, order: Ints, *, steps: int = 10, tol: float = 0.0) -> float:
+        in_breaths(self.effort[cuts.block], visit, state)
+        self._count(added, state)
+        return added
+
+    def _count(self, added: int, state: State) -> None:
+        self.n_planes += added
+        state.n_planes += added
+
+    def polish(
+        self, order: Ints, state: State, *, steps: int = 10, tol: float = 0.0
+    ) -> float:
         """Visit blocks without the oracle; returns the largest promise seen."""
-        largest = polish(
-            self.problem.blocks, self.work, self.pool, self.w, order, self.cap,
-            self.ridge, steps, self.slope, self.old, tol,
-        )  # fmt: skip
-        return float(largest)
+        largest = 0.0
 
-    def rebuild(self) -> Floats:
+        def visit(first: int, last: int) -> int:
+            nonlocal largest
+            promise = kernels.polish(
+                self.problem.blocks, self.work, self.pool, self.w, order[first:last],
+                self.cap, self.ridge, steps, self.slope, self.old, tol,
+            )  # fmt: skip
+            largest = max(largest, float(promise))
+            return last
+
+        in_breaths(self.effort[order], visit, state)
+        return largest
+
+    def _grow(self, i: int) -> None:
+        """Make the arenas and buffers large enough for block i to double its room."""
+        pool, size = self.pool, 2 * int(self.pool.room[i])
+        if pool.used[i] >= len(self.slope):
+            self.slope, self.old = np.zeros(2 * size), np.zeros(2 * size)
+        ends, length = pool.ends, int(self.lengths[i])
+        if ends[0] + size > len(pool.alpha):
+            least = int(ends[0]) + size
+            names = ("alpha", "b", "scale", "idle")
+            new = {name: enlarged(getattr(pool, name), least) for name in names}
+            pool = pool._replace(**new)
+        if ends[1] + size * length > len(pool.code):
+            pool = pool._replace(code=enlarged(pool.code, int(ends[1]) + size * length))
+        if ends[2] + size * size > len(pool.gram):
+            pool = pool._replace(gram=enlarged(pool.gram, int(ends[2]) + size * size))
+        self.pool = pool
+
+    def assess(self, found: Pass, state: State) -> None:
+        """Renew `gaps`, `excess` and the papers' ε of `state` from a full pass at w.
+
+        ε is not below the one that explains the gap, see `Objective.eps_of_gap`.
+        """
+        cuts, slack = found.cuts, np.empty(self.problem.n_blocks)
+        kernels.assess(
+            self.problem.blocks, self.work, self.pool, self.w, cuts.violation,
+            self.objective.weight, self.penalty, self.slope, self.gaps, slack,
+        )  # fmt: skip
+        self.excess = cuts.violation - slack
+        eps_of_gap = self.objective.eps_of_gap
+        state.violation = max(
+            float(np.max(cuts.bound - slack)),
+            eps_of_gap(found.primal, state.dual, slack),
+            0.0,
+        )
+        state.violation_found = max(
+            float(np.max(self.excess)), eps_of_gap(found.found, state.dual, slack), 0.0
+        )
+
+    # ------------------------------------------------------------ the dual point
+
+    def rebuild(self) -> None:
         """Recompute w from α alone."""
         support = self.support()
         self.w[:] = self.problem.combine(support.cuts, support.alpha)
-        return self.w
 
     def rescale(self) -> None:
         """Multiply α by the best factor θ, where the dual lives on a cone.
@@ -117,53 +235,155 @@ class BlockDual:
         """
         if self.penalty == PENALTY["l1"]:
             return
-        offset, mass = self._masses()
+        offset, mass = self.masses()
         square = self.problem.dot(self.w, self.w) + np.sum(mass * mass * self.ridge)
         if square > 0.0:
-            factor = np.sum(offset) / square
-            self.pool.alpha[:] *= factor
+            factor = float(np.sum(offset)) / square
+            self.pool.alpha[: self.pool.ends[0]] *= factor
             self.w *= factor
 
-    def _masses(self) -> tuple[Floats, Floats]:
+    def masses(self) -> tuple[Floats, Floats]:
+        """B_i = Σ α b and S_i = Σ α of each block."""
         offset = np.empty(self.problem.n_blocks)
         mass = np.empty(self.problem.n_blocks)
         masses(self.pool, offset, mass)
         return offset, mass
 
     def value(self) -> float:
-        """D(α)."""
-        return self.objective.dual(self.problem.dot(self.w, self.w), *self._masses())
+        """D(α), rounded down."""
+        return self.objective.dual(self.problem.dot(self.w, self.w), *self.masses())
 
     def support(self, *, idle: bool = False) -> Support:
         """All planes with α > 0, and on demand the idle ones."""
         pool = self.pool
-        slots = np.concatenate(
-            [
-                np.arange(start, start + n)
-                for start, n in zip(pool.first[:-1], pool.used, strict=True)
-            ]
-        ).astype(np.int64)
+        block = np.repeat(np.arange(len(pool.used)), pool.used)
+        place = np.arange(len(block)) - np.repeat(
+            np.cumsum(pool.used) - pool.used, pool.used
+        )
         if not idle:
-            slots = slots[pool.alpha[slots] > 0]
-        block = np.searchsorted(pool.first, slots, side="right") - 1
+            keep = pool.alpha[pool.first[block] + place] > 0
+            block, place = block[keep], place[keep]
+        return self._planes_at(block, place)
+
+    def most_violated(self, model: Model) -> Support:
+        """The most violated plane at hand of each block, with its mass as a slope."""
+        n = self.problem.n_blocks
+        chosen, violation = np.empty(n, np.int64), np.empty(n)
+        kernels.choose(
+            self.problem.blocks, self.work, self.pool, model, self.slope, chosen,
+            violation,
+        )  # fmt: skip
+        block = np.flatnonzero(chosen >= 0)
+        planes = self._planes_at(block, chosen[block])
+        return planes._replace(alpha=self.objective.slope(violation)[block])
+
+    def _planes_at(self, block: Ints, place: Ints) -> Support:
+        pool = self.pool
+        slots = pool.first[block] + place
         length = self.lengths[block]
         indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        begin = pool.code_first[block] + (slots - pool.first[block]) * length
+        begin = pool.code_first[block] + place * length
         code = pool.code[np.repeat(begin - indptr[:-1], length) + np.arange(indptr[-1])]
         zero = np.zeros(len(slots))
         cuts = Cuts(block, pool.b[slots], pool.scale[slots], zero, zero, indptr, code)
         return Support(cuts, pool.alpha[slots])
 
-    def _grow(self) -> None:
-        """Double the room of blocks in which a plane found no slot."""
-        old = self.pool
-        if not old.full.any():
-            return
-        size = np.diff(old.first)
-        grown = new_pool(self.lengths, np.where(old.full, 2 * size, size))
-        copy_pool(old, grown, self.lengths)
-        self.pool = grown
-        largest = int(np.diff(grown.first).max())
+    def load(self, support: Support, *, keep: bool = False) -> None:
+        """Replace the dual point by another: planes with their α, each output once.
+
+        With `keep`, planes at hand that it does not have stay, with α = 0.
+        """
+        if keep:
+            support = with_idle(support, self.support(idle=True).cuts)
+        self.pool.used[:] = 0
+        cuts, first = support.cuts, 0
+        while first < len(support.alpha):
+            stop = kernels.load(
+                self.problem.local_blocks, self.work, self.pool, self.scratch, cuts,
+                support.alpha, first, len(support.alpha),
+            )  # fmt: skip
+            first = int(stop)
+            if first < len(support.alpha):
+                self._grow(int(cuts.block[first]))
+        largest = int(self.pool.used.max(initial=0)) + 1
         if largest > len(self.slope):
-            self.slope = np.zeros(largest)
-            self.old = np.zeros(largest)
+            self.slope, self.old = np.zeros(2 * largest), np.zeros(2 * largest)
+        self.rebuild()
+
+    def begin_from(self, support: Support) -> None:
+        """Begin at a dual point of another problem, made feasible and moved upwards.
+
+        Masses above their limits are cut down. Where limits have grown (a larger C),
+        examples whose mass was at its old limit will mostly be at the new one, too: the
+        best point between the old masses and theirs filled up is taken. L2 and hard
+        margins, which have no limits, take the best multiple.
+        """
+        n, block = self.problem.n_blocks, support.cuts.block
+        mass: Floats = np.bincount(block, support.alpha, n).astype(np.float64)
+        share = np.minimum(1.0, self.cap / np.maximum(mass, 1e-300))
+        alpha = support.alpha * share[block]
+        self.load(support._replace(alpha=alpha))
+        self.rescale()
+        if self.penalty != PENALTY["l1"]:
+            return
+        fill = mass * share / self.cap
+        top = float(fill.max(initial=0.0))
+        if not 0.0 < top < 1.0 - 1e-9:
+            return
+        factor = np.where(fill >= 0.999 * top, 1.0 / top, 1.0)[block]
+        change = alpha * (factor - 1.0)
+        step = self.problem.combine(support.cuts, change)
+        rise = float(np.sum(change * support.cuts.b)) - self.problem.dot(self.w, step)
+        square = self.problem.dot(step, step)
+        t = min(max(rise / square, 0.0), 1.0) if square > 0 else 0.0
+        # a rounding error above a limit would make the dual infeasible
+        self.load(support._replace(alpha=(alpha + t * change) * (1.0 - 1e-12)))
+
+    def rebase(self, old_truths: Cuts) -> None:
+        """Follow a change of truths (`Latent.complete`): w, and Gram tables.
+
+        a = s·(φ(y) − φ(ŷ)) of a block changes by s·(φ(new) − φ(old)), whatever ŷ.
+        """
+        support = self.support()
+        scaled = np.bincount(
+            support.cuts.block, support.alpha * support.cuts.scale, len(self.gaps)
+        )
+        mass = scaled[old_truths.block].astype(np.float64)
+        self.w += self.problem.combine(old_truths, mass)
+        kernels.renew_grams(
+            self.problem.local_blocks, self.work, self.pool, self.scratch,
+            old_truths.block, np.zeros(int(self.pool.used.max(initial=1))),
+        )  # fmt: skip
+        self.gaps[:] = np.inf  # w has moved for everybody
+        self.excess[:] = np.inf
+
+    # --------------------------------------------------------------- checkpoints
+
+    def export(self) -> dict[str, Any]:
+        """All that the next visit depends on."""
+        ends = self.pool.ends
+        sizes = {"code": ends[1], "gram": ends[2]}
+        sizes |= dict.fromkeys(("alpha", "b", "scale", "idle"), ends[0])
+        pool = {
+            name: array[: sizes[name]] if name in sizes else array
+            for name, array in self.pool._asdict().items()
+        }
+        return {
+            "pool": pool,
+            "w": self.w,
+            "gaps": self.gaps,
+            "excess": self.excess,
+            "n_planes": self.n_planes,
+        }
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        self.pool = Pool(
+            **{name: np.array(tree["pool"][name]) for name in Pool._fields}
+        )
+        self.w[:] = tree["w"]
+        self.gaps[:] = tree["gaps"]
+        self.excess[:] = tree["excess"]
+        self.n_planes = int(tree["n_planes"])
+        largest = int(self.pool.room.max(initial=1))
+        self.slope, self.old = np.zeros(2 * largest), np.zeros(2 * largest)

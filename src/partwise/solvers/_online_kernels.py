@@ -41,30 +41,43 @@ def square_of(blocks, scratch, i, code):
 
 
 @sweep_of
-def perceptron_sweep(blocks, plain, work, w, late, order, n_seen, room):
-    """Predict each block; where the prediction is wrong, add its δ. Counts mistakes."""
+def perceptron_sweep(
+    blocks, plain, work, w, late, order, first, last, n_seen, indptr, log, step
+):
+    """Predict the blocks order[first:last]; where one is wrong, add its δ.
+
+    Visit q writes its prediction to ``log[indptr[q]:indptr[q + 1]]``, and the length of
+    its step, 0 or 1, to ``step[q]``. Counts mistakes.
+    """
     mistakes = 0
-    for q in range(order.shape[0]):
+    for q in range(first, last):
         i = order[q]
-        code = room[: code_length(blocks, i)]
+        code = log[indptr[q] : indptr[q + 1]]
         find_output(plain, work, w, i, code)
+        step[q] = 0.0
         if output_loss(blocks, i, code) > 0.0:
             change(blocks, w, late, i, code, 1.0, n_seen + q)
+            step[q] = 1.0
             mistakes += 1
     return mistakes
 
 
 @sweep_of
 def mira_sweep(
-    blocks, plain, work, w, late, scratch, order, cap, ridge, augmented, n_seen, room
-):
-    """The smallest change of w that satisfies one cut per block. Counts changes."""
+    blocks, plain, work, w, late, scratch, order, first, last, cap, ridge, augmented,
+    n_seen, indptr, log, steps,
+):  # fmt: skip
+    """The smallest change of w that satisfies one cut per block. Counts changes.
+
+    Writes outputs and lengths of steps as `perceptron_sweep` does.
+    """
     changes = 0
-    for q in range(order.shape[0]):
+    for q in range(first, last):
         i = order[q]
-        code = room[: code_length(blocks, i)]
+        code = log[indptr[q] : indptr[q + 1]]
+        steps[q] = 0.0
         if augmented:
-            _, scale, violation = find_output(blocks, work, w, i, code)
+            _, scale, violation, _ = find_output(blocks, work, w, i, code)
         else:
             score = find_output(plain, work, w, i, code)[2]
             scale = 1.0
@@ -77,6 +90,7 @@ def mira_sweep(
             step = violation / curvature
         if 0.0 < step < np.inf:
             change(blocks, w, late, i, code, step * scale, n_seen + q)
+            steps[q] = step * scale
             changes += 1
     return changes
 
@@ -147,20 +161,21 @@ def project(w, radius, late, clock):
 
 @sweep_of
 def pegasos_sweep(
-    blocks, work, w, late, order, batch, weight, is_square, radius, clock, rooms, coefs
-):
-    """Subgradient steps of length 1/t on batches of blocks.
+    blocks, work, w, late, order, begin, stop, batch, weight, is_square, radius, clock,
+    rooms, coefs,
+):  # fmt: skip
+    """Subgradient steps of length 1/t on batches of the blocks order[begin:stop].
 
     ``clock`` holds t, the number of steps made; A, such that with v = t·w the sum of
     all v so far is A·v + late; and Σ t.
     """
     n = order.shape[0]
-    for first in range(0, n, batch):
-        last = min(first + batch, n)
+    for first in range(begin, stop, batch):
+        last = min(first + batch, stop)
         for q in range(first, last):
             i = order[q]
             code = rooms[q - first, : code_length(blocks, i)]
-            _, scale, violation = find_output(blocks, work, w, i, code)
+            _, scale, violation, _ = find_output(blocks, work, w, i, code)
             mass = weight[i] if violation > 0.0 else 0.0
             if is_square:
                 mass *= violation

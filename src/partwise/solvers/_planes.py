@@ -17,13 +17,24 @@ place 0, so that Σ α ≤ 1 over the others is an equality over all. Sums run i
 order: the bits do not depend on the threads of a BLAS.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from partwise.protocol import Cuts, Floats, Ints, Model, Objective, Support, take
+from partwise.objective import ROUNDING
+from partwise.protocol import (
+    Cuts,
+    Floats,
+    Ints,
+    Model,
+    Objective,
+    Problem,
+    SparseModels,
+    Support,
+    join,
+    take,
+)
 from partwise.solvers._simplex_qp import maximise
 from partwise.threads import SHARD, add_scaled, run_sharded, sum_products
 
@@ -74,9 +85,9 @@ def list_nonzero(
 class Plane:
     """A plane's gradient, sparse when more than half of it is zero, and its masses."""
 
-    __slots__ = ("block", "cuts", "index", "mass", "starts", "value")
+    __slots__ = ("cuts", "index", "mass", "starts", "value")
 
-    def __init__(self, model: Floats, block: Ints, mass: Floats, n_jobs: int) -> None:
+    def __init__(self, model: Floats, cuts: Cuts, mass: Floats, n_jobs: int) -> None:
         counts = np.zeros(-(-len(model) // SHARD) + 1, np.int64)
 
         def count(first: int, last: int) -> None:
@@ -86,9 +97,8 @@ class Plane:
         self.starts = np.cumsum(counts)  # places in `index` where shards begin
         self.index: Ints | None = None
         self.value = model
-        self.block = block  # (r,) examples with mass
-        self.mass = mass  # (r,) Σ m_i·scale_i: how often the truth of i is in g
-        self.cuts: Cuts | None = None  # (r,) what it is made of, one per example
+        self.cuts = cuts  # (r,) what it is made of
+        self.mass = mass  # (r,) m of each of them
         if 2 * self.starts[-1] >= len(model):
             return
         index, value = np.empty(self.starts[-1], np.int32), np.empty(self.starts[-1])
@@ -122,10 +132,8 @@ class PlaneStore:
     ----------
     problem : Problem
         Its models are float arrays; their inner product is the plain one, or where
-        it is not Euclidean (kernels), the problem's `dot`. A problem whose models hold
-        more than sparse coefficients says so by `with_scores`: ``coefficients(model)``
-        is then what a plane keeps, ``values(model)`` what coefficients are multiplied
-        with to give `dot`, and ``with_scores(coefficients)`` the model.
+        it is not Euclidean (kernels), the problem's `dot`. Of `SparseModels` a plane
+        keeps the coefficients.
 
     Attributes
     ----------
@@ -138,13 +146,12 @@ class PlaneStore:
         Planes ever added.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.n_jobs = getattr(problem, "n_jobs", 1)
-        self.is_split = hasattr(problem, "with_scores")
+        self.n_jobs = problem.n_jobs
+        self.sparse = problem if isinstance(problem, SparseModels) else None
         zero = self._coefficients(problem.zero())
-        nobody = np.zeros(0, np.int64)
-        self.planes = [Plane(zero, nobody, np.zeros(0), self.n_jobs)]
+        self.planes = [Plane(zero, no_cuts(), np.zeros(0), self.n_jobs)]
         self.offset = np.zeros(1)
         self.alpha = np.ones(1)
         self.idle = np.zeros(1, np.int64)
@@ -159,21 +166,13 @@ class PlaneStore:
         """<g_p, g_q>, shape (m, m)."""
         return self.table[: len(self), : len(self)]
 
-    def add(
-        self,
-        model: Floats,
-        offset: float,
-        block: Ints,
-        mass: Floats,
-        cuts: Cuts | None = None,
-    ) -> None:
-        """A plane o − <w, model>, and which truths it contains how often."""
+    def add(self, model: Floats, offset: float, cuts: Cuts, mass: Floats) -> None:
+        """A plane o − <w, model>, and the cuts with the masses that it is made of."""
         m = len(self)
         if m == len(self.table):
             self.table = np.pad(self.table, (0, m))
         kept = self._coefficients(model)
-        self.planes.append(Plane(kept, block, mass, self.n_jobs))
-        self.planes[m].cuts = cuts
+        self.planes.append(Plane(kept, cuts, mass, self.n_jobs))
         self.table[m, : m + 1] = self.table[: m + 1, m] = self.dots(model)
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
@@ -183,8 +182,8 @@ class PlaneStore:
     def dots(self, model: Model, begin: int = 0) -> Floats:
         """<g_p, model> of all planes from `begin` on, shape (m − begin,)."""
         planes = self.planes[begin:]
-        if self.is_split:
-            model = self.problem.values(model)
+        if self.sparse is not None:
+            model = self.sparse.values(model)
         elif not self.problem.is_euclidean:
             return np.array([self.problem.dot(self._dense(p), model) for p in planes])
         part = np.zeros((-(-len(model) // SHARD), len(planes)))
@@ -221,10 +220,12 @@ class PlaneStore:
         return self._with_scores(model)
 
     def _coefficients(self, model: Model) -> Floats:
-        return self.problem.coefficients(model) if self.is_split else model
+        return model if self.sparse is None else self.sparse.coefficients(model)
 
     def _with_scores(self, coefficients: Floats) -> Model:
-        return self.problem.with_scores(coefficients) if self.is_split else coefficients
+        if self.sparse is None:
+            return coefficients
+        return self.sparse.with_scores(coefficients)
 
     def ascend(self, offset: Floats, alpha: Floats) -> None:
         """Maximise Σ α o − ½ αᵀGα over the simplex, in place, from where α is."""
@@ -232,9 +233,23 @@ class PlaneStore:
         maximise(self.table, offset, alpha, m, 1.0, QP_TOL, 100 + 20 * m)
 
     def lower_bound(self) -> float:
-        """The bound above, after optimising `alpha`."""
+        """The bound above, after optimising `alpha`, less what rounding may add to it.
+
+        αᵀGα adds numbers of the size (Σ α‖g‖)², which for a large C is far above their
+        sum; where that spoils the bound, ‖Σ α g‖² is computed from the model itself.
+        """
         self.ascend(self.offset, self.alpha)
-        return float(np.sum(self.alpha * self.offset)) - 0.5 * self.square(self.alpha)
+        alpha, length = self.alpha, np.sqrt(np.maximum(np.diag(self.gram), 0.0))
+        size = float(np.sum(alpha * length))
+        total = float(np.sum(alpha * self.offset))
+        error = ROUNDING * (abs(total) + len(self) * size * size)
+        value = total - 0.5 * self.square(alpha)
+        if error > 1e-10 * abs(value):
+            model = self.combine(alpha)
+            square = self.problem.dot(model, model)
+            value = total - 0.5 * square
+            error = ROUNDING * (abs(total) + len(self) * size * np.sqrt(max(square, 0)))
+        return value - error
 
     def square(self, alpha: Floats) -> float:
         """‖Σ α_p g_p‖²."""
@@ -243,24 +258,22 @@ class PlaneStore:
         return float(np.sum(coef[:, None] * self.table[np.ix_(used, used)] * coef))
 
     def support(self) -> Support:
-        """The bound's multipliers as a dual of cuts: α_p·m_i, equal outputs joined.
+        """The bound's multipliers as a dual of cuts: α_p·m, equal outputs joined.
 
         For L2 it is worth at least the bound, because Σ_p α_p m² ≥ (Σ_p α_p m)².
         """
-        shares: dict[tuple[int, bytes], float] = {}
-        pieces: list[tuple[Cuts, int]] = []
-        for p in np.flatnonzero(self.alpha):
-            cuts = self.planes[p].cuts
-            if cuts is None:
-                continue
-            mass = self.alpha[p] * self.planes[p].mass / cuts.scale
-            for r, i in enumerate(cuts.block):
-                key = int(i), cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]].tobytes()
-                if key not in shares:
-                    shares[key] = 0.0
-                    pieces.append((cuts, r))
-                shares[key] += float(mass[r])
-        return Support(join(pieces), np.array(list(shares.values())))
+        used = np.flatnonzero(self.alpha[1:]) + 1
+        if not len(used):
+            return Support(no_cuts(), np.zeros(0))
+        cuts = join([self.planes[p].cuts for p in used])
+        mass = np.concatenate([self.alpha[p] * self.planes[p].mass for p in used])
+        first: dict[tuple[int, bytes], int] = {}
+        alpha = np.zeros(len(mass))
+        for r, i in enumerate(cuts.block.tolist()):
+            code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]].tobytes()
+            alpha[first.setdefault((i, code), r)] += mass[r]
+        rows = np.array([first[key] for key in sorted(first)])
+        return Support(take(cuts, rows), alpha[rows])
 
     def drop_idle(self, limit: int, is_used: Any) -> Ints:
         """Forget planes that were not used at `limit` checks in a row.
@@ -277,42 +290,86 @@ class PlaneStore:
             self.idle = self.idle[keep]
         return keep
 
-    def rebase(self, shift: Callable[[Ints, Floats], Floats]) -> None:
-        """Follow a change of the truths, as when latent parts are completed anew.
+    def rebase(self, old_truths: Cuts) -> None:
+        """Follow a change of truths (`Latent.complete`).
 
-        ``shift(block, mass)`` returns Σ mass_i·(φ_new(y_i) − φ_old(y_i)) as a model.
-        Offsets stay: a loss looks at ŷ, never at the completion of the truth.
+        A plane's gradient changes by Σ m·s·(φ(new truth) − φ(old truth)). Offsets stay.
         """
+        place = np.full(self.problem.n_blocks, -1, np.int64)
+        place[old_truths.block] = np.arange(len(old_truths.block))
         for p, plane in enumerate(self.planes[1:], 1):
+            mass = np.zeros(len(old_truths.block))
+            at = place[plane.cuts.block]
+            scaled = plane.mass * plane.cuts.scale
+            np.add.at(mass, at[at >= 0], scaled[at >= 0])
             model = self._dense(plane)
-            add_scaled(self.n_jobs, model, 1.0, shift(plane.block, plane.mass))
+            add_scaled(self.n_jobs, model, 1.0, self.problem.combine(old_truths, mass))
             kept = self._coefficients(model)
-            self.planes[p] = Plane(kept, plane.block, plane.mass, self.n_jobs)
-            self.planes[p].cuts = plane.cuts
+            self.planes[p] = Plane(kept, plane.cuts, plane.mass, self.n_jobs)
         for p, plane in enumerate(self.planes):
             self.table[p, : len(self)] = self.dots(self._dense(plane))
 
+    def export(self) -> dict[str, Any]:
+        """All that the next step depends on."""
+        planes = [
+            {
+                "index": plane.index,
+                "value": plane.value,
+                "starts": plane.starts,
+                "mass": plane.mass,
+                "cuts": plane.cuts._asdict(),
+            }
+            for plane in self.planes[1:]
+        ]
+        return {
+            "planes": planes,
+            "offset": self.offset,
+            "alpha": self.alpha,
+            "idle": self.idle,
+            "table": self.gram,
+            "n_added": self.n_added,
+        }
 
-def join(pieces: list[tuple[Cuts, int]]) -> Cuts:
-    """Single rows of several cuts, one after the other."""
-    columns = [np.array([cuts[k][r] for cuts, r in pieces]) for k in range(5)]
-    codes = [cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]] for cuts, r in pieces]
-    indptr = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-    block = columns[0].astype(np.int64)
-    code = np.concatenate([np.zeros(0, np.int32), *codes])
-    b, scale, violation, bound = columns[1:]
-    return Cuts(block, b, scale, violation, bound, indptr, code)
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        for kept in tree["planes"]:
+            plane = Plane.__new__(Plane)
+            plane.index, plane.value = kept["index"], kept["value"]
+            plane.starts, plane.mass = kept["starts"], kept["mass"]
+            plane.cuts = Cuts(**kept["cuts"])
+            self.planes.append(plane)
+        self.offset, self.alpha = tree["offset"], tree["alpha"]
+        self.idle, self.n_added = tree["idle"], int(tree["n_added"])
+        m = len(self)
+        self.table = np.zeros((max(16, 2 * m),) * 2)
+        self.table[:m, :m] = tree["table"]
+
+
+def no_cuts() -> Cuts:
+    """Nothing."""
+    none = np.zeros(0)
+    places = np.zeros(1, np.int64)
+    return Cuts(
+        np.zeros(0, np.int64), none, none, none, none, places, np.zeros(0, np.int32)
+    )
 
 
 def add_cuts(
-    planes: PlaneStore, problem: Any, objective: Objective, cuts: Cuts
+    planes: PlaneStore, problem: Problem, objective: Objective, cuts: Cuts
 ) -> None:
     """Add the plane of F made of these cuts, one per block."""
     mass = objective.slope(cuts.violation)
     held = np.flatnonzero(mass)
+    add_plane(planes, problem, objective, Support(take(cuts, held), mass[held]))
+
+
+def add_plane(
+    planes: PlaneStore, problem: Problem, objective: Objective, support: Support
+) -> None:
+    """Add the plane of F made of these cuts with their masses."""
+    cuts, mass = support
     offset = float(np.sum(mass * cuts.b))
     if objective.penalty == "l2":
-        offset -= float(np.sum(0.5 * mass[held] ** 2 / objective.weight[held]))
-    model = problem.combine(cuts, mass)
-    scaled = (mass * cuts.scale)[held]
-    planes.add(model, offset, cuts.block[held], scaled, take(cuts, held))
+        total = np.bincount(cuts.block, mass, problem.n_blocks)
+        offset -= float(np.sum(0.5 * total**2 / objective.weight))
+    planes.add(problem.combine(cuts, mass), offset, cuts, mass)

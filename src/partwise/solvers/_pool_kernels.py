@@ -12,11 +12,8 @@ the only step (`ascend`), so all penalties share one text; for L2 and hard its c
 current planes and the new one contains the step (θ, η) of conditional gradients.
 
 Both block-coordinate Frank-Wolfe and the n-slack working set are visits to blocks of
-this pool; they differ in order, stopping rule and in what they add. The file is long
-because a plane's slot, its row of the Gram matrix and its α only make sense together.
+this pool; they differ in order, stopping rule and in what they add.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,39 +24,20 @@ from partwise.compiled import (
     kernel,
     margin,
     margins,
+    optional_operation,
     push,
     push_sum,
     recall_margins,
     sweep_of,
     wipe,
 )
-
-
-class Pool(NamedTuple):
-    """Planes of all blocks in flat arrays; block i owns slots first[i]:first[i+1]."""
-
-    first: np.ndarray  # (n + 1,) int64
-    used: np.ndarray  # (n,) int64, how many of them hold a plane
-    alpha: np.ndarray  # (slots,)
-    b: np.ndarray  # (slots,)
-    scale: np.ndarray  # (slots,)
-    idle: np.ndarray  # (slots,) int64, visits with α = 0
-    code_first: np.ndarray  # (n,) int64
-    code: np.ndarray  # int32 arena
-    gram_first: np.ndarray  # (n,) int64
-    gram: np.ndarray  # arena of (capacity, capacity) tables
-    full: np.ndarray  # (n,) uint8, a plane found no slot
-
-
-@kernel
-def copy_code(source, at, into, to, length):
-    """Copy a code from place `at` of one arena to place `to` of another.
-
-    A loop, here and elsewhere, because numba takes a second or more to compile each
-    assignment between slices.
-    """
-    for t in range(length):
-        into[to + t] = source[at + t]
+from partwise.solvers._pool_arena import (
+    can_grow,
+    contains,
+    copy_code,
+    drop_idle,
+    make_room,
+)
 
 
 @kernel
@@ -140,7 +118,7 @@ def move(blocks, work, pool, w, i, slope, change, cap, ridge, steps, tol):
     alpha = pool.alpha[first : first + n_planes]
     for p in range(n_planes):
         change[p] = alpha[p]
-    size = pool.first[i + 1] - pool.first[i]
+    size = pool.room[i]
     begin = pool.gram_first[i]
     gram = pool.gram[begin : begin + size * size].reshape(size, size)
     ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol)
@@ -148,76 +126,6 @@ def move(blocks, work, pool, w, i, slope, change, cap, ridge, steps, tol):
         change[p] = pool.scale[first + p] * (alpha[p] - change[p])
         pool.idle[first + p] = 0 if alpha[p] > 0.0 else pool.idle[first + p] + 1
     push_sum(blocks, work, w, i, pool.code, pool.code_first[i], n_planes, change)
-
-
-@kernel
-def drop(pool, i, p, length):
-    """Remove plane p of block i; the last plane takes its place."""
-    last = pool.used[i] - 1
-    first = pool.first[i]
-    if p != last:
-        pool.alpha[first + p] = pool.alpha[first + last]
-        pool.b[first + p] = pool.b[first + last]
-        pool.scale[first + p] = pool.scale[first + last]
-        pool.idle[first + p] = pool.idle[first + last]
-        at = pool.code_first[i]
-        copy_code(pool.code, at + last * length, pool.code, at + p * length, length)
-        size = pool.first[i + 1] - pool.first[i]
-        begin = pool.gram_first[i]
-        gram = pool.gram[begin : begin + size * size].reshape(size, size)
-        for q in range(last + 1):
-            gram[p, q] = gram[last, q]
-        for q in range(last + 1):
-            gram[q, p] = gram[q, last]
-        gram[p, p] = gram[last, last]
-    pool.used[i] = last
-
-
-@kernel
-def drop_idle(pool, i, length, limit):
-    """Remove planes whose α was zero on the last `limit` visits."""
-    p = pool.used[i] - 1
-    while p >= 0:
-        if pool.idle[pool.first[i] + p] > limit:
-            drop(pool, i, p, length)
-        p -= 1
-
-
-@kernel
-def contains(pool, i, length, code):
-    """Whether the pool of block i has this output."""
-    for p in range(pool.used[i]):
-        same = True
-        at = pool.code_first[i] + p * length
-        for t in range(length):
-            if pool.code[at + t] != code[t]:
-                same = False
-                break
-        if same:
-            return True
-    return False
-
-
-@kernel
-def make_room(pool, i, length, slope):
-    """Whether block i has a free slot, after dropping its longest idle plane if full.
-
-    `slope` follows the planes; `full` remembers blocks that should get more room.
-    """
-    first = pool.first[i]
-    n_planes = pool.used[i]
-    if n_planes < pool.first[i + 1] - first:
-        return True
-    pool.full[i] = 1
-    oldest = n_planes - 1
-    for p in range(n_planes - 1):
-        if pool.idle[first + p] > pool.idle[first + oldest]:
-            oldest = p
-    if pool.idle[first + oldest] == 0:
-        return False
-    drop(pool, i, oldest, length)
-    slope[oldest] = slope[n_planes - 1]
-    return True
 
 
 @both_ways
@@ -237,7 +145,7 @@ def add(local, work, pool, scratch, i, code, b, scale):
     pool.idle[first + p] = 0
     at = pool.code_first[i]
     copy_code(code, np.int64(0), pool.code, at + p * length, length)
-    size = pool.first[i + 1] - pool.first[i]
+    size = pool.room[i]
     begin = pool.gram_first[i]
     gram = pool.gram[begin : begin + size * size].reshape(size, size)
     push(local, scratch, i, code, scale)
@@ -279,10 +187,11 @@ def visit(
 ):  # fmt: skip
     """Show block i a plane (b, scale, violation): enlarge the pool, ascend, update w.
 
-    `slope` holds b − <w, a> of the planes at hand. ``eps < 0``: Frank-Wolfe; every
-    visit ascends. ``eps ≥ 0``: the working set of Algorithm 1 (ICML 2004); the block
-    moves only when its new plane is violated by more than ξ_i + ε, so that a sweep
-    without additions leaves w as it was checked. Returns whether a plane was added.
+    `slope` holds b − <w, a> of the planes at hand; the block has room for one more.
+    ``eps < 0``: Frank-Wolfe; every visit ascends. ``eps ≥ 0``: the working set of
+    Algorithm 1 (ICML 2004); the block moves only when its new plane is violated by more
+    than ξ_i + ε, so that a sweep without additions leaves w as it was checked. Returns
+    whether a plane was added.
     """
     b, scale, violation = plane
     length = code_length(blocks, i)
@@ -294,9 +203,10 @@ def visit(
         mass += pool.alpha[first + p]
     gaps[i] = block_gap(penalty, weight, max(violation, slack), mass, inner)
     excess[i] = violation - slack
-    is_new = violation > slack + max(eps, 0.0) and b > 0.0
+    is_new = violation > slack + max(eps, 0.0)
     is_new = is_new and not contains(pool, i, length, code)
-    if is_new and make_room(pool, i, length, slope):
+    if is_new:
+        make_room(pool, i, length)
         slope[pool.used[i]] = violation
         add(local, work, pool, scratch, i, code, b, scale)
     elif eps >= 0.0:
@@ -307,37 +217,59 @@ def visit(
     return is_new
 
 
+@optional_operation
+def ascend_block(
+    blocks, local, work, pool, w, scratch, i, weight, cap, ridge, penalty, eps, steps,
+    limit, fresh, slope, old, gaps, excess,
+):  # fmt: skip
+    """Visit block i with its most violated plane at w; returns whether it was added.
+
+    A structure whose outputs are few may keep all of them in the pool and ascend in a
+    way of its own, as an exact step on the simplex of all classes. It must leave
+    w = Σ α a, `gaps` and `excess` as `visit` does.
+    """
+    b, scale, violation, _ = find_output(blocks, work, w, i, fresh)
+    recall_slopes(blocks, work, pool, i, slope)
+    return visit(
+        blocks, local, work, pool, w, scratch, i, (b, scale, violation), fresh, weight,
+        cap, ridge, penalty, eps, steps, limit, slope, old, gaps, excess,
+    )  # fmt: skip
+
+
 @sweep_of
 def sweep(
-    blocks, local, work, pool, w, scratch, order, weight, cap, ridge, penalty, eps,
-    steps, limit, fresh, slope, old, gaps, excess,
+    blocks, local, work, pool, w, scratch, order, first, last, weight, cap, ridge,
+    penalty, eps, steps, limit, fresh, slope, old, gaps, excess,
 ):  # fmt: skip
-    """Visit blocks in `order`, each with its most violated plane at the current w.
+    """Visit the blocks order[first:last] with their most violated planes at w.
 
-    Returns the number of planes added.
+    Returns (planes added, where it stopped): before `last` only when the arenas have no
+    room for the next block.
     """
     added = 0
-    for q in range(order.shape[0]):
+    for q in range(first, last):
         i = order[q]
-        plane = find_output(blocks, work, w, i, fresh)
-        recall_slopes(blocks, work, pool, i, slope)
-        if visit(
-            blocks, local, work, pool, w, scratch, i, plane, fresh, weight[i], cap[i],
-            ridge[i], penalty, eps, steps, limit, slope, old, gaps, excess,
+        if not can_grow(pool, i, code_length(blocks, i), slope.shape[0]):
+            return added, q
+        if ascend_block(
+            blocks, local, work, pool, w, scratch, i, weight[i], cap[i], ridge[i],
+            penalty, eps, steps, limit, fresh, slope, old, gaps, excess,
         ):  # fmt: skip
             added += 1
-    return added
+    return added, last
 
 
 @sweep_of
 def show(
-    blocks, local, work, pool, w, scratch, cuts, weight, cap, ridge, penalty, steps,
-    limit, slope, old, gaps, excess,
+    blocks, local, work, pool, w, scratch, cuts, first, last, weight, cap, ridge,
+    penalty, steps, limit, slope, old, gaps, excess,
 ):  # fmt: skip
-    """Visit blocks with planes found at an earlier w: minibatches."""
+    """Visit blocks with planes found at an earlier w; returns what `sweep` returns."""
     added = 0
-    for r in range(cuts.block.shape[0]):
+    for r in range(first, last):
         i = cuts.block[r]
+        if not can_grow(pool, i, code_length(blocks, i), slope.shape[0]):
+            return added, r
         code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
         current_slopes(blocks, work, pool, w, i, slope)
         violation = cuts.b[r] - cuts.scale[r] * margin(blocks, w, i, code)
@@ -347,14 +279,46 @@ def show(
             penalty, -1.0, steps, limit, slope, old, gaps, excess,
         ):  # fmt: skip
             added += 1
-    return added
+    return added, last
 
 
 @sweep_of
-def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, excess):
-    """Shares of the gap, and violations above ξ_i, of all blocks at one w.
+def load(local, work, pool, scratch, cuts, alpha, first, last):
+    """Put given planes with their α into the pool; returns where it stopped."""
+    for r in range(first, last):
+        i = cuts.block[r]
+        length = code_length(local, i)
+        if not can_grow(pool, i, length, pool.used[i] + 1):
+            return r
+        make_room(pool, i, length)
+        code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
+        add(local, work, pool, scratch, i, code, cuts.b[r], cuts.scale[r])
+        pool.alpha[pool.first[i] + pool.used[i] - 1] = alpha[r]
+    return last
 
-    `violation` is the largest of each block, from a full pass of the oracle.
+
+@sweep_of
+def renew_grams(local, work, pool, scratch, rows, row):
+    """Compute the Gram tables of these blocks again, after a change of their truths."""
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        length = code_length(local, i)
+        at, size, begin = pool.code_first[i], pool.room[i], pool.gram_first[i]
+        first = pool.first[i]
+        for p in range(pool.used[i]):
+            code = pool.code[at + p * length : at + (p + 1) * length]
+            push(local, scratch, i, code, pool.scale[first + p])
+            margins(local, work, scratch, i, pool.code, at, pool.used[i], row)
+            for q in range(pool.used[i]):
+                pool.gram[begin + p * size + q] = pool.scale[first + q] * row[q]
+            wipe(local, scratch, i, code)
+
+
+@sweep_of
+def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, slacks):
+    """Shares of the gap, and ξ_i over the pool, of all blocks at one w.
+
+    `violation` is that of each block from a full pass of the oracle.
     """
     for i in range(gaps.shape[0]):
         current_slopes(blocks, work, pool, w, i, slope)
@@ -365,7 +329,18 @@ def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, exces
             inner += alpha * slope[p]
             mass += alpha
         gaps[i] = block_gap(penalty, weight[i], violation[i], mass, inner)
-        excess[i] = violation[i] - slack
+        slacks[i] = slack
+
+
+@sweep_of
+def choose(blocks, work, pool, w, slope, chosen, violation):
+    """The most violated plane at hand of each block: its place, −1 for none."""
+    for i in range(chosen.shape[0]):
+        current_slopes(blocks, work, pool, w, i, slope)
+        chosen[i], violation[i] = -1, 0.0
+        for p in range(pool.used[i]):
+            if slope[p] > violation[i]:
+                chosen[i], violation[i] = p, slope[p]
 
 
 @sweep_of
@@ -397,35 +372,3 @@ def polish(blocks, work, pool, w, order, cap, ridge, steps, slope, old, tol):
                 blocks, work, pool, w, i, slope, old, cap[i], ridge[i], steps, 0.1 * tol
             )
     return largest
-
-
-@kernel
-def masses(pool, offset, mass):
-    """B_i = Σ α b and S_i = Σ α of each block."""
-    for i in range(pool.used.shape[0]):
-        offset[i] = 0.0
-        mass[i] = 0.0
-        for slot in range(pool.first[i], pool.first[i] + pool.used[i]):
-            offset[i] += pool.alpha[slot] * pool.b[slot]
-            mass[i] += pool.alpha[slot]
-
-
-@kernel
-def copy_pool(old, new, lengths):
-    """Copy all planes of `old` into the larger pool `new`."""
-    for i in range(old.used.shape[0]):
-        n, length = old.used[i], lengths[i]
-        new.used[i] = n
-        for p in range(n):
-            a, z = old.first[i] + p, new.first[i] + p
-            new.alpha[z] = old.alpha[a]
-            new.b[z] = old.b[a]
-            new.scale[z] = old.scale[a]
-            new.idle[z] = old.idle[a]
-        copy_code(old.code, old.code_first[i], new.code, new.code_first[i], n * length)
-        before = old.first[i + 1] - old.first[i]
-        after = new.first[i + 1] - new.first[i]
-        for p in range(n):
-            for q in range(n):
-                value = old.gram[old.gram_first[i] + p * before + q]
-                new.gram[new.gram_first[i] + p * after + q] = value

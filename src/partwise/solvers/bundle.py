@@ -17,6 +17,9 @@ P(w) suggests 2ρ(1 − descent/v). ρ falls towards it after good serious steps
 and rises towards it after null steps in a row whose plane lies far below F at z; at
 most tenfold at once. As ρ → 0 the method is one-slack cutting planes.
 
+As in `one_slack.py`, the cuts of a pass also join a pool of planes per example, and the
+Σ α a of the pool is one more plane under F (``pool=False`` for the papers' form).
+
 The lower bound D is that of the problem without the proximal term: the one-slack dual
 over the same planes, which needs their Gram matrix alone. Stops when (P(z) − D)/P(z) ≤
 tol; or, with ``eps``, when P(z) − D ≤ Cε, which the papers' rule implies.
@@ -26,38 +29,60 @@ Mathematical Programming 46, 1990. Yu, Joachims: Learning structural SVMs with l
 variables, ICML 2009, section 4 (for structural SVMs; warm start).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Floats, Model, Objective, Solver, State, Support
+from partwise.protocol import (
+    Cuts,
+    Floats,
+    Model,
+    Objective,
+    Problem,
+    Solver,
+    Start,
+    State,
+    Support,
+)
+from partwise.solvers._joint_pool import JointPool
+from partwise.solvers._passes import Pass, full_pass
 from partwise.solvers._planes import PlaneStore, add_cuts
+from partwise.solvers._starts import kept_memo
 
 SERIOUS = 0.1  # share of the promised descent that moves the centre
 GOOD = 0.5  # share above which ρ may fall
 POOR = 1.0  # error of a plane at z, in promised descents, above which ρ may rise
 PATIENCE = 3  # steps of one kind in a row before ρ changes
+NOTHING = 1e-15  # a promise this small, relative to the value, is rounding
 
 
 @dataclass
 class BundleMemo:
-    """Planes, and where they were last used.
+    """Planes and pool, and where they were last used."""
 
-    After a change of the truths, ``planes.rebase`` and a new `solve` that begins with
-    this state go on without rebuilding the planes.
-    """
-
+    objective: Objective
     planes: PlaneStore
+    pool: JointPool | None
     alpha: Floats  # (m,) multipliers of the proximal dual
     margin: Floats  # (m,) <g_p, z>
     rho: float
     run: int = 0  # serious (> 0) or null (< 0) steps in a row since ρ last changed
 
-    @property
-    def n_planes(self) -> int:
-        """Planes added so far."""
-        return self.planes.n_added
+    def add(
+        self, problem: Problem, objective: Objective, state: State, cuts: Cuts
+    ) -> int:
+        """Add the planes of a pass; returns how many."""
+        before = len(self.planes)
+        add_cuts(self.planes, problem, objective, cuts)
+        state.n_planes += 1
+        if self.pool is not None:
+            self.pool.add_to(self.planes, cuts, state)
+        n_new = len(self.planes) - before
+        self.alpha = np.append(self.alpha, np.zeros(n_new))
+        return n_new
 
 
 class ProximalBundle(Solver):
@@ -77,6 +102,12 @@ class ProximalBundle(Solver):
         First weight of the proximal term, relative to the ½‖w‖² of the objective.
     prune_after : int
         Forget a plane after so many steps in a row without it.
+    pool : bool
+        Make joint planes of a pool of cuts per example, too.
+    polish : int
+        Passes over the pool after each pass of the oracle.
+    random_state : int
+        Seed of the order in which the pool is polished.
 
     Examples
     --------
@@ -93,8 +124,11 @@ class ProximalBundle(Solver):
         eps: float | None = None,
         max_iter: int = 10000,
         time_limit: float | None = None,
-        rho: float = 10.0,
+        rho: float = 1.0,
         prune_after: int = 50,
+        pool: bool = True,
+        polish: int = 3,
+        random_state: int = 0,
     ) -> None:
         self.tol = tol
         self.eps = eps
@@ -102,26 +136,41 @@ class ProximalBundle(Solver):
         self.time_limit = time_limit
         self.rho = rho
         self.prune_after = prune_after
+        self.pool = pool
+        self.polish = polish
+        self.random_state = random_state
 
-    def begin(
-        self, problem: Any, objective: Objective, start: Model | State | None
-    ) -> State:
-        """The first centre; a `State` of this solver also brings its planes."""
-        rho = self.rho
-        planes = PlaneStore(problem)
-        centre = problem.zero()
-        if isinstance(start, State):
-            planes, rho, centre = start.memo.planes, start.memo.rho, start.model
-        elif start is not None:
-            centre = start
-        memo = BundleMemo(planes, planes.alpha.copy(), planes.dots(centre), rho)
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
+        """The first centre, with the planes of its pass and those of a given dual."""
+        kept = kept_memo(start, BundleMemo, objective)
+        memo = self._new_memo(problem, objective) if kept is None else kept
+        memo.rho, memo.run = self.rho, 0
+        centre = problem.zero() if start.model is None else start.model
         state = State(model=centre, dual=0.0, memo=memo)
-        state.primal = self._pass(problem, objective, state, centre)
-        memo.margin = planes.dots(centre)
+        if memo.pool is not None and kept is None:
+            memo.pool.begin(memo.planes, objective, start, state)
+            memo.alpha = memo.planes.alpha.copy()
+        found = full_pass(problem, objective, centre, state, is_last=True)
+        assert found is not None
+        state.primal, state.found = found.primal, found.found
+        memo.add(problem, objective, state, found.cuts)
+        memo.margin = memo.planes.dots(centre)
         return state
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
-        """Solve the proximal dual, ask every oracle once, move or stay."""
+    def _new_memo(self, problem: Problem, objective: Objective) -> BundleMemo:
+        pool = None
+        if self.pool and problem.n_blocks > 1:  # one example is a joint plane itself
+            pool = JointPool(problem, objective, self.polish, self.random_state)
+        planes = PlaneStore(problem)
+        return BundleMemo(
+            objective, planes, pool, planes.alpha.copy(), np.zeros(1), self.rho
+        )
+
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
+        """Solve the proximal dual, ask every oracle once, move or stay.
+
+        Values by the violations found decide: planes are made of nothing else.
+        """
         memo: BundleMemo = state.memo
         planes, rho = memo.planes, memo.rho
         planes.ascend((1 + rho) * planes.offset - rho * memo.margin, memo.alpha)
@@ -129,24 +178,48 @@ class ProximalBundle(Solver):
         model = planes.combine(share * memo.alpha, state.model, share * rho)
         margin = planes.dots(model)
         square = problem.dot(model, model)
-        promise = state.primal - 0.5 * square - float(np.max(planes.offset - margin))
-        primal = self._pass(problem, objective, state, model)
-        descent = state.primal - primal
-        if descent >= SERIOUS * promise:
-            state.primal, state.model = primal, model
-            memo.margin = np.append(margin, planes.dots(model, len(planes) - 1))
-            self._after_serious(memo, descent, promise)
-        else:
-            centre = state.model
-            memo.margin = np.append(memo.margin, planes.dots(centre, len(planes) - 1))
-            slack = state.primal - 0.5 * problem.dot(centre, centre)
-            error = slack - (planes.offset[-1] - memo.margin[-1])
-            self._after_null(memo, descent, promise, error)
+        promise = state.found - 0.5 * square - float(np.max(planes.offset - margin))
+        if promise > NOTHING * abs(state.found):
+            found = full_pass(problem, objective, model, state)
+            if found is None:
+                return
+            self._move(problem, objective, state, model, margin, promise, found)
         state.dual = max(state.dual, planes.lower_bound())
         is_used = (planes.alpha > 0) | (memo.alpha > 0)
         keep = planes.drop_idle(self.prune_after, is_used)
         memo.alpha, memo.margin = memo.alpha[keep], memo.margin[keep]
-        state.violation = state.gap / float(np.sum(objective.weight))
+        total = float(np.sum(objective.weight))
+        state.violation = max(state.gap, 0.0) / total
+        state.violation_found = max(state.found - state.dual, 0.0) / total
+        if not promise > NOTHING * abs(state.found) and self._verdict(state) is None:
+            state.stopped = "rounding forbids a better step"
+
+    def _move(
+        self,
+        problem: Problem,
+        objective: Objective,
+        state: State,
+        model: Model,
+        margin: Floats,
+        promise: float,
+        found: Pass,
+    ) -> None:
+        """A serious step to `model`, or a null step that only adds its planes."""
+        memo: BundleMemo = state.memo
+        planes = memo.planes
+        first = len(planes)
+        memo.add(problem, objective, state, found.cuts)
+        descent = state.found - found.found
+        if descent >= SERIOUS * promise:
+            state.primal, state.found, state.model = found.primal, found.found, model
+            memo.margin = np.append(margin, planes.dots(model, first))
+            self._after_serious(memo, descent, promise)
+            return
+        centre = state.model
+        memo.margin = np.append(memo.margin, planes.dots(centre, first))
+        slack = state.found - 0.5 * problem.dot(centre, centre)
+        error = slack - (planes.offset[first] - memo.margin[first])
+        self._after_null(memo, descent, promise, error)
 
     def _after_serious(self, memo: BundleMemo, descent: float, promise: float) -> None:
         memo.run = max(memo.run + 1, 1)
@@ -167,16 +240,42 @@ class ProximalBundle(Solver):
             memo.rho = min(2 * memo.rho * (1 - descent / promise), 10 * memo.rho)
             memo.run = -1
 
-    def _pass(
-        self, problem: Any, objective: Objective, state: State, model: Model
-    ) -> float:
-        """P(model) by the oracle, which also yields a plane."""
-        cuts = problem.oracle(model)
-        state.oracle_calls += problem.n_blocks
-        add_cuts(state.memo.planes, problem, objective, cuts)
-        state.memo.alpha = np.append(state.memo.alpha, 0.0)
-        return objective.primal(problem.dot(model, model), cuts.bound)
-
     def support(self, state: State) -> Support:
         """The cuts behind the lower bound, with their share of it."""
         return state.memo.planes.support()
+
+    def planes_at_hand(self, state: State) -> Support:
+        """All planes of the pool, which is nearer to the optimum than single passes."""
+        pool = state.memo.pool
+        return self.support(state) if pool is None else pool.dual.support(idle=True)
+
+    def rebase(self, state: State, old_truths: Cuts) -> None:
+        """Planes and pools follow the new truths."""
+        memo: BundleMemo = state.memo
+        memo.planes.rebase(old_truths)
+        if memo.pool is not None:
+            memo.pool.dual.rebase(old_truths)
+
+    def export(self, state: State) -> dict[str, Any]:
+        """Planes, pool, multipliers, proximity."""
+        memo: BundleMemo = state.memo
+        return {
+            "planes": memo.planes.export(),
+            "pool": None if memo.pool is None else memo.pool.export(),
+            "alpha": memo.alpha,
+            "margin": memo.margin,
+            "rho": memo.rho,
+            "run": memo.run,
+        }
+
+    def restore(
+        self, problem: Problem, objective: Objective, tree: dict[str, Any]
+    ) -> BundleMemo:
+        """The memo that `export` described."""
+        memo = self._new_memo(problem, objective)
+        memo.planes.restore(tree["planes"])
+        if memo.pool is not None:
+            memo.pool.restore(tree["pool"])
+        memo.alpha, memo.margin = tree["alpha"], tree["margin"]
+        memo.rho, memo.run = tree["rho"], tree["run"]
+        return memo

@@ -5,27 +5,27 @@ structure estimates its own; this solver only asks for it, so that the baselines
 through the same estimators, files and reports as the rest.
 """
 
-from typing import Any
-
-from partwise.protocol import Model, Objective, Solver, State
+from partwise.protocol import Generative as HasGenerative
+from partwise.protocol import Objective, Problem, Solver, Start, State
 
 
 class Generative(Solver):
     """Laplace estimates of the structure's generative model; one step, no bound."""
 
-    needs = ("generative_model",)
+    needs = (HasGenerative,)
     penalties = ("l1", "l2", "hard", "log")
 
     def __init__(self, smoothing: float = 1.0) -> None:
         self.smoothing = smoothing
         self.tol, self.eps, self.max_iter, self.time_limit = 1e-3, None, 1, None
 
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """The zero model."""
         return State(model=problem.zero())
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """Ask the structure for its estimates."""
+        assert isinstance(problem, HasGenerative)
         state.model = problem.generative_model(self.smoothing)
         state.stopped = "estimated"
 

@@ -20,6 +20,8 @@ Algorithms 7.4 and 7.5. Lewis, Overton: Nonsmooth optimization via quasi-Newton 
 Mathematical Programming 141, 2013 (line search).
 """
 
+from __future__ import annotations
+
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +29,16 @@ from typing import Any
 import numpy as np
 
 from partwise.certificate import log_loss
-from partwise.protocol import Floats, Model, Objective, Solver, State
+from partwise.protocol import (
+    Floats,
+    Likelihood,
+    Model,
+    Objective,
+    Problem,
+    Solver,
+    Start,
+    State,
+)
 from partwise.threads import add, add_scaled
 
 ARMIJO, WOLFE = 1e-4, 0.9
@@ -42,9 +53,9 @@ class LBFGSMemo:
     pairs: deque[tuple[Floats, Floats, float]] = field(default_factory=deque)
 
 
-def combined(problem: Any, one: Floats, coef: float, other: Floats) -> Floats:
+def combined(problem: Problem, one: Floats, coef: float, other: Floats) -> Floats:
     """One + coef·other, a new model."""
-    return add(getattr(problem, "n_jobs", 1), one, coef, other, problem.zero())
+    return add(problem.n_jobs, one, coef, other, problem.zero())
 
 
 class LBFGS(Solver):
@@ -69,7 +80,7 @@ class LBFGS(Solver):
     """
 
     penalties = ("log",)
-    needs = ("log_likelihood",)
+    needs = (Likelihood,)
     eps = None
 
     def __init__(
@@ -84,16 +95,18 @@ class LBFGS(Solver):
         self.time_limit = time_limit
         self.memory = memory
 
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """Value and gradient at zero, or at the given model."""
-        model = problem.zero() if start is None else np.array(start, np.float64)
+        model = problem.zero()
+        if start.model is not None:
+            model[:] = start.model
         state = State(model=model)
         value, gradient = self._evaluate(problem, objective, state, model)
         state.memo = LBFGSMemo(gradient, deque(maxlen=self.memory))
         self._accept(problem, state, model, value, gradient)
         return state
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """One line search along the quasi-Newton direction."""
         memo: LBFGSMemo = state.memo
         direction = self._direction(problem, memo)
@@ -119,9 +132,9 @@ class LBFGS(Solver):
         memo.pairs.append((change, turn, problem.dot(change, turn)))
         self._accept(problem, state, model, value, gradient)
 
-    def _direction(self, problem: Any, memo: LBFGSMemo) -> Floats:
+    def _direction(self, problem: Problem, memo: LBFGSMemo) -> Floats:
         """−H·∇P by the two-loop recursion."""
-        n_jobs = getattr(problem, "n_jobs", 1)
+        n_jobs = problem.n_jobs
         direction = combined(problem, problem.zero(), -1.0, memo.gradient)
         shares = []
         for change, turn, product in reversed(memo.pairs):
@@ -138,14 +151,33 @@ class LBFGS(Solver):
         return direction
 
     def _evaluate(
-        self, problem: Any, objective: Objective, state: State, model: Model
+        self, problem: Problem, objective: Objective, state: State, model: Model
     ) -> tuple[float, Floats]:
         state.oracle_calls += problem.n_blocks
         return log_loss(problem, objective, model)
 
     def _accept(
-        self, problem: Any, state: State, model: Model, value: float, gradient: Floats
+        self,
+        problem: Problem,
+        state: State,
+        model: Model,
+        value: float,
+        gradient: Floats,
     ) -> None:
-        state.model, state.primal, state.memo.gradient = model, value, gradient
+        state.model, state.memo.gradient = model, gradient
+        state.primal = state.found = value
         bound = value - 0.5 * problem.dot(gradient, gradient)
         state.dual = max(state.dual, bound)
+
+    def export(self, state: State) -> dict[str, Any]:
+        """Gradient, and the steps that tell curvature."""
+        memo: LBFGSMemo = state.memo
+        pairs = [{"change": s, "turn": y, "product": p} for s, y, p in memo.pairs]
+        return {"gradient": memo.gradient, "pairs": pairs}
+
+    def restore(
+        self, problem: Problem, objective: Objective, tree: dict[str, Any]
+    ) -> LBFGSMemo:
+        """The memo that `export` described."""
+        pairs = [(p["change"], p["turn"], p["product"]) for p in tree["pairs"]]
+        return LBFGSMemo(tree["gradient"], deque(pairs, maxlen=self.memory))

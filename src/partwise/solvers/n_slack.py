@@ -12,11 +12,19 @@ over a growing set S of constraints, one slack ξ_i per example:
         ascend the dual over all of S (`polish`)
     until no constraint was added
 
+The paper re-optimises over all of S after each addition (line 10; ``reoptimise="all"``)
+or, as it says itself, over S_i with S after each sweep, which is the default. `repeat`
+visits an example again until it adds nothing (Algorithm 2 of the Hidden Markov SVM,
+which repeats until F(y_i) − F(ŷ) ≥ 1).
+
 The dual over S is block-separable (L1) or nearly so, hence ascent over one block at a
-time, warm-started, with full passes after each sweep; the paper mentions both.
-Constraints whose α has been zero for many visits are dropped. A sweep that adds
-nothing leaves w unchanged, so it has checked every constraint at one and the same w:
-no constraint is violated by more than ξ_i + ε.
+time, warm-started, with full passes after each sweep. Where that is slow, with few
+blocks and a large C, the dual points of the sweeps are combined as in `bcfw.py`.
+Constraints whose α has been zero for many visits are dropped. A sweep that adds nothing
+leaves w unchanged, so it has checked every constraint at one and the same w: none is
+violated by more than ξ_i + ε. Convergence under ``eps`` also asks that the duality gap
+be no larger than that rule allows at the optimum over S, because S is solved by
+iteration.
 
 With `tol` instead of `eps`, ε follows the gap: a sweep looks for violations above the
 share of the gap that each block may keep.
@@ -28,17 +36,34 @@ with α > 0 are the examples that conflict.
 
 Tsochantaridis, Hofmann, Joachims, Altun: Support vector machine learning for
 interdependent and structured output spaces, ICML 2004 (Algorithm 1, Propositions 1 and
-2, Theorem 1).
+2, Theorem 1). Altun, Tsochantaridis, Hofmann: Hidden Markov support vector machines,
+ICML 2003 (Algorithm 2).
 """
 
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Model, Objective, Solver, State, Support
+from partwise.protocol import Cuts, Objective, Problem, Solver, Start, State, Support
 from partwise.solvers._cut_pool import BlockDual
+from partwise.solvers._joint_steps import JointSteps
+from partwise.solvers._passes import GRACE, ask_all, full_pass
+from partwise.solvers._starts import kept_memo, transferred
 
-SHARD = 64  # examples between two looks at the clock
+REPEATS = 1000  # of one example, at most
+
+
+@dataclass
+class NSlackMemo:
+    """The working set, and the combination of its dual points."""
+
+    objective: Objective
+    dual: BlockDual
+    joint: JointSteps | None
 
 
 class NSlack(Solver):
@@ -58,6 +83,10 @@ class NSlack(Solver):
     min_margin : float
         Hard margins only: the smallest margin worth having. Data that cannot be
         separated with it are reported as inseparable.
+    reoptimise : {"block", "all"}
+        What is re-optimised after each addition: constraints of the example, or all.
+    repeat : bool
+        Visit an example again until it adds no constraint.
     """
 
     def __init__(
@@ -70,6 +99,8 @@ class NSlack(Solver):
         passes: int = 200,
         drop_after: int = 50,
         min_margin: float = 1e-3,
+        reoptimise: str = "block",
+        repeat: bool = False,
     ) -> None:
         self.tol = tol
         self.eps = eps
@@ -79,41 +110,94 @@ class NSlack(Solver):
         self.passes = passes
         self.drop_after = drop_after
         self.min_margin = min_margin
+        self.reoptimise = reoptimise
+        self.repeat = repeat
 
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
-        """An empty working set and the zero model."""
+    def refuse(self, problem: Problem, objective: Objective) -> None:
+        """Only two things can be re-optimised."""
+        super().refuse(problem, objective)
+        if self.reoptimise not in ("block", "all"):
+            raise ValueError(f"reoptimise={self.reoptimise!r}: choose 'block' or 'all'")
+
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
+        """An empty working set and the zero model; a start brings its own."""
+        memo = kept_memo(start, NSlackMemo, objective)
+        if memo is not None:
+            memo.dual.rebuild()
+            return State(model=start.model, memo=memo, dual=memo.dual.value())
+        memo = self._new_memo(problem, objective)
+        state = State(model=memo.dual.w.copy(), memo=memo, dual=0.0)
+        support = transferred(problem, start)
+        if support is not None:
+            memo.dual.begin_from(support)
+            state.dual = max(memo.dual.value(), 0.0)
+        elif start.model is not None:
+            cuts = ask_all(problem, start.model, state, is_last=True)
+            assert cuts is not None
+            memo.dual.show(cuts, state, steps=self.steps)
+        return state
+
+    def _new_memo(self, problem: Problem, objective: Objective) -> NSlackMemo:
         dual = BlockDual(problem, objective, capacity=4)
-        return State(model=dual.w.copy(), memo=dual, dual=0.0)
+        return NSlackMemo(objective, dual, JointSteps.create(problem, objective))
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """One sweep with the oracle, then ascent over the whole working set."""
-        dual = state.memo
-        order = np.arange(problem.n_blocks)
-        eps = self._precision(problem, objective, state)
-        added = 0
-        for first in range(0, problem.n_blocks, SHARD):
-            part = order[first : first + SHARD]
-            added += dual.sweep(part, eps=eps, steps=self.steps, limit=self.drop_after)
-            state.oracle_calls += len(part)
-            if state.is_late():
-                state.dual = max(state.dual, dual.value())
-                return
+        memo: NSlackMemo = state.memo
+        dual = memo.dual
+        eps = self._precision(objective, state)
+        added = self._sweep(problem, objective, state, eps)
+        if state.is_late():
+            state.dual = max(state.dual, dual.value())
+            return
         if added == 0:
             # w did not move, so every block was checked at one and the same model
-            state.violation = min(state.violation, eps)
             self._evaluate(problem, objective, state)
-        if added or (self.eps is None and state.relative_gap > self.tol):
-            for _ in range(self.passes):
-                if dual.polish(order, steps=self.steps, tol=0.1 * eps) <= 0.1 * eps:
-                    break
-                if state.is_late():
-                    break
-                dual.rescale()
-            state.dual = max(state.dual, dual.value())
+        if self._verdict(state) is None:
+            self._solve_working_set(objective, state, eps)
         if objective.penalty == "hard" and state.dual > 0.5 / self.min_margin**2:
             self._report_conflict(dual, state)
 
-    def _precision(self, problem: Any, objective: Objective, state: State) -> float:
+    def _sweep(
+        self, problem: Problem, objective: Objective, state: State, eps: float
+    ) -> int:
+        """Visit all examples in order; returns the constraints added."""
+        dual = state.memo.dual
+        order = np.arange(problem.n_blocks)
+        settings = {"eps": eps, "steps": self.steps, "limit": self.drop_after}
+        if self.reoptimise == "block" and not self.repeat:
+            return int(dual.sweep(order, state, **settings))
+        added = 0
+        for i in order:
+            for _ in range(REPEATS if self.repeat else 1):
+                new = dual.sweep(order[i : i + 1], state, **settings)
+                added += new
+                if new and self.reoptimise == "all":
+                    self._solve_working_set(objective, state, eps)
+                if not new or state.is_late():
+                    break
+            if state.is_late(i / problem.n_blocks):
+                break
+        return added
+
+    def _solve_working_set(
+        self, objective: Objective, state: State, eps: float
+    ) -> None:
+        """Ascend the dual over all constraints, to a tenth of ε."""
+        memo: NSlackMemo = state.memo
+        dual = memo.dual
+        order = np.arange(dual.problem.n_blocks)
+        for _ in range(self.passes):
+            promise = dual.polish(order, state, steps=self.steps, tol=0.1 * eps)
+            if promise <= 0.1 * eps or state.is_late():
+                break
+            dual.rescale()
+            if memo.joint is not None:
+                worth = eps * float(np.sum(objective.weight))
+                memo.joint.solve(dual, 0.1 * worth / max(dual.value(), 1e-300))
+        state.dual = max(state.dual, dual.value())
+
+    def _precision(self, objective: Objective, state: State) -> float:
         """The ε of this sweep: given, or what the wanted gap leaves to each block."""
         if self.eps is not None:
             return self.eps
@@ -122,14 +206,17 @@ class NSlack(Solver):
             return 0.25 * self.tol
         return 0.25 * self.tol * value / float(np.sum(objective.weight))
 
-    def _evaluate(self, problem: Any, objective: Objective, state: State) -> None:
-        dual = state.memo
-        cuts = problem.oracle(dual.w)
-        state.oracle_calls += problem.n_blocks
-        primal = objective.primal(problem.dot(dual.w, dual.w), cuts.bound)
-        state.dual = max(state.dual, dual.value())
-        if primal < state.primal:
-            state.primal = primal
+    def _evaluate(self, problem: Problem, objective: Objective, state: State) -> None:
+        dual = state.memo.dual
+        dual.rebuild()  # rounding of many small steps, or Ctrl-C between α and w
+        state.dual = dual.value()
+        found = full_pass(problem, objective, dual.w, state)
+        if found is None:
+            return
+        dual.assess(found, state)
+        # the last model is the one that the constraints add up to
+        if state.keep_better(dual.w, found.primal, found.found) or self.eps is not None:
+            state.primal, state.found = found.primal, found.found
             state.model = dual.w.copy()
 
     def _report_conflict(self, dual: BlockDual, state: State) -> None:
@@ -143,12 +230,44 @@ class NSlack(Solver):
             f"examples {shown} conflict; use a soft margin, or remove or repair them"
         )
 
-    def finish(self, problem: Any, objective: Objective, state: State) -> None:
+    def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """Evaluate a model that was not, e.g. after Ctrl-C or a time limit."""
-        dual = state.memo
-        dual.rebuild()
+        if state.stopped in ("converged", "search exhausted"):
+            return
+        state.deadline = time.perf_counter() + GRACE
         self._evaluate(problem, objective, state)
+        if not np.isfinite(state.found):
+            state.model = state.memo.dual.w.copy()
 
     def support(self, state: State) -> Support:
         """The working set's constraints with α > 0."""
-        return state.memo.support()
+        return state.memo.dual.support()
+
+    def planes_at_hand(self, state: State) -> Support:
+        """The whole working set."""
+        return state.memo.dual.support(idle=True)
+
+    def rebase(self, state: State, old_truths: Cuts) -> None:
+        """Planes and pools follow the new truths."""
+        memo: NSlackMemo = state.memo
+        memo.dual.rebase(old_truths)
+        if memo.joint is not None:
+            memo.joint.planes.rebase(old_truths)
+
+    def export(self, state: State) -> dict[str, Any]:
+        """The working set."""
+        memo: NSlackMemo = state.memo
+        return {
+            "dual": memo.dual.export(),
+            "joint": None if memo.joint is None else memo.joint.export(),
+        }
+
+    def restore(
+        self, problem: Problem, objective: Objective, tree: dict[str, Any]
+    ) -> NSlackMemo:
+        """The memo that `export` described."""
+        memo = self._new_memo(problem, objective)
+        memo.dual.restore(tree["dual"])
+        if memo.joint is not None:
+            memo.joint.restore(tree["joint"])
+        return memo

@@ -1,7 +1,10 @@
 """Online solvers: perceptron, MIRA and Pegasos.
 
-Each visits examples in random order and changes w at once. None has a dual: the lower
-bound stays −∞, and the primal is evaluated once, after training.
+Each visits examples in random order and changes w at once. None has a dual bound: it
+stays −∞, and the primal is evaluated once, after training. Perceptron and MIRA remember
+how often each output was stepped away from, α_i(ŷ) of the dual perceptron (Altun,
+Tsochantaridis, Hofmann, ICML 2003, Algorithm 1), so their support structures can be
+shown: the model is Σ α δ.
 
 Perceptron
     w += δ(ŷ), ŷ the prediction, where ŷ is wrong. Stops after an epoch without mistake.
@@ -10,10 +13,10 @@ Perceptron
 MIRA
     w moves as little as possible to satisfy the most violated cuts of the example,
     min ½‖w − w_t‖² + c_i ξ: with one cut, α = min(c_i, violation/‖a‖²); L2 penalties
-    have α = violation/(‖a‖² + 1/c_i), hard margins no cap. Stops after an epoch in
-    which every cut was satisfied. Crammer, Dekel, Keshet, Shalev-Shwartz, Singer,
-    JMLR 2006 (one cut: PA-I, PA-II, section 10); McDonald, Crammer, Pereira, ACL 2005
-    (k cuts).
+    have α = violation/(‖a‖² + 1/c_i), hard margins and ``slack=False`` no cap. Stops
+    after an epoch in which every cut was satisfied. Crammer, Dekel, Keshet,
+    Shalev-Shwartz, Singer, JMLR 2006 (one cut: PA-I, PA-II, section 10); McDonald,
+    Crammer, Pereira, ACL 2005 (k cuts).
 Pegasos
     w ← (1 − 1/t)w + (1/t)(n/|B|) Σ_{i ∈ B} m_i a_i, a subgradient step on P(w) of
     length 1/t with masses m_i = c_i, or c_i ξ_i for L2. The average of the models,
@@ -22,21 +25,83 @@ Pegasos
     Schmidt, Bach, arXiv:1212.2002 (weighted average).
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from partwise.protocol import (
     CapabilityError,
+    Cuts,
     Floats,
     Ints,
-    Model,
+    KBest,
     Objective,
+    Problem,
     Solver,
+    Start,
     State,
+    Support,
+    refuse_lacking,
 )
 from partwise.solvers import _online_kernels as kernels
+from partwise.solvers._breaths import in_breaths
+
+
+class StepLog:
+    """How far w was moved away from each output: Σ steps, and Σ steps·(visits before).
+
+    The average of the models after T visits has the coefficient Σ s (1 − τ/T) where w
+    itself has Σ s, for steps s made after τ visits.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple[int, bytes], int] = {}
+        self.sums: list[list[float]] = []
+
+    def add(
+        self, order: Ints, indptr: Ints, log: Ints, steps: Floats, seen: Ints
+    ) -> None:
+        """Enter visits that changed w, each with the number of visits before it."""
+        for q in np.flatnonzero(steps):
+            key = int(order[q]), log[indptr[q] : indptr[q + 1]].tobytes()
+            place = self.codes.setdefault(key, len(self.sums))
+            if place == len(self.sums):
+                self.sums.append([0.0, 0.0])
+            self.sums[place][0] += float(steps[q])
+            self.sums[place][1] += float(steps[q]) * int(seen[q])
+
+    def support(self, n_seen: int, *, averaged: bool) -> Support:
+        """Planes of scale 1 with the coefficients of the model."""
+        keys = sorted(self.codes)
+        sums = np.array([self.sums[self.codes[key]] for key in keys]).reshape(-1, 2)
+        alpha = sums[:, 0] - sums[:, 1] / max(n_seen, 1) if averaged else sums[:, 0]
+        codes = [np.frombuffer(code, np.int32) for _, code in keys]
+        indptr = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+        block = np.array([i for i, _ in keys], np.int64)
+        zero, one = np.zeros(len(keys)), np.ones(len(keys))
+        code = np.concatenate([np.zeros(0, np.int32), *codes])
+        return Support(Cuts(block, zero, one, zero, zero, indptr, code), alpha)
+
+    def export(self) -> dict[str, Any]:
+        """All of it, as arrays."""
+        cuts = self.support(1, averaged=False).cuts
+        sums = [self.sums[self.codes[key]] for key in sorted(self.codes)]
+        return {
+            "block": cuts.block,
+            "indptr": cuts.indptr,
+            "code": cuts.code,
+            "sums": np.array(sums).reshape(-1, 2),
+        }
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        indptr, code = tree["indptr"], tree["code"]
+        for r, i in enumerate(tree["block"]):
+            self.codes[int(i), code[indptr[r] : indptr[r + 1]].tobytes()] = r
+        self.sums = tree["sums"].tolist()
 
 
 @dataclass
@@ -44,14 +109,16 @@ class OnlineMemo:
     """Weights in motion, and what the average and the order of visits need."""
 
     w: Floats
-    late: Floats  # what the running sum of models lacks
+    late: Floats  # Σ τ·step: what the running sum of models is short of
     work: Any
     rng: np.random.Generator
     room: Ints  # codes of the blocks at hand
+    effort: Floats
     n_seen: int = 0
     mistakes: int = 0  # examples that changed w, over all epochs
     clock: Any = None  # Pegasos: see `pegasos_sweep`
     radius: float = np.inf
+    log: StepLog = field(default_factory=StepLog)
 
 
 class _Online(Solver):
@@ -62,45 +129,107 @@ class _Online(Solver):
     averaged: bool
     random_state: int
 
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """Zero weights, or a copy of the given ones."""
-        w = problem.zero() if start is None else np.array(start, np.float64)
+        memo = self._new_memo(problem)
+        if start.model is not None:
+            memo.w[:] = start.model
+        return State(model=memo.w.copy(), memo=memo)
+
+    def _new_memo(self, problem: Problem) -> OnlineMemo:
         longest = int(np.diff(problem.indptr_of(np.arange(problem.n_blocks))).max())
-        memo = OnlineMemo(
-            w=w,
+        return OnlineMemo(
+            w=problem.zero(),
             late=problem.zero(),
             work=problem.borrow_work(),
             rng=np.random.default_rng(self.random_state),
             room=np.zeros(longest, np.int32),
+            effort=problem.effort(),
         )
-        return State(model=w.copy(), memo=memo)
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """One epoch in random order; an epoch without a change is the last."""
         memo: OnlineMemo = state.memo
         order = memo.rng.permutation(problem.n_blocks)
-        changes = self._sweep(problem, objective, memo, order)
+        indptr = problem.indptr_of(order)
+        log, steps = np.zeros(indptr[-1], np.int32), np.zeros(len(order))
+        changes = 0
+
+        def visit(first: int, last: int) -> int:
+            nonlocal changes
+            changes += int(
+                self._visit(
+                    problem, objective, memo, order, first, last, indptr, log, steps
+                )
+            )
+            return last
+
+        done = in_breaths(memo.effort[order], visit, state)
+        seen = memo.n_seen + np.arange(len(order))
+        memo.log.add(order, indptr, log, steps, seen)
         memo.mistakes += changes
-        memo.n_seen += len(order)
-        state.oracle_calls += len(order)
+        memo.n_seen += done
+        state.oracle_calls += done
         state.model = memo.w - memo.late / memo.n_seen if self.averaged else memo.w
-        if changes == 0:
+        if changes == 0 and done == len(order):
             state.stopped = "converged"
             state.model = memo.w  # w itself is what the epoch has proved
 
-    def _sweep(
-        self, problem: Any, objective: Objective, memo: OnlineMemo, order: Ints
+    def _visit(
+        self,
+        problem: Problem,
+        objective: Objective,
+        memo: OnlineMemo,
+        order: Ints,
+        first: int,
+        last: int,
+        indptr: Ints,
+        log: Ints,
+        steps: Floats,
     ) -> int:
-        """Visit the blocks; returns how many changed w."""
+        """Visit the blocks order[first:last]; returns how many changed w."""
         raise NotImplementedError
 
-    def finish(self, problem: Any, objective: Objective, state: State) -> None:
+    def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """Evaluate the model once."""
         problem.return_work(state.memo.work)
         cuts = problem.oracle(state.model)
         state.oracle_calls += problem.n_blocks
         square = problem.dot(state.model, state.model)
         state.primal = objective.primal(square, cuts.bound)
+        state.found = objective.primal(square, cuts.violation)
+
+    def support(self, state: State) -> Support | None:
+        """Outputs that w was moved away from, with the coefficients of the model."""
+        memo: OnlineMemo = state.memo
+        averaged = self.averaged and state.stopped != "converged"
+        return memo.log.support(memo.n_seen, averaged=averaged)
+
+    def export(self, state: State) -> dict[str, Any]:
+        """Weights, sums, random state."""
+        memo: OnlineMemo = state.memo
+        return {
+            "w": memo.w,
+            "late": memo.late,
+            "rng": memo.rng.bit_generator.state,
+            "n_seen": memo.n_seen,
+            "mistakes": memo.mistakes,
+            "clock": memo.clock,
+            "radius": memo.radius,
+            "log": memo.log.export(),
+        }
+
+    def restore(
+        self, problem: Problem, objective: Objective, tree: dict[str, Any]
+    ) -> OnlineMemo:
+        """The memo that `export` described."""
+        memo = self._new_memo(problem)
+        memo.w[:], memo.late[:] = tree["w"], tree["late"]
+        memo.rng.bit_generator.state = tree["rng"]
+        memo.n_seen, memo.mistakes = tree["n_seen"], tree["mistakes"]
+        memo.clock, memo.radius = tree["clock"], tree["radius"]
+        memo.log.restore(tree["log"])
+        return memo
 
 
 class Perceptron(_Online):
@@ -138,12 +267,21 @@ class Perceptron(_Online):
         self.random_state = random_state
         self.averaged = averaged
 
-    def _sweep(
-        self, problem: Any, objective: Objective, memo: OnlineMemo, order: Ints
+    def _visit(
+        self,
+        problem: Problem,
+        objective: Objective,
+        memo: OnlineMemo,
+        order: Ints,
+        first: int,
+        last: int,
+        indptr: Ints,
+        log: Ints,
+        steps: Floats,
     ) -> int:
         return kernels.perceptron_sweep(
             problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late, order,
-            memo.n_seen, memo.room,
+            first, last, memo.n_seen, indptr, log, steps,
         )  # fmt: skip
 
 
@@ -165,6 +303,9 @@ class MIRA(_Online):
     augmented : bool
         Take the most violated outputs. False, for k = 1 only: the prediction, with the
         margin of its loss.
+    slack : bool
+        Allow slack, which caps a step at c_i. False is the form of 003 eq. 6.1: each
+        step satisfies its cuts, whatever C.
 
     Examples
     --------
@@ -181,6 +322,7 @@ class MIRA(_Online):
         averaged: bool = True,
         k: int = 1,
         augmented: bool = True,
+        slack: bool = True,
     ) -> None:
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -188,41 +330,58 @@ class MIRA(_Online):
         self.averaged = averaged
         self.k = k
         self.augmented = augmented
+        self.slack = slack
 
-    def refuse(self, problem: Any, objective: Objective) -> None:
+    def refuse(self, problem: Problem, objective: Objective) -> None:
         """Several cuts need k-best outputs; predictions need a margin of size Δ."""
         super().refuse(problem, objective)
         if self.k < 1:
             raise ValueError(f"k={self.k!r}: give a positive number of outputs")
-        if self.k > 1 and not hasattr(problem, "k_best"):
-            raise CapabilityError(
-                f"MIRA(k={self.k}) needs `k_best`, which {type(problem).__name__} "
-                "lacks; use k=1"
-            )
+        if self.k > 1:
+            refuse_lacking(problem, KBest, f"MIRA(k={self.k})", "use k=1")
         if not self.augmented and (self.k > 1 or not problem.formulation.is_additive):
             raise CapabilityError(
                 "MIRA(augmented=False) runs k=1, formulation='margin', penalty='l1'"
             )
 
-    def _sweep(
-        self, problem: Any, objective: Objective, memo: OnlineMemo, order: Ints
+    def _visit(
+        self,
+        problem: Problem,
+        objective: Objective,
+        memo: OnlineMemo,
+        order: Ints,
+        first: int,
+        last: int,
+        indptr: Ints,
+        log: Ints,
+        steps: Floats,
     ) -> int:
         cap, ridge = objective.cap(), objective.ridge()
+        if not self.slack:
+            cap, ridge = np.full(len(cap), np.inf), np.zeros(len(ridge))
         scratch = problem.zero()
         if self.k == 1:
             return kernels.mira_sweep(
                 problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
-                scratch, order, cap, ridge, self.augmented, memo.n_seen, memo.room,
+                scratch, order, first, last, cap, ridge, self.augmented, memo.n_seen,
+                indptr, log, steps,
             )  # fmt: skip
+        assert isinstance(problem, KBest)
         size = self.k + 1
         room = np.zeros((size, size)), np.zeros(size), np.zeros(size)
         changes = 0
-        for q, i in enumerate(order):
-            cuts = problem.oracle(memo.w, order[q : q + 1], k=self.k)
-            changes += kernels.mira_update(
+        for q in range(first, last):
+            i = order[q]
+            cuts = problem.k_cuts(memo.w, order[q : q + 1], self.k)
+            is_changed = kernels.mira_update(
                 problem.blocks, memo.w, memo.late, scratch, i, cuts, cap[i], ridge[i],
                 memo.n_seen + q, *room,
             )  # fmt: skip
+            if is_changed:
+                changes += 1
+                alpha = room[2][: len(cuts.b)] * cuts.scale
+                seen = np.full(len(alpha), memo.n_seen + q)
+                memo.log.add(cuts.block, cuts.indptr, cuts.code, alpha, seen)
         return changes
 
 
@@ -272,35 +431,52 @@ class Pegasos(_Online):
         self.batch = batch
         self.project = project
 
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """A given start counts as much as one epoch; else the first step sets w."""
-        if self.batch < 1:
-            raise ValueError(
-                f"batch={self.batch!r}: give a positive number of examples"
-            )
         state = super().begin(problem, objective, start)
         memo: OnlineMemo = state.memo
-        batch = min(self.batch, problem.n_blocks)
-        memo.room = np.zeros((batch, len(memo.room)), np.int32)
-        steps = 0.0 if start is None else -(-problem.n_blocks // batch)
+        steps = 0.0 if start.model is None else -(-problem.n_blocks // len(memo.room))
         memo.clock = np.array([steps, 0.0, 0.0])
         if self.project and problem.is_euclidean:  # the kernel's norm costs a pass
             cuts = problem.oracle(problem.zero())
             state.oracle_calls += problem.n_blocks
-            memo.radius = np.sqrt(objective.primal(0.0, cuts.bound))
+            memo.radius = np.sqrt(objective.primal(0.0, cuts.violation))
         return state
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
+    def refuse(self, problem: Problem, objective: Objective) -> None:
+        """Batches are positive."""
+        super().refuse(problem, objective)
+        if self.batch < 1:
+            raise ValueError(
+                f"batch={self.batch!r}: give a positive number of examples"
+            )
+
+    def _new_memo(self, problem: Problem) -> OnlineMemo:
+        memo = super()._new_memo(problem)
+        batch = min(self.batch, problem.n_blocks)
+        memo.room = np.zeros((batch, len(memo.room)), np.int32)
+        return memo
+
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """One epoch of batches."""
         memo: OnlineMemo = state.memo
         order = memo.rng.permutation(problem.n_blocks)
-        kernels.pegasos_sweep(
-            problem.blocks, memo.work, memo.w, memo.late, order, len(memo.room),
-            objective.weight, objective.penalty == "l2", memo.radius, memo.clock,
-            memo.room, np.zeros(len(memo.room)),
-        )  # fmt: skip
-        state.oracle_calls += len(order)
+        batch, coefs = len(memo.room), np.zeros(len(memo.room))
+
+        def visit(first: int, last: int) -> int:
+            kernels.pegasos_sweep(
+                problem.blocks, memo.work, memo.w, memo.late, order, first, last, batch,
+                objective.weight, objective.penalty == "l2", memo.radius, memo.clock,
+                memo.room, coefs,
+            )  # fmt: skip
+            return last
+
+        state.oracle_calls += in_breaths(memo.effort[order], visit, state, batch)
         t, share, total = memo.clock
         state.model = memo.w
         if self.averaged:
             state.model = (share * t * memo.w + memo.late) / total
+
+    def support(self, state: State) -> None:
+        """Every step shrinks every coefficient: they are not kept."""
+        return None

@@ -13,18 +13,20 @@ The number of planes is O(1/ε²), and each kernel model has at most r examples 
 Yu, Joachims: Training structural SVMs with kernels using sampled cuts, KDD 2008.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Floats, Model, Objective, Solver, State
+from partwise.protocol import Floats, Objective, Problem, Solver, Start, State
 from partwise.solvers._planes import PlaneStore
 
 
 @dataclass
 class SampledMemo:
-    """Planes, the solution over them, and who is drawn next."""
+    """Planes, the solution over them, and the random state of the draws."""
 
     planes: PlaneStore
     rng: np.random.Generator
@@ -80,7 +82,7 @@ class SampledCuts(Solver):
         self.prune_after = prune_after
         self.random_state = random_state
 
-    def refuse(self, problem: Any, objective: Objective) -> None:
+    def refuse(self, problem: Problem, objective: Objective) -> None:
         """Samples and patience are positive."""
         super().refuse(problem, objective)
         for name in ("sample", "patience"):
@@ -89,13 +91,13 @@ class SampledCuts(Solver):
                     f"{name}={getattr(self, name)!r}: give a positive whole number"
                 )
 
-    def begin(self, problem: Any, objective: Objective, start: Model | None) -> State:
+    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """No planes; a given start only says where the first one touches."""
-        model = problem.zero() if start is None else start
+        model = problem.zero() if start.model is None else start.model
         rng = np.random.default_rng(self.random_state)
         return State(model=model, memo=SampledMemo(PlaneStore(problem), rng, model))
 
-    def step(self, problem: Any, objective: Objective, state: State) -> None:
+    def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """Draw examples, add their plane, and solve over all planes."""
         memo: SampledMemo = state.memo
         total = float(np.sum(objective.weight))
@@ -109,13 +111,15 @@ class SampledCuts(Solver):
         assert self.eps is not None
         memo.quiet = memo.quiet + 1 if violation <= self.eps else 0
         state.violation = violation if memo.quiet >= self.patience else np.inf
+        state.violation_found = state.violation
         square = problem.dot(memo.model, memo.model)
         state.estimate = 0.5 * square + float(np.sum(mass * cuts.violation))
         if memo.quiet >= self.patience:
             return
         planes = memo.planes
         offset = float(np.sum(mass * cuts.b))
-        planes.add(problem.combine(cuts, mass), offset, rows, mass * cuts.scale)
+        planes.add(problem.combine(cuts, mass), offset, cuts, mass)
+        state.n_planes += 1
         planes.lower_bound()  # of the sampled planes, not of the objective
         planes.drop_idle(self.prune_after, planes.alpha > 0)
         used = np.flatnonzero(planes.alpha)
@@ -124,9 +128,31 @@ class SampledCuts(Solver):
         memo.model = planes.combine(planes.alpha)
         state.model = memo.model
 
-    def finish(self, problem: Any, objective: Objective, state: State) -> None:
+    def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """Evaluate the model once, on all examples."""
         cuts = problem.oracle(state.model)
         state.oracle_calls += problem.n_blocks
         square = problem.dot(state.model, state.model)
         state.primal = objective.primal(square, cuts.bound)
+        state.found = objective.primal(square, cuts.violation)
+
+    def export(self, state: State) -> dict[str, Any]:
+        """Planes, random state, and the solution over them."""
+        memo: SampledMemo = state.memo
+        return {
+            "planes": memo.planes.export(),
+            "rng": memo.rng.bit_generator.state,
+            "model": memo.model,
+            "slack": memo.slack,
+            "quiet": memo.quiet,
+        }
+
+    def restore(
+        self, problem: Problem, objective: Objective, tree: dict[str, Any]
+    ) -> SampledMemo:
+        """The memo that `export` described."""
+        planes = PlaneStore(problem)
+        planes.restore(tree["planes"])
+        rng = np.random.default_rng(self.random_state)
+        rng.bit_generator.state = tree["rng"]
+        return SampledMemo(planes, rng, tree["model"], tree["slack"], tree["quiet"])

@@ -33,8 +33,8 @@ from partwise.structures._arborescence_searches import (
     PROJECTIVE,
     best_trees,
     new_buffers,
-    plane,
 )
+from partwise.structures._formulations import plane, violation_of
 
 
 class ArcWork(NamedTuple):
@@ -70,9 +70,7 @@ class ArcBlocks(NamedTuple):
     decode: Any  # the decoder, see `_arborescence_searches.py`
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
     search: Any  # of the other two
-    slack_scaled: int  # the offset also scales the plane
-    square_root: int  # L2 penalties see √Δ
-    constant: int  # the offset is 1 whatever the loss (hard margin)
+    rule: int  # how a loss becomes a plane, see `Formulation.rule`
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -100,11 +98,12 @@ class ArcBlocks(NamedTuple):
                     scores.arc, scores.label, scores.total, blocks.unit[i],
                     blocks.label_cost, blocks.n_labels,
                     blocks.construction == PROJECTIVE, blocks.single_root == 1,
-                    blocks.constant, blocks.square_root, blocks.slack_scaled,
-                    blocks.y[begin:end], code[: end - begin],
+                    blocks.rule, blocks.y[begin:end], code[: end - begin],
                 )  # fmt: skip
         b, scale = plane_of(blocks, i, code)
-        return b, scale, b - scale * recall_margin(blocks, work, i, code)
+        margin = recall_margin(blocks, work, i, code)
+        violation = violation_of(blocks.rule, b, scale, margin)
+        return b, scale, violation, violation
 
     def score_sentence(blocks, work, w, i):
         score_arcs(blocks.rows, w, i, work.scores)
@@ -123,10 +122,7 @@ class ArcBlocks(NamedTuple):
         )  # fmt: skip
 
     def plane_of(blocks, i, code):
-        return plane(
-            blocks.constant, blocks.square_root, blocks.slack_scaled,
-            output_loss(blocks, i, code),
-        )  # fmt: skip
+        return plane(blocks.rule, output_loss(blocks, i, code))
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks, work, i, code)

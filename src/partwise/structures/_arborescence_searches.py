@@ -8,7 +8,9 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import allocating, kernel
+from partwise.objective import MARGIN_ROOT
 from partwise.scorers._arc_rows import THREE, TWO, TWO_INT, by_address
+from partwise.structures._formulations import plane
 from partwise.structures._tree_decoders import FirstOrder
 from partwise.structures._tree_frontier import (
     FrontierWork,
@@ -42,7 +44,7 @@ SEARCH = types.void(
     types.float64,  # that of a wrong label at the right head, as a share of it
     types.int64,  # number of labels; 1 without
     types.boolean, types.boolean,  # projective, single_root
-    types.int64, types.int64, types.int64,  # constant, square_root, slack_scaled
+    types.int64,  # rule, as in `ArcBlocks`
     INTS,  # (n,) true codes
     INTS,  # (n,) receives the code
 )  # fmt: skip
@@ -97,17 +99,6 @@ def decode_by(construction):
     """The address of the decoder of a construction."""
     decoders = {TREE: decode_tree, PROJECTIVE: decode_projective}
     return by_address(decoders.get(construction, decode_heads), DECODE)
-
-
-@kernel
-def plane(constant, square_root, slack_scaled, loss):
-    """Offset and scale of an output with this loss (see `Formulation`)."""
-    if loss <= 0.0:
-        return 0.0, 1.0
-    b = 1.0 if constant else loss
-    if square_root:
-        b = np.sqrt(b)
-    return b, (b if slack_scaled else 1.0)
 
 
 @kernel
@@ -182,12 +173,17 @@ def best_trees(projective, single_root, options, n, k, heads, ranks, values):
 
 @allocating
 def search_two_best(
-    arc, label, total, unit, label_cost, n_labels, projective, single_root, constant,
-    square_root, slack_scaled, y, code,
+    arc, label, total, unit, label_cost, n_labels, projective, single_root, rule, y,
+    code,
 ):  # fmt: skip
-    """The best tree that is not the true one."""
+    """The best tree with a loss; the true one where it has no rival.
+
+    Where labels cost nothing, each arc has its best one and heads alone tell trees
+    apart.
+    """
     n = y.shape[0]
-    options = np.empty((min(n_labels, 2), n + 1, n + 1))
+    is_labelled = n_labels > 1 and label_cost > 0.0
+    options = np.empty((2 if is_labelled else 1, n + 1, n + 1))
     rank_labels(arc, label, total, n_labels, n, options)
     found = np.zeros((4, n), np.int32)
     heads, ranks, values = found[:2], found[2:], np.empty(2)
@@ -195,19 +191,23 @@ def search_two_best(
     write_code(label, n_labels, n, heads, ranks, 0, code)
     is_true = True
     for t in range(n):
-        is_true = is_true and code[t] == y[t]
+        if is_labelled:
+            is_true = is_true and code[t] == y[t]
+        else:
+            is_true = is_true and code[t] // n_labels == y[t] // n_labels
     if is_true and k == 2:
         write_code(label, n_labels, n, heads, ranks, 1, code)
 
 
 @allocating
 def search_frontier(
-    arc, label, total, unit, label_cost, n_labels, projective, single_root, constant,
-    square_root, slack_scaled, y, code,
+    arc, label, total, unit, label_cost, n_labels, projective, single_root, rule, y,
+    code,
 ):  # fmt: skip
     """Maximise b(e) − s(e)·margin over the best projective tree of every loss e.
 
-    Losses are counted in wrong labels when those cost less than wrong heads.
+    Losses are counted in wrong labels when those cost less than wrong heads. Trees with
+    e = 0 are planes under margin rescaling alone; the true one is among them.
     """
     n = y.shape[0]
     top = 1  # loss of a wrong head in steps
@@ -232,9 +232,9 @@ def search_frontier(
     )  # fmt: skip
     tree_frontier(options, n, single_root, work)
     chosen, highest = 0, -np.inf
-    for e in range(1, top * n + 1):
+    for e in range(0 if rule <= MARGIN_ROOT else 1, top * n + 1):
         if work.best[e] > -np.inf:
-            b, scale = plane(constant, square_root, slack_scaled, e * unit / top)
+            b, scale = plane(rule, e * unit / top)
             violation = b - scale * (truth - work.best[e])
             if violation > highest:
                 chosen, highest = e, violation
@@ -258,10 +258,10 @@ def search_frontier(
 
 
 def search_nothing(
-    arc, label, total, unit, label_cost, n_labels, projective, single_root, constant,
-    square_root, slack_scaled, y, code,
+    arc, label, total, unit, label_cost, n_labels, projective, single_root, rule, y,
+    code,
 ):  # fmt: skip
-    """In the place of a search that is never called."""
+    """Stand for the search of an additive loss, which needs none."""
 
 
 def search_by(oracle):

@@ -11,7 +11,6 @@ from partwise.compiled import (
 )
 from partwise.structures._chain_kernels import (
     fill_losses,
-    plane_of,
     prepare,
     score_block,
 )
@@ -24,6 +23,7 @@ from partwise.structures._chain_programs import (
     trace,
 )
 from partwise.structures._chain_searches import score_code
+from partwise.structures._formulations import plane
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 
 
@@ -97,7 +97,8 @@ def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, viol
         score_block(blocks, work, w, i)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
         for j in range(found[r]):
-            b[r, j], scale[r, j] = plane_of(blocks, output_loss(blocks, i, codes[j]))
+            loss = output_loss(blocks, i, codes[j])
+            b[r, j], scale[r, j] = plane(blocks.rule, loss)
             gap = recall_margin(blocks, work, i, codes[j])
             violation[r, j] = b[r, j] - scale[r, j] * gap
 

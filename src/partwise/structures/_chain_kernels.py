@@ -27,7 +27,8 @@ from partwise.structures._chain_planes import (
     wipe_one,
 )
 from partwise.structures._chain_programs import Edges, forward, trace
-from partwise.structures._chain_searches import ADDITIVE, plane, search_at
+from partwise.structures._chain_searches import ADDITIVE, search_at
+from partwise.structures._formulations import plane, violation_of
 from partwise.structures._semirings import MAX_PLUS
 
 
@@ -61,9 +62,7 @@ class ChainBlocks(NamedTuple):
     boundary: int
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
     search: Any  # its address, for the other two: see `_chain_searches.py`
-    slack_scaled: int  # the offset also scales the plane
-    square_root: int  # L2 penalties see √Δ
-    constant: int  # the offset is 1 whatever the loss (hard margin, 0/1 loss)
+    rule: int  # how a loss becomes a plane, see `Formulation.rule`
     zero_one: int  # the loss is 1 for any wrong output
 
     def code_length(blocks, i):
@@ -90,11 +89,13 @@ class ChainBlocks(NamedTuple):
             edges = work.edges
             search_at(blocks.search)(
                 blocks.order, work.emit, work.score, blocks.unit[i], edges.opening,
-                edges.inner, edges.last, blocks.constant, blocks.square_root,
-                blocks.slack_scaled, blocks.y[begin:end], code[:n],
+                edges.inner, edges.last, blocks.rule, blocks.zero_one,
+                blocks.y[begin:end], code[:n],
             )  # fmt: skip
-        b, scale = plane_of(blocks, output_loss(blocks, i, code))
-        return b, scale, b - scale * recall_margin(blocks, work, i, code)
+        b, scale = plane(blocks.rule, output_loss(blocks, i, code))
+        margin = recall_margin(blocks, work, i, code)
+        violation = violation_of(blocks.rule, b, scale, margin)
+        return b, scale, violation, violation
 
     def recall_margin(blocks, work, i, code):
         begin = blocks.offset[i]
@@ -221,12 +222,6 @@ def fill_rest(order, boundary, forbid_end, w, at, edges):
         last[j] = forbid_end[j]
         if boundary:
             last[j] += w[at + size + j]
-
-
-@kernel
-def plane_of(blocks, loss):
-    """Offset and scale of an output with this loss."""
-    return plane(blocks.constant, blocks.square_root, blocks.slack_scaled, loss)
 
 
 @kernel

@@ -100,12 +100,12 @@ class ChainReference:
     def frontier(
         self, x: Any, y: Sequence[int], w: Floats
     ) -> list[tuple[float, list[int]]]:
-        """The best output for every loss > 0, by enumeration."""
+        """The best output for every loss, by enumeration."""
         best: dict[float, tuple[float, list[int]]] = {}
         for y_hat in self.enumerate(x):
             loss = self.loss(y, y_hat)
             score = float(self.joint_feature(x, y_hat) @ w)
-            if loss > 0 and (loss not in best or score > best[loss][0]):
+            if loss not in best or score > best[loss][0]:
                 best[loss] = (score, y_hat)
         return [(loss, y_hat) for loss, (_, y_hat) in sorted(best.items())]
 

@@ -8,6 +8,7 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import address_of, allocating, function_at, kernel
+from partwise.objective import HARD, MARGIN_ROOT
 from partwise.structures._chain_programs import (
     Edges,
     best_state,
@@ -17,6 +18,7 @@ from partwise.structures._chain_programs import (
     n_states,
     trace_frontier,
 )
+from partwise.structures._formulations import plane
 from partwise.structures._semirings import MAX_PLUS
 
 ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated output is found
@@ -28,21 +30,10 @@ SEARCH = types.void(
     TABLE,  # (≥ n, L) their losses
     types.float64,  # of which all losses are multiples
     TABLE, TABLE, types.float64[::1],  # the edges: opening, inner, last
-    types.int64, types.int64, types.int64,  # constant, square_root, slack_scaled
+    types.int64, types.int64,  # rule and zero_one, as in `ChainBlocks`
     types.int32[::1],  # (n,) true labels
     types.int32[::1],  # (n,) receives the output
 )  # fmt: skip
-
-
-@kernel
-def plane(constant, square_root, slack_scaled, loss):
-    """Offset and scale of an output with this loss (see `Formulation`)."""
-    if loss <= 0.0:
-        return 0.0, 1.0
-    b = 1.0 if constant else loss
-    if square_root:
-        b = np.sqrt(b)
-    return b, (b if slack_scaled else 1.0)
 
 
 @kernel
@@ -67,9 +58,8 @@ def score_code(order, emit, edges, code, n):
 
 @allocating
 def search_two_best(
-    order, emit, losses, unit, opening, inner, last, constant, square_root,
-    slack_scaled, y, code,
-):  # fmt: skip
+    order, emit, losses, unit, opening, inner, last, rule, zero_one, y, code
+):
     """The best output that is not the truth."""
     n, n_labels = y.shape[0], emit.shape[1]
     edges = Edges(opening, inner, last)
@@ -88,18 +78,26 @@ def search_two_best(
 
 @allocating
 def search_frontier(
-    order, emit, losses, unit, opening, inner, last, constant, square_root,
-    slack_scaled, y, code,
-):  # fmt: skip
-    """Maximise b(d) − s(d)·margin over the best output of every integer loss d."""
+    order, emit, losses, unit, opening, inner, last, rule, zero_one, y, code
+):
+    """Maximise b(d) − s(d)·margin over the best output of every integer loss d.
+
+    Where b does not depend on the size of the loss (0/1 losses, hard margins), wrong
+    tokens are counted instead. Outputs with d = 0 are planes under margin rescaling
+    alone; the truth is one of them.
+    """
     n, n_labels = y.shape[0], emit.shape[1]
     edges = Edges(opening, inner, last)
     cost = np.empty((n, n_labels), np.int64)
+    is_counted = rule == HARD or zero_one == 1
     largest = 0
     for t in range(n):
         worst = 0
         for label in range(n_labels):
-            cost[t, label] = round(losses[t, label] / unit)
+            if is_counted:
+                cost[t, label] = 1 if losses[t, label] > 0.0 else 0
+            else:
+                cost[t, label] = round(losses[t, label] / unit)
             worst = max(worst, cost[t, label])
         largest += worst
     width = n_states(order, n_labels, n - 1)
@@ -109,24 +107,24 @@ def search_frontier(
     for t in range(n):
         code[t] = y[t]
     truth = score_code(order, emit, edges, y, n)
-    chosen = 0
+    chosen = -1
     highest = -np.inf
-    for d in range(1, largest + 1):
+    for d in range(0 if rule <= MARGIN_ROOT else 1, largest + 1):
         value = best[d, best_state(best[d])]
-        b, scale = plane(constant, square_root, slack_scaled, d * unit)
+        loss = min(d, 1.0) if is_counted else d * unit
+        b, scale = plane(rule, loss)
         violation = b - scale * (truth - value)
         if violation > highest:
             highest = violation
             chosen = d
-    if chosen > 0:
+    if chosen >= 0:
         trace_frontier(n, n_labels, best, back, cost, chosen, code)
 
 
 def search_nothing(
-    order, emit, losses, unit, opening, inner, last, constant, square_root,
-    slack_scaled, y, code,
-):  # fmt: skip
-    """In the place of a search that is never called."""
+    order, emit, losses, unit, opening, inner, last, rule, zero_one, y, code
+):
+    """Stand for the search of an additive loss, which needs none."""
 
 
 def search_by(oracle):

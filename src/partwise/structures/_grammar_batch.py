@@ -1,8 +1,8 @@
-"""Batches of sentences: oracles with bounds, k-best, sums over all trees."""
+"""Batches of sentences: k-best, sums over all trees."""
 
 import numpy as np
 
-from partwise.compiled import allocating, find_output, inlined, inner, kernel
+from partwise.compiled import allocating, inlined, inner
 from partwise.structures._cky_best import k_best
 from partwise.structures._cky_outside import Outside, outside
 from partwise.structures._cky_programs import Scores, inside
@@ -14,17 +14,6 @@ from partwise.structures._grammar_parts import (
     score_spans,
 )
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
-
-
-@kernel
-def find_rows(
-    blocks, work, w, rows, first, last, b, scale, violation, bound, indptr, code
-):  # fmt: skip
-    """The most violated trees of rows [first, last), with bounds of their violation."""
-    for r in range(first, last):
-        out = code[indptr[r] : indptr[r + 1]]
-        b[r], scale[r], violation[r] = find_output(blocks, work, w, rows[r], out)
-        bound[r] = work.bound[0]
 
 
 @allocating

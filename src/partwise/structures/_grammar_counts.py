@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from partwise.compiled import inlined, inner
+from partwise.objective import MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT
 from partwise.structures._cky_counts import inside_counts
 from partwise.structures._cky_counts_trace import root_table, trace_counts
 from partwise.structures._cky_outside import Outside, outside
 from partwise.structures._cky_programs import Scores, inside
+from partwise.structures._formulations import plane
 from partwise.structures._grammar_oracles import decode, violated
 from partwise.structures._grammar_parts import (
     BRACKETS,
@@ -34,7 +36,6 @@ from partwise.structures._grammar_parts import (
     loss_of,
     mark_gold,
     part_score,
-    plane,
     prepare,
     recalled,
     score_spans,
@@ -51,11 +52,9 @@ def search_counts(blocks, work, w, i, code):
     """The most violated tree of block i for a loss that counts brackets."""
     prepare(blocks, work, w)
     score_spans(blocks, work, w, i)
-    work.bound[0] = -np.inf
-    search_values(blocks, work, i, code)
+    bound = search_values(blocks, work, i, code)
     b, scale, violation = violated(blocks, work, i, code)
-    work.bound[0] = max(work.bound[0], violation)
-    return b, scale, violation
+    return b, scale, violation, max(bound, violation)
 
 
 @inner
@@ -67,10 +66,10 @@ def slopes(blocks, block, c, p, violation):
     if blocks.cost == F1:
         by_c, by_p = -2.0 / (p + g), 2.0 * c / ((p + g) * (p + g))
     size = loss
-    if blocks.square_root:
+    if blocks.rule == MARGIN_ROOT or blocks.rule == SLACK_ROOT:
         size = np.sqrt(loss)
         by_c, by_p = by_c / (2.0 * size), by_p / (2.0 * size)
-    if blocks.slack_scaled:
+    if blocks.rule >= SLACK:
         factor = max(violation, 0.0) / (size * size)
         by_c, by_p = by_c * factor, by_p * factor
     return by_c, by_p
@@ -88,7 +87,7 @@ def most_brackets(blocks, n):
 
 @inlined
 def search_values(blocks, work, block, code):
-    """The tree itself, and an upper bound into `work` where it is not exact."""
+    """Write the tree; returns a bound of all violations, −inf where it is exact."""
     first = blocks.offset[block]
     n = blocks.offset[block + 1] - first
     begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
@@ -102,21 +101,20 @@ def search_values(blocks, work, block, code):
             blocks.tables, work, n, blocks.truth[t], blocks.truth[t + 1]
         )
     best, cuts, n_cuts = try_multipliers(blocks, work, block, truth, code)
-    is_linear = blocks.is_additive and blocks.cost == F1
+    is_linear = blocks.rule == MARGIN and blocks.cost == F1
     if n > blocks.exact_words and not is_linear:
-        work.bound[0] = bound_of_cuts(blocks, block, n, truth, cuts, n_cuts)
-        return
+        return bound_of_cuts(blocks, block, n, truth, cuts, n_cuts)
     largest = 1.0  # possible loss
     if blocks.cost == BRACKETS:
         largest = float(blocks.n_gold[block] + most_brackets(blocks, n))
-    if blocks.square_root:
+    if blocks.rule == MARGIN_ROOT or blocks.rule == SLACK_ROOT:
         largest = np.sqrt(largest)
-    if blocks.slack_scaled:
+    if blocks.rule >= SLACK:
         least = truth - 1.0 + best / largest if best > 0.0 else -np.inf
     else:
         least = truth + best - largest
     if cuts[0, 0] <= least + CLOSE and best > -np.inf:
-        return  # no tree scores enough to do better
+        return -np.inf  # no tree scores enough to do better
     scores = Scores(
         work.weight, work.chain, work.plain, blocks.leaf_ptr, blocks.leaf_tag,
         blocks.leaf_weight,
@@ -147,9 +145,10 @@ def search_values(blocks, work, block, code):
         for c in range(table.shape[0]):
             for p in range(1, table.shape[1]):
                 loss = loss_at(blocks.cost, blocks.n_gold[block], c, p)
-                if loss <= 0.0 or table[c, p] == -np.inf:
+                is_plane = loss > 0.0 or blocks.rule <= MARGIN_ROOT
+                if not is_plane or table[c, p] == -np.inf:
                     continue
-                b, scale = plane(blocks, loss)
+                b, scale = plane(blocks.rule, loss)
                 violation = b - scale * (truth - table[c, p])
                 if violation > best + CLOSE:
                     best, c_best, p_best = violation, c, p
@@ -158,22 +157,24 @@ def search_values(blocks, work, block, code):
                 tables, scores, chart, items, alive, gold, both, symbols, first, n,
                 c_best, p_best, code,
             )  # fmt: skip
-        return
+        return -np.inf
     search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
+    return -np.inf
 
 
 @inlined
 def try_multipliers(blocks, work, block, truth, code):
     """Passes with multipliers; the best tree goes into `code`.
 
-    Returns its violation (−inf when only the truth was seen), and the passes as rows
-    (M, λ_c, λ_p) with their number. The first has λ = 0.
+    Returns its violation, and the passes as rows (M, λ_c, λ_p) with their number. The
+    first has λ = 0. Under margin rescaling the truth is an output of violation 0, and
+    others without loss are planes too; else −inf stands for nothing found.
     """
     g = blocks.n_gold[block]
     trial = np.empty(code.shape[0], np.int32)
     cuts = np.empty((N_PASSES, 3))
     by_c, by_p = 0.0, 0.0
-    best = -np.inf
+    best = 0.0 if blocks.rule <= MARGIN_ROOT else -np.inf
     n_cuts = 0
     for m in range(N_PASSES):
         edit_spans(blocks, work, block, by_p, by_p + by_c)
@@ -182,15 +183,15 @@ def try_multipliers(blocks, work, block, truth, code):
         n_cuts += 1
         c, p = count_brackets(blocks, block, trial)
         loss = loss_at(blocks.cost, blocks.n_gold[block], c, p)
-        if loss > 0.0:
-            b, scale = plane(blocks, loss)
+        if loss > 0.0 or blocks.rule <= MARGIN_ROOT:
+            b, scale = plane(blocks.rule, loss)
             score = cuts[m, 0] - by_c * c - by_p * p
             violation = b - scale * (truth - score)
             if violation > best:
                 best = violation
                 for t in range(code.shape[0]):
                     code[t] = trial[t]
-        else:
+        if loss <= 0.0:
             c, p = g, g
         old_c, old_p = by_c, by_p
         by_c, by_p = slopes(blocks, block, c, p, best)
@@ -207,12 +208,12 @@ def bound_of_cuts(blocks, block, n, truth, cuts, n_cuts):
     for p in range(1, most_brackets(blocks, n) + 1):
         for c in range(min(g, p) + 1):
             loss = loss_at(blocks.cost, blocks.n_gold[block], c, p)
-            if loss <= 0.0:
+            if loss <= 0.0 and blocks.rule > MARGIN_ROOT:
                 continue
             score = np.inf
             for m in range(n_cuts):
                 score = min(score, cuts[m, 0] - cuts[m, 1] * c - cuts[m, 2] * p)
-            b, scale = plane(blocks, loss)
+            b, scale = plane(blocks.rule, loss)
             largest = max(largest, b - scale * (truth - score))
     return largest
 
@@ -258,13 +259,11 @@ def search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
             tables, scores, chart, items, alive, gold, none, symbols, first, n, none,
             target, trial,
         )  # fmt: skip
-        loss = loss_of(blocks, block, trial)
-        if loss > 0.0:
-            violation = loss - recalled(blocks, work, block, trial)
-            if violation > best:
-                best = violation
-                for t in range(code.shape[0]):
-                    code[t] = trial[t]
+        violation = loss_of(blocks, block, trial) - recalled(blocks, work, block, trial)
+        if violation > best:
+            best = violation
+            for t in range(code.shape[0]):
+                code[t] = trial[t]
         p, highest = -1, best + CLOSE
         for q in range(1, promise.shape[0]):
             if not is_done[q] and promise[q] > highest:

@@ -44,7 +44,6 @@ class GrammarWork(NamedTuple):
         Chart
     ]  # the same for sums over trees, with `base` and `sum` of its own
     stack: np.ndarray  # (2·longest + 2, 3) int64 nodes on the way down
-    bound: np.ndarray  # (1,) upper bound of the violation that was last looked for
 
 
 class GrammarData(NamedTuple):
@@ -68,15 +67,12 @@ class GrammarData(NamedTuple):
     room: int  # parts of a code per word, at most
     cost: int  # ZERO_ONE, BRACKETS or F1
     oracle: int  # PLAIN, ADDITIVE, TWO_BEST or COUNTS
-    slack_scaled: int  # the offset also scales the plane
-    square_root: int  # L2 penalties see √Δ
-    constant: int  # the offset is 1 whatever the loss
+    rule: int  # how a loss becomes a plane, see `Formulation.rule`
     exact_words: int  # longest sentence for charts over two counts
-    is_additive: int  # L1 margin rescaling
 
 
 ORACLES = {COUNTS: search_counts, TWO_BEST: search_two}  # else `search_best`
-PLANE = types.UniTuple(types.float64, 3)
+PLANE = types.UniTuple(types.float64, 4)
 
 
 def _search(data, work, w, i, code):
@@ -96,7 +92,7 @@ class GrammarBlocks(NamedTuple):
     """
 
     data: Reference[GrammarData]
-    oracle: int  # address of (data, work, w, i, code) → (b, scale, violation)
+    oracle: int  # address of (data, work, w, i, code) → (b, scale, violation, bound)
 
     def code_length(blocks, i):
         data = blocks.data

@@ -13,11 +13,10 @@ from partwise.compiled import inlined
 from partwise.structures._cky_best import k_best
 from partwise.structures._cky_programs import Scores, inside
 from partwise.structures._cky_trace import trace
+from partwise.structures._formulations import plane, violation_of
 from partwise.structures._grammar_parts import (
     edit_spans,
-    is_truth,
     loss_of,
-    plane,
     prepare,
     recalled,
     score_spans,
@@ -43,8 +42,9 @@ def decode(blocks, work, block, span, code):
 @inlined
 def violated(blocks, work, block, code):
     """(b, scale, violation) of an output, from the scores in `work`."""
-    b, scale = plane(blocks, loss_of(blocks, block, code))
-    return b, scale, b - scale * recalled(blocks, work, block, code)
+    b, scale = plane(blocks.rule, loss_of(blocks, block, code))
+    margin = recalled(blocks, work, block, code)
+    return b, scale, violation_of(blocks.rule, b, scale, margin)
 
 
 def search_best(blocks, work, w, i, code):
@@ -55,17 +55,19 @@ def search_best(blocks, work, w, i, code):
     wrong, right = (0.0, 0.0) if is_plain else (1.0, -1.0)
     edit_spans(blocks, work, i, wrong, right)
     decode(blocks, work, i, work.span, code)
-    b, scale, violation = 0.0, 1.0, 0.0
     if is_plain:
-        violation = -recalled(blocks, work, i, code)
-    else:
-        b, scale, violation = violated(blocks, work, i, code)
-    work.bound[0] = violation
-    return b, scale, violation
+        lead = -recalled(blocks, work, i, code)
+        return 0.0, 1.0, lead, lead
+    b, scale, violation = violated(blocks, work, i, code)
+    return b, scale, violation, violation
 
 
 def search_two(blocks, work, w, i, code):
-    """The best tree of block i that is not the truth; the truth without another."""
+    """The best of the two best trees of block i that has a loss.
+
+    When neither has one (the second best is another derivation with the same brackets),
+    no tree was found, and all others score at most as high as the second.
+    """
     prepare(blocks, work, w)
     score_spans(blocks, work, w, i)
     scores = Scores(
@@ -80,9 +82,13 @@ def search_two(blocks, work, w, i, code):
         blocks.tables, scores, work.chart, items, first, n, np.int64(2), codes,
         np.empty(2),
     )  # fmt: skip
-    chosen = 1 if found == 2 and is_truth(blocks, i, codes[0]) else 0
+    chosen = found - 1
+    if found == 2 and loss_of(blocks, i, codes[0]) > 0.0:
+        chosen = 0
     for t in range(code.shape[0]):
         code[t] = codes[chosen, t]
     b, scale, violation = violated(blocks, work, i, code)
-    work.bound[0] = violation
-    return b, scale, violation
+    bound = violation
+    if b == 0.0 and found == 2:
+        bound = 1.0 - recalled(blocks, work, i, code)
+    return b, scale, violation, bound

@@ -3,8 +3,6 @@
 `blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_grammar_kernels.py`.
 """
 
-import numpy as np
-
 from partwise.compiled import inner
 
 ZERO_ONE, BRACKETS, F1 = 0, 1, 2  # losses
@@ -359,14 +357,3 @@ def edit_spans(blocks, work, block, wrong, right):
         elif tables.weight_label[part - n_chains] >= 0:
             label = tables.weight_label[part - n_chains]
             span[cell, label] = plain[cell, label] + right
-
-
-@inner
-def plane(blocks, loss):
-    """Offset and scale of an output with this loss (see `Formulation`)."""
-    if loss <= 0.0:
-        return 0.0, 1.0
-    b = 1.0 if blocks.constant else loss
-    if blocks.square_root:
-        b = np.sqrt(b)
-    return b, (b if blocks.slack_scaled else 1.0)

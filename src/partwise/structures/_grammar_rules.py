@@ -18,6 +18,7 @@ is dropped. Such trees are counted in `n_shortened`.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 Symbol = tuple[str, tuple[str, ...]]  # label, labels of the nearest ancestors
-MAX_CHAINS = 1_000_000
+MAX_CHAINS = 100_000
+MAX_MEMORY = 1 << 24  # children that all states remember; one rule of 4096 children
 WRAPPERS = ("", "TOP", "ROOT", "S1", "VROOT")  # of a whole tree; no brackets
 
 
@@ -209,6 +211,14 @@ class Automaton(NamedTuple):
         cls, branching: Counter[tuple[Any, Any]], horizontal: int | None
     ) -> Automaton:
         """The automaton that accepts the given branchings."""
+        # children so far are kept in each state: the square of the longest rules
+        kept = math.inf if horizontal is None else horizontal
+        memory = sum(len(below) * min(len(below), kept) for _, below in branching)
+        if memory > MAX_MEMORY:
+            raise ValueError(
+                f"rules whose children take {memory:.1e} places where {MAX_MEMORY} are "
+                "allowed; leave out trees with very long rules, or use horizontal=2"
+            )
         found = cls(Counter(), Counter(), Counter())
         for (parent, children), count in branching.items():
             for kind, event in path_of(parent, children, horizontal):

@@ -22,6 +22,8 @@ import numpy as np
 
 from partwise.structures._grammar_rules import Automaton, RuleCounts, all_chains
 
+MAX_STATE_TAGS = 1 << 26  # places of the table from states and tags to edges
+
 
 class GrammarTables(NamedTuple):
     """Arrays of one grammar; S = n_symbols + n_tags, Q states, E edges, C chains."""
@@ -134,6 +136,11 @@ def build_tables(
         weigh(("word", tag, word), 0.0)
 
     n_weights, n_states, n_all = len(names), len(states), n_symbols + n_tags
+    if n_states * n_tags > MAX_STATE_TAGS:
+        raise ValueError(
+            f"{n_states} states of rules times {n_tags} tags are more than "
+            f"{MAX_STATE_TAGS}; use horizontal=2, which shares states"
+        )
     first.sort()
     edges.sort()
     done.sort()

@@ -43,24 +43,33 @@ def pack_parts(
     features = [part_features(x) for x in X]
     first = _begin([matrix.shape[0] for matrix in features])
     truth = np.zeros(first[-1], np.uint8)
-    for start, y in zip(first[:-1], Y, strict=True):
-        truth[start + as_parts(y)] = 1
+    for i, y in enumerate(Y):
+        parts = as_parts(y)
+        if len(parts) and not 0 <= parts[0] <= parts[-1] < first[i + 1] - first[i]:
+            raise ValueError(
+                f"example {i} has the true parts {parts.tolist()} where its parts are "
+                f"0 … {first[i + 1] - first[i] - 1}"
+            )
+        truth[first[i] + parts] = 1
     shapes = [part_shape(x) for x in X]
     loss = structure._part_loss()
+    sizes = np.diff(first).tolist()
+    terms = [loss.terms(y, n)[0] for y, n in zip(Y, sizes, strict=True)]
     blocks = PartBlocks(
         _stack(features),
         first,
         truth,
-        np.array([loss.unit(y) for y in Y], np.float64),
+        np.concatenate([np.zeros(0), *terms]),
         _begin([len(shape) for shape in shapes]),
         np.concatenate([np.zeros(0, np.int64), *shapes]),
         compile_decoder(structure.decoder),
+        int(structure.exact_oracle),
     )
     local = blocks._replace(rows=LinearScorer().local(blocks.rows, first))
     most = int(np.diff(first).max(initial=1))
     problem = PartProblem(
         blocks,
-        blocks._replace(unit=np.zeros(len(X))),
+        blocks._replace(addition=np.zeros(first[-1])),
         local,
         n_blocks=len(X),
         n_weights=structure.n_psi_,
@@ -71,7 +80,6 @@ def pack_parts(
         ),
         n_jobs=n_jobs,
     )
-    problem.exact_oracle = structure.exact_oracle
     return problem
 
 

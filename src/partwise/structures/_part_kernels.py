@@ -44,37 +44,40 @@ class PartBlocks(NamedTuple):
     rows: tuple  # a tag with the row operations of `compiled.py`
     first: np.ndarray  # (n_blocks + 1,) int64, parts of each example
     truth: np.ndarray  # (n_parts,) uint8
-    unit: np.ndarray  # (n_blocks,) what a part in the wrong place costs
+    addition: np.ndarray  # (n_parts,) what the loss adds to the score of each part
     shape_first: np.ndarray  # (n_blocks + 1,) int64
     shape: np.ndarray  # int64, the user's description of each example
     decode: Any  # (scores, shape, selected) → None
+    is_exact: int  # whether the decoder always finds the best set
 
     def code_length(blocks, i):
         return blocks.first[i + 1] - blocks.first[i]
 
     def output_loss(blocks, i, code):
-        wrong = 0
+        # a true part adds what its absence costs, with a minus
+        total = 0.0
         for p in range(blocks.first[i + 1] - blocks.first[i]):
-            if blocks.truth[blocks.first[i] + p] != code[p]:
-                wrong += 1
-        return blocks.unit[i] * wrong
+            row = blocks.first[i] + p
+            if blocks.truth[row] != code[p]:
+                cost = blocks.addition[row]
+                total += -cost if blocks.truth[row] else cost
+        return max(total, 0.0)  # negative by rounding alone
 
     def find_output(blocks, work, w, i, code):
         begin = blocks.first[i]
         n = blocks.first[i + 1] - begin
         weights = w.reshape(w.shape[0], 1)
         score_rows(blocks.rows, weights, begin, begin + n, work.plain)
-        unit = blocks.unit[i]
         for p in range(n):
-            addition = -unit if blocks.truth[begin + p] else unit
-            work.edited[p] = work.plain[p, 0] + addition
+            work.edited[p] = work.plain[p, 0] + blocks.addition[begin + p]
             work.selected[p] = 0
         shape = blocks.shape[blocks.shape_first[i] : blocks.shape_first[i + 1]]
         blocks.decode(work.edited[:n], shape, work.selected[:n])
         for p in range(n):
             code[p] = 1 if work.selected[p] else 0
         b = output_loss(blocks, i, code)
-        return b, 1.0, b - recall_margin(blocks, work, i, code)
+        violation = b - recall_margin(blocks, work, i, code)
+        return b, 1.0, violation, violation if blocks.is_exact else np.inf
 
     def recall_margin(blocks, work, i, code):
         total = 0.0

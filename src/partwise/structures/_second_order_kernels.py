@@ -30,6 +30,7 @@ from partwise.structures._arborescence_oracles import (
     word_loss,
 )
 from partwise.structures._arborescence_planes import add_lead, lead, wipe_lead
+from partwise.structures._arborescence_searches import PROJECTIVE
 from partwise.structures._tree_climb import ClimbWork, climb_trees
 from partwise.structures._tree_grandparents import (
     GrandparentWork,
@@ -178,7 +179,15 @@ class PartBlocks(NamedTuple):
         find_heads(blocks, work, i)
         name_labels(blocks, work, i, code)
         loss = output_loss(blocks, i, code)
-        return loss, 1.0, loss - recall_margin(blocks, work, i, code)
+        violation = loss - recall_margin(blocks, work, i, code)
+        if blocks.construction == PROJECTIVE:
+            return loss, 1.0, violation, violation
+        if violation < 0.0:  # climbing may end below the true tree
+            begin = blocks.offset[i]
+            for t in range(blocks.offset[i + 1] - begin):
+                code[t] = blocks.y[begin + t]
+            loss, violation = 0.0, 0.0
+        return loss, 1.0, violation, np.inf
 
     def score_sentence(blocks, work, w, i):
         score_arcs(blocks.rows, w, i, work.parts)

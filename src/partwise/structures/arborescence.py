@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import comb
 from typing import Any, Self
 
 import numpy as np
@@ -135,6 +136,28 @@ class Arborescence(Structure):
             )
         return BEST_HEADS if self.construction == "best_heads" else GIVEN
 
+    def n_outputs(self, n: int) -> int:
+        """Number of trees over n words, |Y|, with their labels.
+
+        Examples
+        --------
+        >>> tree = Arborescence(projective=True, single_root=True)
+        >>> [tree.n_outputs(n) for n in (2, 3)]
+        [2, 7]
+        """
+        kind = self.kind()
+        if not n or kind == GIVEN:
+            trees = 1
+        elif kind == BEST_HEADS:
+            trees = n**n
+        elif kind == TREE:  # Cayley's formula
+            trees = n ** (n - 1) if self.single_root else (n + 1) ** (n - 1)
+        elif self.single_root:
+            trees = comb(3 * n - 2, n - 1) // n
+        else:
+            trees = comb(3 * n, n) // (2 * n + 1)
+        return trees * max(self.n_labels, 1) ** n
+
     # ----------------------------------------------------------- one example at a time
 
     def setup(self, X: Any, Y: Any) -> Self:
@@ -234,7 +257,11 @@ class Arborescence(Structure):
         if construction == GIVEN and not self.n_labels:
             raise ValueError("construction='given' needs labels")
         if candidates is not None:
-            return self._pack_parts(X, offset, y, unit, formulation, n_jobs, candidates)
+            problem: Any = self._pack_parts(
+                X, offset, y, unit, formulation, n_jobs, candidates
+            )
+            problem.features = X
+            return problem
         oracle = self._oracle(formulation, construction)
         blocks = ArcBlocks(
             rows=scorer.bind(X, self.n_labels),
@@ -248,13 +275,12 @@ class Arborescence(Structure):
             decode=decode_by(construction),
             oracle=oracle,
             search=search_by(oracle),
-            slack_scaled=int(formulation.rescaling == "slack"),
-            square_root=int(formulation.penalty == "l2"),
-            constant=int(formulation.rescaling == "hard"),
+            rule=formulation.rule,
         )
-        if scorer.is_euclidean:
-            return ArborescenceProblem(self, blocks, formulation, n_jobs, scorer)
-        return KernelTreeProblem(self, blocks, formulation, n_jobs, scorer)
+        kind = ArborescenceProblem if scorer.is_euclidean else KernelTreeProblem
+        problem = kind(self, blocks, formulation, n_jobs, scorer)
+        problem.features = X
+        return problem
 
     def _pack_parts(
         self,
@@ -299,11 +325,6 @@ class Arborescence(Structure):
                 raise CapabilityError(
                     "a hard margin needs the two best trees, a `frontier` of outputs "
                     "that only construction='exact' has"
-                )
-            if self.n_labels and self.label_cost() == 0.0:
-                raise CapabilityError(
-                    "a hard margin separates every wrong label: cost must be positive, "
-                    "as in cost='las'"
                 )
             return TWO_BEST
         if construction != PROJECTIVE:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.objective import Formulation
+from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Floats
 from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_kernels import ArcBlocks, new_arc_work
@@ -33,7 +33,10 @@ class ArborescenceProblem(TreeProblem):
         super().__init__(
             blocks,
             blocks._replace(
-                unit=np.zeros_like(blocks.unit), oracle=ADDITIVE, label_cost=0.0
+                unit=np.zeros_like(blocks.unit),
+                oracle=ADDITIVE,
+                label_cost=0.0,
+                rule=MARGIN,
             ),
             blocks._replace(rows=local),
             n_blocks=len(blocks.offset) - 1,

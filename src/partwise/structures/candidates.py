@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from partwise.objective import Formulation
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.objective import HARD, Formulation
+from partwise.protocol import Cuts, Floats, Ints, Problem
 from partwise.structures.loop import LoopProblem
 
 
@@ -35,8 +35,9 @@ class CandidateBlocks:
         self.truth = truth  # (n,) number among all candidates
         self.loss = loss
         self.with_loss = True
-        planes = [formulation.plane(d) if d > 0 else (0.0, 1.0) for d in loss.tolist()]
+        planes = [formulation.plane(d) for d in loss.tolist()]
         self.b, self.scale = np.array(planes).reshape(-1, 2).T
+        self.is_hard = formulation.rule == HARD
 
     def code_length(self, i: int) -> int:
         """One number."""
@@ -48,7 +49,7 @@ class CandidateBlocks:
 
     def find_output(
         self, work: Any, w: Floats, i: int, code: Ints
-    ) -> tuple[float, float, float]:
+    ) -> tuple[float, float, float, float]:
         """The most violated candidate, by trying all."""
         here = slice(self.offset[i], self.offset[i + 1])
         scores = w[len(self.gram) :]
@@ -56,15 +57,15 @@ class CandidateBlocks:
         gap = scores[self.truth[i]] - scores[here]
         if not self.with_loss:
             code[0] = np.argmin(gap)
-            return 0.0, 1.0, -float(gap[code[0]])
+            lead = -float(gap[code[0]])
+            return 0.0, 1.0, lead, lead
         b, scale = self.b[here], self.scale[here]
-        # those as good as the truth are no constraint
-        violation = np.where(b > 0, b - scale * gap, np.minimum(-gap, 0.0))
-        best = int(np.argmax(np.where(b > 0, violation, -np.inf)))
-        if not b[best] > 0:
-            best = int(self.truth[i] - self.offset[i])
-        code[0] = best
-        return float(b[best]), float(scale[best]), float(violation[best])
+        violation = b - scale * gap
+        if self.is_hard:
+            violation[b == 0] = -np.inf
+        code[0] = best = int(np.argmax(violation))
+        value = float(violation[best])
+        return float(b[best]), float(scale[best]), value, value
 
     def recall_margin(self, work: Any, i: int, code: Ints) -> float:
         """Scores are at hand anyway."""
@@ -131,7 +132,6 @@ class CandidateProblem(LoopProblem):
         best = np.repeat(quality[truth], np.diff(offset))
         self.formulation = formulation
         self.n_blocks = len(offset) - 1
-        self.exact_oracle = True
         loss = best - quality
         blocks: Any = CandidateBlocks(gram, offset, truth, loss, formulation)
         self.blocks = self.local_blocks = blocks
@@ -149,6 +149,14 @@ class CandidateProblem(LoopProblem):
     def outputs(self, cuts: Cuts) -> list[int]:
         """Places in the lists of candidates."""
         return cuts.code.tolist()
+
+    def keys(self) -> None:
+        """Coefficients belong to the pairs of one fit."""
+        return None
+
+    def digest(self) -> bytes:
+        """Refuse: no checkpoints."""
+        return Problem.digest(self)
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<β, K β'>."""

@@ -11,10 +11,12 @@ runs whole batches in numba behind the same contract.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
@@ -28,6 +30,7 @@ from partwise.structures._chain_searches import (
     TWO_BEST,
     search_by,
 )
+from partwise.structures._chain_truth import check_allowed, check_labels
 from partwise.structures.chain_problem import (
     ChainProblem,
     KernelChainProblem,
@@ -103,7 +106,8 @@ class Chain(ChainReference, Structure):
             raise ValueError(
                 f"cost has shape {matrix.shape} where there are {self.n_labels} labels"
             )
-        if not np.isfinite(matrix).all() or (matrix < 0).any() or matrix.trace():
+        check_magnitude(matrix, MAX_FEATURE, "cost")
+        if (matrix < 0).any() or matrix.trace():
             raise ValueError("cost: entries must be ≥ 0 and the diagonal zero")
         return matrix
 
@@ -120,6 +124,26 @@ class Chain(ChainReference, Structure):
             masks.append(np.where(allowed, 0.0, -np.inf))
         return masks[0], masks[1], masks[2]
 
+    def n_outputs(self, n: int) -> int:
+        """Number of label sequences of n tokens, |Y|, forbidden ones left out.
+
+        Examples
+        --------
+        >>> Chain(16).n_outputs(9) == 16**9
+        True
+        """
+        transitions, starts, ends = (mask == 0 for mask in self.masks())
+        if not n:
+            return 1
+        # whole numbers of Python: they do not overflow
+        count = [int(allowed) for allowed in starts]
+        for _ in range(n - 1):
+            count = [
+                sum(c for c, allowed in zip(count, column, strict=True) if allowed)
+                for column in transitions.T
+            ]
+        return sum(c for c, allowed in zip(count, ends, strict=True) if allowed)
+
     def pack(  # type: ignore[override]
         self,
         X: Any,
@@ -129,6 +153,7 @@ class Chain(ChainReference, Structure):
         n_jobs: int = 1,
         token_weight: Any = None,
         scorer: Any = None,
+        label_names: Sequence[Any] | None = None,
     ) -> ChainProblem:
         """Lay sequences out for a solver.
 
@@ -144,6 +169,8 @@ class Chain(ChainReference, Structure):
             Factor of each token's loss.
         scorer : LinearScorer or KernelScorer, optional
             How rows are scored; linear by default.
+        label_names : sequence, optional
+            Labels as the user knows them, for error messages.
         """
         formulation = (formulation or Formulation()).validate()
         if not hasattr(X, "offset"):
@@ -152,23 +179,28 @@ class Chain(ChainReference, Structure):
         if self.order not in (0, 1, 2):
             raise ValueError(f"order={self.order!r}: choose 0, 1 or 2")
         offset = plain_array(X.offset, np.int64)
-        if (np.diff(offset) <= 0).any():  # kernels would read outside their arrays
+        if (offset[1:] <= offset[:-1]).any():
             raise ValueError("X has a sequence without tokens; leave it out")
         n_tokens = int(offset[-1])
-        y = plain_array(np.zeros(n_tokens) if Y is None else Y, np.int32)
-        if y.shape != (n_tokens,):
-            raise ValueError(f"Y has {len(y)} labels where X has {n_tokens} tokens")
+        edges, starts, ends = self.masks()
+        y = np.zeros(n_tokens, np.int32)
+        if Y is not None:
+            if np.shape(Y) != (n_tokens,):
+                raise ValueError(f"Y has {len(Y)} labels where X has {n_tokens} tokens")
+            check_labels(np.asarray(Y), offset, self.n_labels)
+            y = plain_array(Y, np.int32)
+            check_allowed(y, offset, (edges, starts, ends), label_names)
         weight = np.ones(1)
         if token_weight is not None:
             weight = plain_array(token_weight, np.float64)
-            bad = weight.shape != (n_tokens,) or not np.isfinite(weight).all()
+            check_magnitude(weight, MAX_FEATURE, "token_weight")
+            bad = weight.shape != (n_tokens,)
             if bad or (weight <= 0).any():
                 raise ValueError("token_weight: give one positive number per token")
         unit = np.ones(len(offset) - 1)
         if isinstance(self.cost, str) and self.cost == "normalized":
             unit = 1.0 / np.diff(offset)
         cost = self.cost_matrix()
-        edges, starts, ends = self.masks()
         extra = padded(self.n_labels) - self.n_labels
         zero_one = isinstance(self.cost, str) and self.cost == "zero_one"
         oracle = self._oracle(formulation, cost, weight, zero_one)
@@ -192,9 +224,7 @@ class Chain(ChainReference, Structure):
             boundary=int(self.boundary),
             oracle=oracle,
             search=search_by(oracle),
-            slack_scaled=int(formulation.rescaling == "slack"),
-            square_root=int(formulation.penalty == "l2"),
-            constant=int(zero_one or formulation.rescaling == "hard"),
+            rule=formulation.rule,
             zero_one=int(zero_one),
         )
         if scorer.is_euclidean:
@@ -211,12 +241,9 @@ class Chain(ChainReference, Structure):
         self, formulation: Formulation, cost: Floats, weight: Floats, zero_one: bool
     ) -> int:
         if zero_one or formulation.rescaling == "hard":
-            if (cost + np.eye(self.n_labels) == 0).any():
-                raise CapabilityError(
-                    "a hard margin separates every wrong label: cost must be positive "
-                    "off the diagonal; use formulation='margin'"
-                )
-            return TWO_BEST
+            # two-best knows one output without loss, the truth
+            has_free = (cost + np.eye(self.n_labels) == 0).any()
+            return FRONTIER if has_free else TWO_BEST
         if formulation.is_additive:
             return ADDITIVE
         if (cost % 1 != 0).any() or (weight % 1 != 0).any():

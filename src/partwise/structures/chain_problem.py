@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import has_pairs, plain_array
-from partwise.objective import Formulation
+from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.scorers._rows import DenseRows, SparseRows
 from partwise.structures import _chain_batch as batch
 from partwise.structures._chain_kernels import ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
 from partwise.structures._chain_searches import ADDITIVE
 from partwise.structures.kernel_problem import KernelProblem
-from partwise.structures.packed import PackedProblem, flatten_cuts
+from partwise.structures.packed import PackedProblem, digests, flatten_cuts
 from partwise.threads import run_sharded, shard_size
 
 
@@ -73,7 +74,9 @@ class ChainProblem(PackedProblem):
                 known=np.zeros(longest, np.uint8),
             )
 
-        plain = blocks._replace(cost=np.zeros_like(blocks.cost), oracle=ADDITIVE)
+        plain = blocks._replace(
+            cost=np.zeros_like(blocks.cost), oracle=ADDITIVE, rule=MARGIN
+        )
         rows: Any = blocks.rows
         local: Any = blocks._replace(rows=scorer.local(rows, blocks.offset))
         super().__init__(
@@ -127,37 +130,35 @@ class ChainProblem(PackedProblem):
             real[...] = tail[at : at + real.size].reshape(real.shape)
             at += real.size
 
-    def refuse_impossible(self, describe: Any = str) -> None:
-        """Raise when a true sequence is one that the masks forbid."""
-        blocks = self.blocks
-        for i, y in enumerate(np.split(blocks.y, blocks.offset[1:-1])):
-            fault = self._fault(y)
-            if fault:
-                raise ValueError(
-                    f"sequence {i} has {describe(fault)}, which the constraints forbid;"
-                    " repair the labels or drop the constraint"
-                )
-
-    def _fault(self, y: Ints) -> tuple[int, ...] | None:
-        blocks = self.blocks
-        if blocks.forbid_start[y[0]]:
-            return (-1, int(y[0]))
-        if blocks.forbid_end[y[-1]]:
-            return (int(y[-1]), -1)
-        bad = np.flatnonzero(blocks.forbid_edge[y[:-1], y[1:]])
-        return (int(y[bad[0]]), int(y[bad[0] + 1])) if len(bad) else None
+    def keys(self) -> list[bytes] | None:
+        """Digests of features, as the featurizer numbers them, and labels."""
+        rows: Any = self.blocks.rows
+        offset = self.blocks.offset
+        pieces = [(self.blocks.y, offset)]
+        if isinstance(rows, DenseRows):
+            pieces.append((rows.x, offset))
+        elif isinstance(rows, SparseRows):
+            number = np.arange(rows.n_features)[self.number]
+            plain = np.empty(rows.n_features, np.int32)
+            plain[number] = np.arange(rows.n_features)
+            first = rows.indptr[offset]
+            pieces.append((plain[rows.indices], first))
+            pieces.append((np.diff(rows.indptr), offset))
+            if rows.step:
+                pieces.append((rows.data, first))
+        else:
+            return None  # keys of a kernel's parts are numbered by each fit
+        return digests(pieces, self.n_blocks)
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Label arrays of the cuts."""
         return np.split(cuts.code, cuts.indptr[1:-1])
 
-    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
-        """Most violated outputs; several per row by loss-augmented k-best."""
-        if k == 1:
-            return super().oracle(model, rows)
+    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
+        """The k most violated planes of each row, by loss-augmented k-best."""
         if not self.formulation.is_additive:
             raise CapabilityError("k > 1 needs formulation='margin' and penalty='l1'")
-        rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
+        rows = np.asarray(rows, np.int64)
         indptr, code, _, found = self._k_best(model, rows, k, with_loss=True)
         b, scale, violation = (np.zeros((len(rows), k)) for _ in range(3))
         work = self.borrow_work()

@@ -272,11 +272,8 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             room=self.code_room(),
             cost=COSTS[self.cost],
             oracle=self._oracle(formulation),
-            slack_scaled=int(formulation.rescaling == "slack"),
-            square_root=int(formulation.penalty == "l2"),
-            constant=int(self.cost == "zero_one" or formulation.rescaling == "hard"),
+            rule=formulation.rule,
             exact_words=self.exact_words,
-            is_additive=int(formulation.is_additive),
         )
         return Reference(data)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures import _grammar_batch as batch
 from partwise.structures._by_reference import Reference
 from partwise.structures._cky_programs import Chart
@@ -17,9 +17,8 @@ from partwise.structures._grammar_kernels import (
     GrammarWork,
     compile_oracle,
 )
-from partwise.structures._grammar_oracles import COUNTS, PLAIN
-from partwise.structures._grammar_parts import F1
-from partwise.structures.packed import PackedProblem
+from partwise.structures._grammar_oracles import PLAIN
+from partwise.structures.packed import PackedProblem, digests
 from partwise.threads import run_sharded, shard_size
 
 
@@ -64,7 +63,6 @@ class GrammarProblem(PackedProblem):
                 chart=Reference(chart),
                 sums=Reference(sums),
                 stack=np.zeros((2 * longest + 2, 3), np.int64),
-                bound=np.zeros(1),
             )
             return Reference(work)
 
@@ -84,32 +82,13 @@ class GrammarProblem(PackedProblem):
         )
         self.grammar = grammar
         self.sentences = sentences
-        is_linear = formulation.is_additive and data.cost == F1
-        too_long = data.oracle == COUNTS and longest > data.exact_words
-        self.exact_oracle = is_linear or not too_long
 
-    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
-        """Most violated trees, with an upper bound where the oracle is not exact."""
-        if k > 1:
-            raise CapabilityError("grammars give one cut per sentence; use k=1")
-        return self._search(self.blocks, model, rows)
-
-    def _search(self, blocks: Any, model: Floats, rows: Ints | None) -> Cuts:
-        rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
-        indptr = self.indptr_of(rows)
-        b, scale, violation, bound = (np.empty(len(rows)) for _ in range(4))
-        code = np.empty(indptr[-1], np.int32)
-
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            batch.find_rows(
-                blocks, work, model, rows, first, last, b, scale, violation, bound,
-                indptr, code,
-            )  # fmt: skip
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, len(rows), work_on)
-        return Cuts(rows, b, scale, violation, bound, indptr, code)
+    def keys(self) -> list[bytes]:
+        """Digests of sentences and true derivations."""
+        data = self.blocks.data
+        truth = digests([(data.truth, data.truth_ptr)], self.n_blocks)
+        words = [repr(sentence).encode() for sentence in self.sentences]
+        return [key + word for key, word in zip(truth, words, strict=True)]
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Trees of the cuts."""

@@ -22,8 +22,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partwise.bounds import MAX_KERNEL, check_magnitude
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
 from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
 
 Pair = tuple[Any, Any]
@@ -249,8 +250,9 @@ class _Atoms:
         if len(unknown):
             pairs = [(self.table[k].x, self.table[k].y) for k in unknown]
             values = np.asarray(self.structure.kernel_row(x, y, pairs), np.float64)
-            if values.shape != unknown.shape or not np.isfinite(values).all():
-                raise ValueError("the joint kernel must return finite numbers")
+            if values.shape != unknown.shape:
+                raise ValueError("the joint kernel must return a number for each pair")
+            check_magnitude(values, MAX_KERNEL, "the joint kernel")
             row[unknown] = values
         return row[used]
 
@@ -287,8 +289,8 @@ class KernelBlocks(LoopBlocks):
         place = (i, self.structure.key(y_hat))  # type: ignore[attr-defined]
         return self.atoms.enter(place, self.X[i], y_hat, loss)
 
-    def candidates(self, w: Floats, i: int) -> list[Any]:
-        """As for explicit features, with a score in the place of weights."""
+    def view(self, w: Floats, i: int) -> Any:
+        """A score in the place of weights."""
         atoms, x, structure = self.atoms, self.X[i], self.structure
         used = np.flatnonzero(w[: len(atoms.table)])
         pairs = [(atoms.table[k].x, atoms.table[k].y) for k in used]
@@ -298,8 +300,7 @@ class KernelBlocks(LoopBlocks):
             place = (i, structure.key(y))  # type: ignore[attr-defined]
             return atoms.row(place, x, y, used)
 
-        score: Any = Score(model, x, row)
-        return super().candidates(score, i)
+        return Score(model, x, row)
 
     def push(self, w: Floats, i: int, code: Ints, coef: float) -> None:
         """Two coefficients change."""
@@ -353,13 +354,20 @@ class JointKernelProblem(LoopProblem):
         self.structure = structure
         self.formulation = formulation
         self.n_blocks = len(X)
-        self.exact_oracle = getattr(structure, "exact_oracle", True)
         blocks = KernelBlocks(structure, X, Y, formulation)
         refuse_indefinite(structure, blocks.atoms)
         self.blocks = self.local_blocks = blocks
         self.plain_blocks = copy.copy(blocks)  # the same atoms
         self.plain_blocks.with_loss = False
         self.n_weights = blocks.atoms.room
+
+    def keys(self) -> None:
+        """Coefficients belong to the pairs of one fit."""
+        return None
+
+    def digest(self) -> bytes:
+        """Refuse: no checkpoints."""
+        return Problem.digest(self)
 
     def dot(self, one: Floats, other: Floats) -> float:
         """Σ α_j α'_k K of all pairs of atoms."""

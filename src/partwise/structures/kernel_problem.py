@@ -14,7 +14,8 @@ import numpy as np
 
 from partwise.protocol import Cuts, Floats
 from partwise.scorers.kernel import KernelScorer
-from partwise.structures.packed import PackedProblem, _combine
+from partwise.structures._packed_kernels import combine
+from partwise.structures.packed import PackedProblem
 from partwise.threads import dot
 
 NOTHING = 1e-13  # of the largest: what rounding leaves of a sum that is zero
@@ -64,7 +65,7 @@ class KernelProblem(PackedProblem):
         """Σ α a: coefficients in row order, then all scores at once."""
         model = self.zero()
         coef = cuts.scale * alpha
-        _combine(self._sparse, model, cuts.block, coef, cuts.indptr, cuts.code)
+        combine(self._sparse, model, cuts.block, coef, cuts.indptr, cuts.code)
         self.scorer.complete(self.blocks.rows, model, self.n_jobs)
         return model
 

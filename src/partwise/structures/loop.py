@@ -7,11 +7,15 @@ text on it, interpreted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import copy
+import hashlib
+import pickle
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
+from partwise.objective import SLACK, violation_of
 from partwise.protocol import (
     CapabilityError,
     Cuts,
@@ -20,7 +24,37 @@ from partwise.protocol import (
     Ints,
     Problem,
     Structure,
+    offers,
 )
+from partwise.structures._outputs_as_json import as_json, from_json
+
+
+class Bounded(Protocol):
+    """A structure whose inexact search knows a bound."""
+
+    def loss_augmented_bound(self, x: Any, y: Any, w: Floats) -> float:
+        """At least Δ(y, ŷ) + <w, Ψ(x, ŷ)> of every output ŷ."""
+
+
+class TwoBest(Protocol):
+    """A structure that can be given a hard margin."""
+
+    def two_best(self, x: Any, w: Floats) -> Iterable[Any]:
+        """The two outputs of highest score."""
+
+
+class Completing(Protocol):
+    """A structure with hidden parts."""
+
+    def complete(self, x: Any, y: Any, w: Floats) -> Any:
+        """The best output that agrees with what is observed of the truth."""
+
+
+class Frontier(Protocol):
+    """A structure for every formulation."""
+
+    def frontier(self, x: Any, y: Any, w: Floats) -> Iterable[tuple[float, Any]]:
+        """(loss, output of highest score) for each attainable loss."""
 
 
 def sparse_feature(psi: Any, n_psi: int) -> tuple[Ints, Floats]:
@@ -71,14 +105,12 @@ class LoopBlocks:
         X: Sequence[Any],
         Y: Sequence[Any],
         formulation: Formulation,
-        *,
-        with_loss: bool = True,
     ) -> None:
         self.structure = structure
         self.X = X
         self.Y = Y
         self.formulation = formulation
-        self.with_loss = with_loss
+        self.with_loss = True
         n_psi = structure.n_psi_
         self.truth = [
             _Output(y, sparse_feature(structure.joint_feature(x, y), n_psi), 0.0)
@@ -102,18 +134,38 @@ class LoopBlocks:
             self.table.append(_Output(y_hat, psi, loss))
         return self.places[key]
 
-    def candidates(self, w: Floats, i: int) -> list[Any]:
-        """Outputs among which the most violated one of example i is sure to be."""
+    def view(self, w: Floats, i: int) -> Any:
+        """The model as the structure's methods take it for example i."""
+        return w
+
+    def search(self, w: Floats, i: int) -> tuple[list[Any], float]:
+        """Outputs among which the most violated one is, and a bound for all others.
+
+        Outputs beyond those returned are violated by at most the bound: −inf when the
+        search is exact, +inf when nothing is known.
+        """
         structure: Any = self.structure
-        x, y = self.X[i], self.Y[i]
+        x, y, model = self.X[i], self.Y[i], self.view(w, i)
         if not self.with_loss:
-            return [structure.argmax(x, w)]
+            return [structure.argmax(x, model)], -np.inf
+        unknown = -np.inf if structure.exact_oracle else np.inf
         if self.formulation.is_additive:
-            return [structure.loss_augmented_argmax(x, y, w)]
-        if self.formulation.rescaling == "hard" and hasattr(structure, "two_best"):
-            return list(structure.two_best(x, w))
-        # a truth without rivals stands for itself, an output that is not violated
-        return [y_hat for _, y_hat in structure.frontier(x, y, w)] or [y]
+            found = structure.loss_augmented_argmax(x, y, model)
+            if not structure.exact_oracle and offers(structure, Bounded):
+                bound = float(structure.loss_augmented_bound(x, y, model))
+                unknown = bound - self.truth[i].dot(w)
+            return [found], unknown
+        if self.formulation.rescaling == "hard" and offers(structure, TwoBest):
+            best = list(structure.two_best(x, model))
+            others = [y_hat for y_hat in best if structure.loss(y, y_hat) > 0]
+            if others or len(best) < 2:
+                return others, unknown
+            if not offers(structure, Frontier):
+                # no other output scores more than the second, which has no loss
+                second = self.table[self.place(i, best[1])]
+                margin = self.truth[i].dot(w) - second.dot(w)
+                return [], max(unknown, 1.0 - margin)
+        return [y_hat for _, y_hat in structure.frontier(x, y, model)], unknown
 
     def code_length(self, i: int) -> int:
         return 1
@@ -123,25 +175,28 @@ class LoopBlocks:
 
     def find_output(
         self, work: Any, w: Floats, i: int, code: Ints
-    ) -> tuple[float, float, float]:
+    ) -> tuple[float, float, float, float]:
         truth = self.truth[i].dot(w)
-        best = (0.0, 1.0, -np.inf)
-        for y_hat in self.candidates(w, i):
-            place = self.place(i, y_hat)
-            output = self.table[place]
-            gap = truth - output.dot(w)
-            if not self.with_loss:
-                plane = (0.0, 1.0, -gap)
-            elif output.loss > 0:
-                b, scale = self.formulation.plane(output.loss)
-                plane = (b, scale, b - scale * gap)
-            else:
-                plane = (0.0, 1.0, min(-gap, 0.0))  # the truth, or as good as it
-            if plane[2] > best[2] or best[2] == -np.inf:
-                best = plane
-                code[0] = place
         work[0] = w  # solvers change w in place only after recalling
-        return best
+        found, bound = self.search(w, i)
+        if not self.with_loss:
+            code[0] = self.place(i, found[0])
+            lead = self.table[code[0]].dot(w) - truth
+            return 0.0, 1.0, lead, lead
+        rule = self.formulation.rule
+        # the truth stands for itself: margin 0, loss 0
+        b, scale = self.formulation.plane(0.0)
+        best = (b, scale, violation_of(rule, b, scale, 0.0))
+        place = -1
+        for y_hat in found:
+            here = self.place(i, y_hat)
+            output = self.table[here]
+            b, scale = self.formulation.plane(output.loss)
+            violation = violation_of(rule, b, scale, truth - output.dot(w))
+            if violation > best[2] or (place < 0 and rule >= SLACK and b > 0):
+                best, place = (b, scale, violation), here
+        code[0] = self.place(i, self.truth[i].y) if place < 0 else place
+        return *best, max(bound, best[2])
 
     def recall_margin(self, work: Any, i: int, code: Ints) -> float:
         return self.margin(work[0], i, code)
@@ -174,14 +229,9 @@ class LoopProblem(Problem):
         self.formulation = formulation
         self.n_blocks = len(X)
         self.n_weights = structure.n_psi_
-        self.exact_oracle = getattr(structure, "exact_oracle", True)
-        self.blocks = LoopBlocks(structure, X, Y, formulation)
-        self.plain_blocks = LoopBlocks(structure, X, Y, formulation, with_loss=False)
-        # one table, so that codes of predictions and of cuts mean the same
-        self.plain_blocks.table = self.blocks.table
-        self.plain_blocks.places = self.blocks.places
-
-        self.local_blocks = self.blocks
+        self.blocks = self.local_blocks = LoopBlocks(structure, X, Y, formulation)
+        self.plain_blocks = copy.copy(self.blocks)  # the same table of outputs
+        self.plain_blocks.with_loss = False
 
     def local_zero(self) -> Floats:
         """Coordinates of Ψ are the same in every block."""
@@ -202,12 +252,8 @@ class LoopProblem(Problem):
         """The zero model, shape (n_psi_,)."""
         return np.zeros(self.n_weights)
 
-    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
+    def oracle(self, model: Floats, rows: Ints | None = None) -> Cuts:
         """Most violated output of each row, by the structure's methods."""
-        if k != 1:
-            raise CapabilityError(
-                "several cuts per example need a structure with k-best search"
-            )
         return self._search(self.blocks, model, rows)
 
     def predict_codes(self, model: Floats, rows: Ints | None = None) -> Cuts:
@@ -219,12 +265,12 @@ class LoopProblem(Problem):
     def _search(self, blocks: LoopBlocks, model: Floats, rows: Ints | None) -> Cuts:
         rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
         code = np.zeros(len(rows), np.int32)
-        planes = np.empty((len(rows), 3))
+        planes = np.empty((len(rows), 4))
         work = self.borrow_work()
         for r, i in enumerate(rows):
             planes[r] = blocks.find_output(work, model, int(i), code[r : r + 1])
-        b, scale, violation = np.ascontiguousarray(planes.T)
-        return Cuts(rows, b, scale, violation, violation, self.indptr_of(rows), code)
+        b, scale, violation, bound = np.ascontiguousarray(planes.T)
+        return Cuts(rows, b, scale, violation, bound, self.indptr_of(rows), code)
 
     def margins(self, model: Floats, cuts: Cuts) -> Floats:
         """<model, a> of each cut."""
@@ -247,14 +293,106 @@ class LoopProblem(Problem):
         """The outputs as the structure returned them."""
         return [self.blocks.table[c].y for c in cuts.code]
 
+    # ------------------------------------------------- starts and checkpoints
+
+    def keys(self) -> list[bytes] | None:
+        """Digests of pickled examples, which are never read back."""
+        try:
+            pairs = zip(self.blocks.X, self.blocks.Y, strict=True)
+            pickled = [pickle.dumps(pair) for pair in pairs]
+        except Exception:
+            return None
+        return [hashlib.blake2b(text, digest_size=12).digest() for text in pickled]
+
+    def portable_outputs(self, cuts: Cuts) -> list[Any]:
+        """A place in the table means nothing in another table."""
+        return self.outputs(cuts)
+
+    def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
+        """Enter the outputs into the table."""
+        assert outputs is not None
+        pairs = zip(cuts.block.tolist(), outputs, strict=True)
+        places = [self.blocks.place(i, y_hat) for i, y_hat in pairs]
+        losses = [self.blocks.table[place].loss for place in places]
+        planes = [self.formulation.plane(loss) for loss in losses]
+        b, scale = np.array(planes).reshape(-1, 2).T.copy()
+        return cuts._replace(b=b, scale=scale, code=np.array(places, np.int32))
+
+    def digest(self) -> bytes:
+        """Of examples, structure and formulation."""
+        keys = self.keys()
+        if keys is None:
+            raise CapabilityError(
+                "a checkpoint must know its data again, and these examples cannot be "
+                "pickled; leave checkpoint out"
+            )
+        named = repr((self.structure, self.formulation, self.n_weights)).encode()
+        return hashlib.blake2b(b"".join([named, *keys])).digest()
+
+    def export_codes(self) -> dict[str, Any]:
+        """The table of outputs: whose they are, and what they are, as JSON."""
+        owner = np.zeros(len(self.blocks.table), np.int64)
+        for key, place in self.blocks.places.items():
+            owner[place] = key[0]
+        listed = [as_json(output.y) for output in self.blocks.table]
+        return {"owner": owner, "outputs": listed}
+
+    def import_codes(self, tree: dict[str, Any]) -> None:
+        """Enter the same outputs at the same places."""
+        pairs = zip(tree["owner"].tolist(), tree["outputs"], strict=True)
+        for place, (i, listed) in enumerate(pairs):
+            if self.blocks.place(i, from_json(listed)) != place:
+                raise ValueError("the checkpoint's outputs are not those of the data")
+
+
+class LatentLoopProblem(LoopProblem):
+    """Truths with hidden parts: see `Latent`.
+
+    ``structure.complete(x, y, w)`` fills them in; at first at the zero model. Losses
+    look at the observed truth alone.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        formulation: Formulation,
+    ) -> None:
+        latent: Any = structure
+        zero = np.zeros(structure.n_psi_)
+        first = [latent.complete(x, y, zero) for x, y in zip(X, Y, strict=True)]
+        super().__init__(structure, X, first, formulation)
+        self.completed = first
+        self.blocks.Y = self.plain_blocks.Y = list(Y)
+
+    def complete(self, model: Floats) -> Cuts:
+        """Complete all truths; the old ones of the blocks that changed, as cuts."""
+        latent: Any = self.structure
+        blocks, changed, codes = self.blocks, [], []
+        for i, (x, y) in enumerate(zip(blocks.X, blocks.Y, strict=True)):
+            new = latent.complete(x, y, model)
+            psi = sparse_feature(self.structure.joint_feature(x, new), self.n_weights)
+            old = blocks.truth[i]
+            if np.array_equal(psi[0], old.index) and np.array_equal(psi[1], old.value):
+                continue
+            changed.append(i)
+            codes.append(blocks.place(i, self.completed[i]))
+            self.completed[i] = new
+            blocks.truth[i] = _Output(new, psi, 0.0)
+        zero, one = np.zeros(len(changed)), np.ones(len(changed))
+        rows = np.array(changed, np.int64)
+        code = np.array(codes, np.int32)
+        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), code)
+
 
 def refuse_missing(structure: Any, formulation: Formulation) -> None:
     """Name the method that a formulation needs and a structure lacks."""
     name = type(structure).__name__
-    if formulation.is_additive or hasattr(structure, "frontier"):
+    if formulation.is_additive or offers(structure, Frontier):
         return
     if formulation.rescaling == "hard":
-        if hasattr(structure, "two_best"):
+        if offers(structure, TwoBest):
             return
         raise CapabilityError(
             f"a hard margin needs `two_best(x, w)` or `frontier(x, y, w)`, and {name} "

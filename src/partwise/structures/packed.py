@@ -7,55 +7,15 @@ are the same for every `n_jobs`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from partwise.compiled import (
-    code_length,
-    find_output,
-    margin,
-    output_loss,
-    push,
-    sweep_of,
-)
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
-from partwise.threads import add_scaled, dot, run_sharded
-
-
-@sweep_of
-def _find_rows(blocks, work, w, rows, first, last, b, scale, violation, indptr, code):
-    for r in range(first, last):
-        i = rows[r]
-        out = code[indptr[r] : indptr[r + 1]]
-        b[r], scale[r], violation[r] = find_output(blocks, work, w, i, out)
-
-
-@sweep_of
-def _losses(blocks, block, indptr, code, out):
-    for r in range(block.shape[0]):
-        out[r] = output_loss(blocks, block[r], code[indptr[r] : indptr[r + 1]])
-
-
-@sweep_of
-def _margins(blocks, w, block, scale, indptr, code, first, last, out):
-    for r in range(first, last):
-        here = code[indptr[r] : indptr[r + 1]]
-        out[r] = scale[r] * margin(blocks, w, block[r], here)
-
-
-@sweep_of
-def _combine(blocks, w, block, coef, indptr, code):
-    for r in range(block.shape[0]):
-        if coef[r] != 0.0:
-            push(blocks, w, block[r], code[indptr[r] : indptr[r + 1]], coef[r])
-
-
-@sweep_of
-def _code_lengths(blocks, rows, out):
-    for r in range(rows.shape[0]):
-        out[r] = code_length(blocks, rows[r])
+from partwise.structures import _packed_kernels as kernels
+from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
 
 
 class PackedProblem(Problem):
@@ -100,6 +60,7 @@ class PackedProblem(Problem):
         self.formulation = formulation
         self.new_work = new_work
         self.n_jobs = n_jobs
+        self._effort: Floats | None = None
         self._idle: list[Any] = []  # buffers not in use; list methods are atomic
 
     def borrow_work(self) -> Any:
@@ -124,14 +85,14 @@ class PackedProblem(Problem):
         """<one, other>."""
         return dot(self.n_jobs, one, other)
 
-    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
+    def oracle(self, model: Floats, rows: Ints | None = None) -> Cuts:
         """Most violated output of each row (see `Problem`)."""
         return self._search(self.blocks, model, rows)
 
     def predict_codes(self, model: Floats, rows: Ints | None = None) -> Cuts:
         """Outputs of highest score; `b` holds their loss."""
         cuts = self._search(self.plain_blocks, model, rows)
-        _losses(self.blocks, cuts.block, cuts.indptr, cuts.code, cuts.b)
+        kernels.losses(self.blocks, cuts.block, cuts.indptr, cuts.code, cuts.b)
         return cuts
 
     def _search(self, blocks: Any, model: Floats, rows: Ints | None) -> Cuts:
@@ -139,25 +100,42 @@ class PackedProblem(Problem):
         m = len(rows)
         indptr = self.indptr_of(rows)
         cuts = Cuts(
-            rows, np.empty(m), np.empty(m), np.empty(m), np.empty(0), indptr,
+            rows, np.empty(m), np.empty(m), np.empty(m), np.empty(m), indptr,
             np.empty(indptr[-1], np.int32),
         )  # fmt: skip
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
-            _find_rows(
+            kernels.find_rows(
                 blocks, work, model, rows, first, last, cuts.b, cuts.scale,
-                cuts.violation, indptr, cuts.code,
+                cuts.violation, cuts.bound, indptr, cuts.code,
             )  # fmt: skip
             self.return_work(work)
 
-        run_sharded(self.n_jobs, m, work_on)
-        return cuts._replace(bound=cuts.violation)
+        if self._effort is None:
+            self._effort = self.effort()
+        shards = shards_by_effort(self._effort[rows])
+        run_sharded(self.n_jobs, m, work_on, shards)
+        return cuts
+
+    def digest(self) -> bytes:
+        """Of all arrays of the data, the formulation, and the length of a model."""
+        found = hashlib.blake2b(repr((self.formulation, self.n_weights)).encode())
+        _digest_arrays(self.blocks, found)
+        return found.digest()
+
+    def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
+        """Codes mean the same; offsets and scales are those of this formulation."""
+        loss = np.empty(len(cuts.block))
+        kernels.losses(self.blocks, cuts.block, cuts.indptr, cuts.code, loss)
+        planes = [self.formulation.plane(value) for value in loss.tolist()]
+        b, scale = np.array(planes).reshape(-1, 2).T.copy()
+        return cuts._replace(b=b, scale=scale)
 
     def indptr_of(self, rows: Ints) -> Ints:
         """Where the codes of these rows begin when laid end to end."""
         indptr = np.zeros(len(rows) + 1, np.int64)
-        _code_lengths(self.blocks, rows, indptr[1:])
+        kernels.code_lengths(self.blocks, rows, indptr[1:])
         return np.cumsum(indptr)
 
     def margins(self, model: Floats, cuts: Cuts) -> Floats:
@@ -165,7 +143,7 @@ class PackedProblem(Problem):
         out = np.empty(len(cuts.block))
 
         def work_on(first: int, last: int) -> None:
-            _margins(
+            kernels.margins(
                 self.blocks, model, cuts.block, cuts.scale, cuts.indptr, cuts.code,
                 first, last, out,
             )  # fmt: skip
@@ -183,7 +161,7 @@ class PackedProblem(Problem):
         models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
         def work_on(first: int, last: int) -> None:
-            _combine(
+            kernels.combine(
                 self.blocks, models[first // half], cuts.block[first:last],
                 coef[first:last], cuts.indptr[first : last + 1], cuts.code,
             )  # fmt: skip
@@ -192,6 +170,39 @@ class PackedProblem(Problem):
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return models[0]
+
+
+def _digest_arrays(value: Any, into: Any) -> None:
+    """Arrays and numbers of nested tags; whole numbers may be addresses."""
+    if isinstance(value, np.ndarray):
+        into.update(repr((value.dtype.str, value.shape)).encode())
+        into.update(np.ascontiguousarray(value).data)
+    elif isinstance(value, float):
+        into.update(repr(value).encode())
+    elif hasattr(value, "_fields"):
+        for name in value._fields:
+            _digest_arrays(getattr(value, name), into)
+
+
+def digests(pieces: list[tuple[Any, Ints]], n_blocks: int) -> list[bytes]:
+    """A digest of each block: of ``array[first[i]:first[i + 1]]`` of all pieces."""
+    views = [(_as_bytes(array), first, _row_bytes(array)) for array, first in pieces]
+    found = []
+    for i in range(n_blocks):
+        digest = hashlib.blake2b(digest_size=12)
+        for view, first, size in views:
+            digest.update(view[first[i] * size : first[i + 1] * size])
+            digest.update(b"|")
+        found.append(digest.digest())
+    return found
+
+
+def _as_bytes(array: Any) -> Any:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _row_bytes(array: Any) -> int:
+    return int(array.itemsize * np.prod(array.shape[1:], dtype=np.int64))
 
 
 def flatten_cuts(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from partwise.objective import Formulation
-from partwise.protocol import Floats, Ints, Problem, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
 from partwise.structures import _part_decoders as decoders
 from partwise.structures.part_loss import PartLoss
 
@@ -43,7 +43,8 @@ class PartSelection(Structure):
         ``start(x)``, a valid output for ``"search"`` to begin at when neither the empty
         set nor sets of high score are valid.
     part_loss : PartLoss or None
-        None is ``PartLoss()``, the normalised form.
+        None is ``PartLoss()``, the normalised form. It may be graded: overlapping spans
+        or boxes are nearly right.
     decoder : compiled function or None
         In place of a method: an ``@njit`` function ``(scores, shape, selected)`` on
         ``float64[::1]``, ``int64[::1]`` and ``uint8[::1]`` that sets
@@ -75,6 +76,7 @@ class PartSelection(Structure):
 
     ``"milp"`` also offers `two_best` and `frontier`, the exact ``"top"`` and
     ``"positive"`` `frontier`: hard margins, slack rescaling and L2 penalties need them.
+    With a graded loss only margin rescaling with an L1 penalty has an exact search.
     The heuristics are those of section 4.2.3 of the thesis behind the kernel method.
 
     Examples
@@ -134,8 +136,11 @@ class PartSelection(Structure):
         """Number of features; refuses true outputs that are no outputs."""
         self._refuse()
         self.n_psi_ = part_features(X[0]).shape[1]
+        self._graded = any(self._part_loss().is_graded(y) for y in Y)
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             self._check_example(i, x, y)
+            if self._graded:
+                self._part_loss().check(i, y, *self._search_of(x, y))
         return self
 
     def joint_feature(self, x: Any, y: Any) -> Any:
@@ -163,7 +168,7 @@ class PartSelection(Structure):
     # ---------------------------------------------------------------- capabilities
 
     @property
-    def exact_oracle(self) -> bool:
+    def exact_oracle(self) -> bool:  # type: ignore[override]
         """Whether `argmax` is sure to find the best output."""
         if self.decoder is not None:
             return self.exact_decoder
@@ -183,6 +188,8 @@ class PartSelection(Structure):
         """``frontier(x, y, w)``: best output of each loss; absent when inexact."""
         if self.decoder is not None or not self.exact_oracle:
             raise AttributeError("frontier needs an exact method")
+        if self._is_graded():
+            raise AttributeError("frontier needs a loss that counts parts")
         return self._frontier
 
     def _two_best(self, x: Any, w: Floats) -> list[Ints]:
@@ -216,6 +223,16 @@ class PartSelection(Structure):
         n_jobs: int = 1,
     ) -> Problem:
         """Arrays for numba when there is a decoder, else one call per example."""
+        if self._is_graded():
+            if not (formulation or Formulation()).is_additive:
+                raise CapabilityError(
+                    "a graded loss has no `frontier`: other outputs than the truth may "
+                    "have loss 0, and losses are no counts; use formulation='margin' "
+                    "with penalty='l1'"
+                )
+            loss = self._part_loss()
+            sizes = [part_features(x).shape[0] for x in X]
+            Y = [loss.truth(y, n) for y, n in zip(Y, sizes, strict=True)]
         if self.decoder is None:
             return super().pack(X, Y, formulation, n_jobs=n_jobs)
         from partwise.structures._part_batch import pack_parts
@@ -278,8 +295,15 @@ class PartSelection(Structure):
         rng = np.random.default_rng(self.random_state)
         return decoders.best_by_search(scores, is_valid, starts, self.n_restarts, rng)
 
+    def _search_of(self, x: Any, y: Any) -> tuple[int, Callable[[Floats], Ints]]:
+        """Number of parts of an input, and the best set for given scores."""
+        return part_features(x).shape[0], lambda scores: self._best(x, scores, y)
+
     def _part_loss(self) -> PartLoss:
         return PartLoss() if self.part_loss is None else self.part_loss
+
+    def _is_graded(self) -> bool:
+        return getattr(self, "_graded", False) or self._part_loss().is_graded()
 
     def _size(self, x: Any) -> int | None:
         return self.size(x) if callable(self.size) else self.size

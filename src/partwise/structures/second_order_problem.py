@@ -17,7 +17,7 @@ class SecondOrderProblem(TreeProblem):
     """Packed sentences whose trees also score siblings and grandparents.
 
     The output space is the trees of candidate arcs. With crossing arcs allowed the
-    oracle climbs to a good tree and is not exact.
+    search climbs to a good tree and knows no bound of its violation.
     """
 
     def __init__(
@@ -45,15 +45,13 @@ class SecondOrderProblem(TreeProblem):
             n_jobs=n_jobs,
         )
         self.structure = structure
-        self.exact_oracle = bool(structure.projective)
 
-    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
-        """Most violated trees; several per row by loss-augmented k-best."""
-        cuts = super().oracle(model, rows, k=k)
-        if self.exact_oracle:
+    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
+        """The k most violated trees; with crossing arcs k good ones."""
+        cuts = super().k_cuts(model, rows, k)
+        if self.structure.projective:
             return cuts
-        # the tree that was found may be worse than the true one, which has violation 0
-        return cuts._replace(bound=np.maximum(cuts.bound, 0.0))
+        return cuts._replace(bound=np.full(len(cuts.bound), np.inf))
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
         """The k trees of highest score; with crossing arcs k good ones."""

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.features._arc_kernels import ArcFeatures
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_searches import BEST_HEADS, GIVEN
-from partwise.structures.packed import PackedProblem, flatten_cuts
+from partwise.structures.packed import PackedProblem, digests, flatten_cuts
 from partwise.threads import run_sharded
 
 
@@ -25,6 +26,18 @@ class TreeProblem(PackedProblem):
     """Packed sentences and their trees, whatever their parts."""
 
     longest: int
+    features: Any = None  # what the problem was packed from
+
+    def keys(self) -> list[bytes] | None:
+        """Digests of features and true codes."""
+        if not isinstance(self.features, ArcFeatures):
+            return None  # keys of a kernel's parts are numbered by each fit
+        pieces = [
+            (self.blocks.y, self.blocks.offset),
+            (self.features.shares, self.features.offset),
+            (self.features.found, self.features.offset),
+        ]
+        return digests(pieces, self.n_blocks)
 
     def effort(self) -> Floats:
         """Arcs that each sentence might have."""
@@ -34,13 +47,11 @@ class TreeProblem(PackedProblem):
         """Codes of the cuts, head · n_labels + label of each word."""
         return np.split(cuts.code, cuts.indptr[1:-1])
 
-    def oracle(self, model: Floats, rows: Ints | None = None, *, k: int = 1) -> Cuts:
-        """Most violated trees; several per row by loss-augmented k-best."""
-        if k == 1:
-            return super().oracle(model, rows)
+    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
+        """The k most violated planes of each row, by loss-augmented k-best."""
         if not self.formulation.is_additive:
             raise CapabilityError("k > 1 needs formulation='margin' and penalty='l1'")
-        rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
+        rows = np.asarray(rows, np.int64)
         indptr, code, _, found, *planes = self._k_best(model, rows, k, with_loss=True)
         return flatten_cuts(rows, indptr, code, found, *planes)
 

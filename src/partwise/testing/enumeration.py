@@ -43,7 +43,7 @@ class EnumeratedStructure(Structure):
     >>> digit.argmax(1.0, np.array([0.0, 2.0, 1.0]))
     1
     >>> list(digit.frontier(1.0, 0, np.zeros(3)))
-    [(1, 1), (2, 2)]
+    [(0, 0), (1, 1), (2, 2)]
     """
 
     def enumerate(self, x: Any) -> Iterable[Any]:
@@ -71,7 +71,7 @@ class EnumeratedStructure(Structure):
         return sorted(self.enumerate(x), key=lambda y: -self.score(x, y, w))[:2]
 
     def frontier(self, x: Any, y: Any, w: Floats) -> Iterator[tuple[float, Any]]:
-        """The output of highest score for each loss above zero."""
+        """The output of highest score for each loss."""
         best: dict[float, Any] = {}
         for y_hat in self.enumerate(x):
             loss = self.loss(y, y_hat)
@@ -79,7 +79,7 @@ class EnumeratedStructure(Structure):
                 x, y_hat, w
             ):
                 best[loss] = y_hat
-        yield from ((loss, best[loss]) for loss in sorted(best) if loss > 0)
+        yield from ((loss, best[loss]) for loss in sorted(best))
 
 
 class EnumeratedProblem(LoopProblem):
@@ -112,7 +112,7 @@ def feature_matrix(structure: Any, x: Any, outputs: Iterable[Any]) -> Floats:
 
 
 class Planes(NamedTuple):
-    """All planes ``b − <w, a>`` of all wrong outputs of all examples."""
+    """All planes ``b − <w, a>`` of all outputs but the truths of all examples."""
 
     block: Ints  # (m,)
     loss: Floats  # (m,)
@@ -149,7 +149,11 @@ def enumerate_planes(
     formulation: Formulation,
     outputs_of: Enumerate,
 ) -> Planes:
-    """One plane per wrong output (Δ > 0)."""
+    """One plane per output, except those that ask nothing.
+
+    These are the truth and whatever has its features and no loss; and, except under
+    margin rescaling, every output without loss.
+    """
     block, loss, delta = [], [], []
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         outputs = list(outputs_of(x))
@@ -158,7 +162,8 @@ def enumerate_planes(
             outputs, feature_matrix(structure, x, outputs), strict=True
         ):
             here = float(structure.loss(y, y_hat))
-            if here > 0:
+            is_free = formulation.rescaling == "margin" and (truth != psi).any()
+            if here > 0 or is_free:
                 block.append(i)
                 loss.append(here)
                 delta.append(truth - psi)

@@ -1,7 +1,7 @@
 """Theorems of the papers, checked on runs of the solvers they speak about.
 
-A solver states what it counts as attributes of ``state.memo``: `n_planes` added so far
-(cutting planes), `mistakes` made so far (perceptron).
+A solver counts in its state: `n_planes` added so far (cutting planes), and in its memo
+the `mistakes` made so far (perceptron).
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _solve(solver: Any, problem: Any, objective: Objective, callback: Any) -> St
 
 
 def _count(solver: Any, state: State, name: str) -> int:
-    count = getattr(state.memo, name, None)
+    count = getattr(state, name, getattr(state.memo, name, None))
     if count is None:
         raise SolverError(f"{solver!r}: state.memo has no `{name}` to check")
     return int(count)

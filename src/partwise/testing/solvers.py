@@ -310,7 +310,7 @@ def _check_planes(watch: _Watch, support: Support) -> None:
         strict=True,
     ):
         loss = problem.structure.loss(problem.blocks.Y[i], y_hat)
-        plane = problem.formulation.plane(loss) if loss > 0 else (0.0, 1.0)
+        plane = problem.formulation.plane(loss)
         if not np.allclose((b, scale), plane):
             watch.fail(f"support: {(b, scale)} is not the plane {plane} of {y_hat!r}")
 

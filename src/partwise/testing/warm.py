@@ -130,6 +130,7 @@ def kernels() -> None:
     tree = ("S", (("N", ("a",)), ("V", ("b",))))
     inputs: list[tuple[str, Any]] = [
         ("ngram:n=3", ["ab", "a"]),
+        ("exact_ngram:n=1", ["ab", "a"]),
         ("tree", [tree, tree]),
         ("linear", np.eye(2)),
         ("linear", csr_matrix(np.eye(2))),

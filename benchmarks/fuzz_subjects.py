@@ -1,0 +1,225 @@
+"""Tiny models of every kind, and what a user does with a file: for `fuzz_models.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from partwise import (
+    ConstituencyParser,
+    DependencyParser,
+    Reranker,
+    SequenceTagger,
+    StructuredSVM,
+)
+from partwise.cli.app import run
+from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
+from partwise.model_file import KINDS, load_model
+from partwise.readers import Table, write_brackets, write_columns, write_conllu
+from partwise.testing.toys import toy_classes
+
+N_SENTENCES = 12
+
+# options of `partwise train`; each line is a layout that a file can have
+COMMANDS = {
+    "tag": ("tag", ""),
+    "tag-hashed": ("tag", "--hash-bits 6 --order 2 --boundary --scheme BIO"),
+    "tag-crf": ("tag", "--loss log --order 0 --cost normalized"),
+    "tag-slack": ("tag", "--solver one_slack --formulation slack"),
+    "tag-rows": ("tag", "--kernel poly:degree=2"),
+    "tag-sequences": ("tag", "--kernel annotated:n=2 --match label+word,bigram"),
+    "tag-keys": ("tag", "--match label+word,label+pos"),
+    "dep": ("depparse", "--hash-bits 0 --min-count 2"),
+    "dep-hashed": ("depparse", "--hash-bits 8 --non-projective"),
+    "dep-second": ("depparse", "--hash-bits 8 --order 2 --candidates 3"),
+    "dep-stages": ("depparse", "--hash-bits 8 --labels second_stage"),
+    "dep-heads": ("depparse", "--hash-bits 8 --construction best_heads"),
+    "dep-kernel": (
+        "depparse",
+        "--kernel normalized(annotated:n=2) --match xpos+distance,cluster "
+        "--clusters 5 --hash-bits 8",
+    ),
+    "dep-keys": ("depparse", "--match xpos+distance,form --hash-bits 8"),
+    "con": ("constparse", "--features rules"),
+    "con-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 1"),
+    "con-words": ("constparse", "--words --solver one_slack"),
+}  # fmt: skip
+SUFFIX = {"tag": "txt", "depparse": "conllu", "constparse": "mrg"}
+ESTIMATORS = {
+    "SequenceModel": SequenceTagger,
+    "KernelSequenceModel": SequenceTagger,
+    "DependencyModel": DependencyParser,
+    "KernelDependencyModel": DependencyParser,
+    "ConstituencyModel": ConstituencyParser,
+    "RerankerModel": Reranker,
+}
+
+
+class Misbehaviour(Exception):
+    """What no file may cause."""
+
+
+class Subject(NamedTuple):
+    """A model file, and how its mutants are used."""
+
+    name: str
+    content: bytes
+    use: Callable[[Path, Any, random.Random], None]  # of a file that loads
+
+
+def make_subjects(folder: Path, only: Collection[str] = ()) -> Iterator[Subject]:
+    """Train the models with these names, or all of them; every kind has one."""
+    _write_data(folder)
+    covered = set()
+    for name, (task, options) in COMMANDS.items():
+        if only and name not in only:
+            continue
+        path = folder / f"{name}.model"
+        data = folder / f"train.{SUFFIX[task]}"
+        code, text = command(
+            "train", task, data, "--model", path, "--keep-dual", "--max-iter", 5,
+            *options.split(),
+        )  # fmt: skip
+        if code:
+            raise RuntimeError(f"{name}: {text}")
+        covered.add(type(load_model(path)).__name__)
+        yield Subject(name, path.read_bytes(), _use_by_commands(folder, SUFFIX[task]))
+    for name, estimator, data, use in _python_models():
+        if only and name not in only:
+            continue
+        path = folder / f"{name}.model"
+        estimator.fit(*data)
+        estimator.save(path)
+        covered.add(type(load_model(path)).__name__)
+        yield Subject(name, path.read_bytes(), use)
+    missing = {kind.split(".")[0] for kind in KINDS} - covered
+    if missing and not only:
+        raise RuntimeError(f"no model of kind {', '.join(sorted(missing))}")
+
+
+def _write_data(folder: Path) -> None:
+    for name, n in (("train", N_SENTENCES), ("new", 3)):
+        X, y = toy_entities(n, random_state=0)
+        write_columns(folder / f"{name}.txt", Table.from_sequences(X), y)
+        X, y = toy_dependencies(n, random_state=0)
+        write_conllu(folder / f"{name}.conllu", X, y)
+        write_brackets(folder / f"{name}.mrg", toy_treebank(n, random_state=0)[1])
+
+
+# ---------------------------------------------------------------- at the command line
+
+
+def command(*arguments: Any) -> tuple[int, str]:
+    """Run a command in this process: exit code, and all that it printed."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        code = run([str(argument) for argument in arguments])
+    written = out.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
+    return code, errors.getvalue() + written
+
+
+def _use_by_commands(folder: Path, suffix: str) -> Any:
+    new, train = folder / f"new.{suffix}", folder / f"train.{suffix}"
+
+    def use(path: Path, model: Any, rng: random.Random) -> None:
+        calls = [
+            ("inspect", path),
+            ("inspect", path, "--json"),
+            ("predict", path, new),
+            ("predict", path, new, "--topk", 3, "--json"),
+            ("explain", path, new),
+            ("evaluate", path, new),
+            ("verify", path, train),
+            ("verify", path, new),
+        ]
+        for call in rng.sample(calls, 3):
+            code, text = command(*call)
+            _check_answer(" ".join(map(str, call[:1] + call[3:])), code, text)
+        _resave(path, model)
+
+    return use
+
+
+def _check_answer(name: str, code: int, text: str) -> None:
+    last = (text.strip().splitlines() or [""])[-1][-200:]
+    if code not in (0, 1, 2) or "please report" in text or "Traceback" in text:
+        raise Misbehaviour(f"{name}: {last}")
+    if "out of memory" in text:
+        raise Misbehaviour(f"memory in {name}: {last}")
+    if any((ord(c) < 32 and c not in "\n\t\r") or 127 <= ord(c) < 160 for c in text):
+        raise Misbehaviour(f"{name}: control characters")
+    if code == 2 and len(text.strip().splitlines()) > 3:
+        raise Misbehaviour(f"{name}: a refusal of many lines")
+
+
+def _resave(path: Path, model: Any) -> None:
+    """A file that loads as a model also loads as an estimator, and can be saved."""
+    kind = ESTIMATORS.get(type(model).__name__)
+    if kind is None:
+        return
+    with contextlib.suppress(ValueError):
+        kind.load(path).save(path.with_suffix(".again"))
+
+
+# ------------------------------------------------------------------------ from Python
+
+
+def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
+    rng = np.random.default_rng(0)
+    X, y = toy_entities(N_SENTENCES, random_state=0)
+    dicts = [[{"word": w, "pos": p, "size": float(len(w))} for w, p in x] for x in X]
+    dense = [rng.normal(size=(len(x), 4)) for x in X]
+    rows = [sparse.csr_array(np.where(d > 0.5, d, 0.0)) for d in dense]
+    for name, inputs in (("py-dicts", dicts), ("py-dense", dense), ("py-csr", rows)):
+        tagger = SequenceTagger(max_iter=5)
+        yield name, tagger, (inputs, y), _use_by_predicting(inputs[:3])
+    tagger = SequenceTagger(kernel="rbf", max_iter=5)
+    yield "py-rbf", tagger, (dense, y), _use_by_predicting(dense[:3])
+    _, trees = toy_treebank(N_SENTENCES, random_state=0)
+    lists = [[(tree, 0.5), (trees[0], 0.25)] for tree in trees]
+    ranker = Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c))
+    yield "rank-trees", ranker, (lists, trees), _use_by_ranking(lists[:3], None)
+    ranker = Reranker("linear", features=_describe, metric=lambda t, c: float(t == c))
+    yield "rank-dicts", ranker, (lists, trees), _use_by_ranking(lists[:3], _describe)
+    structure, points, classes = toy_classes()
+    svm = StructuredSVM(structure, max_iter=5)
+    yield "weights", svm, (points, classes), _inspect_only
+
+
+def _describe(tree: Any) -> dict[str, float]:
+    return {tree[0]: 1.0, "children": float(len(tree[1]))}
+
+
+def _use_by_predicting(inputs: Any) -> Any:
+    def use(path: Path, model: Any, rng: random.Random) -> None:
+        _inspect_only(path, model, rng)
+        with contextlib.suppress(ValueError):
+            for x, labels in zip(inputs, model.predict(inputs), strict=True):
+                if len(labels) != (x.shape[0] if hasattr(x, "shape") else len(x)):
+                    raise Misbehaviour("predict: another length")
+        _resave(path, model)
+
+    return use
+
+
+def _use_by_ranking(lists: Any, features: Any) -> Any:
+    def use(path: Path, model: Any, rng: random.Random) -> None:
+        _inspect_only(path, model, rng)
+        model.features = features
+        with contextlib.suppress(ValueError):
+            model.rank(lists)
+        _resave(path, model)
+
+    return use
+
+
+def _inspect_only(path: Path, model: Any, rng: random.Random) -> None:
+    _check_answer("inspect", *command("inspect", path))

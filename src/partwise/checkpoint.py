@@ -1,0 +1,232 @@
+"""Checkpoints: a run of a solver in a file, from which it goes on with the same bits.
+
+A checkpoint is a safetensors file: the arrays of the state and of the solver's memo,
+and a JSON document with everything else. It holds digests of the data, the objective
+and the settings; one of another run is refused. It is written beside its place and
+moved there, so that a run killed at any moment leaves the last whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from partwise.files import write_atomically
+from partwise.protocol import HistoryPoint, Objective, Problem, Solver, State
+
+FORMAT = "partwise checkpoint 1"
+LIMITS = ("max_iter", "time_limit")  # settings that a resumed run may change
+RESUMABLE = ("max_iter", "time limit", "callback")
+NUMBERS = (
+    "primal", "found", "dual", "estimate", "violation", "violation_found", "n_iter",
+    "oracle_calls", "n_planes", "seconds",
+)  # fmt: skip
+
+
+class CheckpointError(ValueError):
+    """A checkpoint cannot be read, or belongs to another run; the text says why."""
+
+
+class FileCheckpoint:
+    """A checkpoint in a file.
+
+    Parameters
+    ----------
+    path : path
+    every : float
+        Seconds between two writings.
+    settings : mapping, optional
+        Settings beyond those of the solver that a resumed run must share.
+
+    Examples
+    --------
+    >>> from partwise.checkpoint import FileCheckpoint
+    >>> FileCheckpoint("run.checkpoint", every=30.0).every
+    30.0
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        every: float = 60.0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not every > 0:
+            raise ValueError(f"checkpoint_every={every!r}: give a positive number")
+        self.path = Path(path)
+        self.every = every
+        self.settings = dict(settings or {})
+        self._problem: Problem | None = None
+        self._identity: dict[str, str] = {}
+        self._written = 0.0  # seconds of the run at the last writing
+
+    def resume(
+        self, solver: Solver, problem: Problem, objective: Objective
+    ) -> State | None:
+        """The state kept in the file, None when there is no file."""
+        self._problem = problem
+        self._identity = identity(solver, problem, objective, self.settings)
+        if type(solver).export is Solver.export:
+            solver.export(State(None))  # raises its refusal before any work
+        if not self.path.exists():
+            return None
+        tree = read_tree(self.path)
+        self._refuse_other(tree.get("identity"))
+        try:
+            problem.import_codes(tree["codes"])
+            state = State(model=tree["model"])
+            for name in NUMBERS:
+                setattr(state, name, tree["numbers"][name])
+            state.history = [HistoryPoint(*row) for row in tree["history"].tolist()]
+            state.stopped, state.note = tree["stopped"], tree["note"]
+            state.memo = solver.restore(problem, objective, tree["memo"])
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise CheckpointError(
+                f"{self.path}: damaged checkpoint ({error}); delete it to start afresh"
+            ) from error
+        self._written = state.seconds
+        return state
+
+    def keep(self, solver: Solver, state: State) -> None:
+        """Write the state when it is time to, or when a limit has stopped the run."""
+        is_limit = state.stopped in RESUMABLE
+        if not is_limit and (
+            state.stopped is not None or state.seconds - self._written < self.every
+        ):
+            return
+        self._write(solver, state, stopped=None)
+
+    def end(self, solver: Solver, state: State) -> None:
+        """Write the result of a long run, so that a later stage need not repeat it."""
+        if state.stopped not in (*RESUMABLE, "interrupted") and (
+            self._written > 0 or state.seconds >= self.every
+        ):
+            self._write(solver, state, stopped=state.stopped)
+
+    def remove(self) -> None:
+        """Delete the file, once its result is safe elsewhere."""
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, solver: Solver, state: State, stopped: str | None) -> None:
+        assert self._problem is not None
+        self._written = state.seconds
+        write_tree(
+            self.path,
+            {
+                "identity": self._identity,
+                "codes": self._problem.export_codes(),
+                "model": state.model,
+                "numbers": {name: getattr(state, name) for name in NUMBERS},
+                "history": np.array(state.history, np.float64).reshape(-1, 5),
+                "stopped": stopped,
+                "note": state.note,
+                "memo": solver.export(state),
+            },
+        )
+
+    def _refuse_other(self, found: Any) -> None:
+        for name, value in self._identity.items():
+            if not isinstance(found, dict) or found.get(name) != value:
+                raise CheckpointError(
+                    f"{self.path} is a checkpoint of another run: its {name} differ; "
+                    "delete it, or give another file"
+                )
+
+
+def identity(
+    solver: Solver,
+    problem: Problem,
+    objective: Objective,
+    settings: Mapping[str, Any],
+) -> dict[str, str]:
+    """Digests of what a resumed run must share, by name."""
+
+    def digest(*parts: bytes) -> str:
+        return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest()
+
+    chosen = {
+        name: value
+        for name, value in solver.get_params(deep=False).items()
+        if name not in LIMITS
+    }
+    named = repr((type(solver).__name__, sorted(chosen.items())))
+    weight = np.ascontiguousarray(objective.weight, np.float64).tobytes()
+    return {
+        "data": digest(problem.digest()),
+        "weights or C": digest(objective.penalty.encode(), weight),
+        "solver settings": digest(named.encode()),
+        "settings": digest(repr(sorted(settings.items())).encode()),
+    }
+
+
+# ------------------------------------------------------------------- trees of arrays
+
+
+def write_tree(path: Path, tree: dict[str, Any]) -> None:
+    """Write nested dicts and lists of arrays, numbers, strings and None."""
+    from safetensors.numpy import save
+
+    arrays: dict[str, np.ndarray] = {}
+
+    def flat(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            name = f"a{len(arrays)}"
+            arrays[name] = np.ascontiguousarray(value)
+            return {"@": name}
+        if isinstance(value, dict):
+            return {str(key): flat(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [flat(inner) for inner in value]
+        if isinstance(value, np.generic):
+            return value.item()
+        return value
+
+    document = json.dumps({"format": FORMAT, "tree": flat(tree)})
+    try:
+        write_atomically(path, save(arrays, {"partwise": document}))
+    except OSError as error:
+        raise CheckpointError(
+            f"{path}: the checkpoint cannot be written ({error.strerror}); choose "
+            "another place"
+        ) from error
+
+
+def read_tree(path: Path) -> dict[str, Any]:
+    """What `write_tree` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            document = json.loads((file.metadata() or {}).get("partwise", "null"))
+            if not isinstance(document, dict) or document.get("format") != FORMAT:
+                raise CheckpointError(
+                    f"{path} is no checkpoint of this version; give another file"
+                )
+            names = set(file.keys())
+
+            def deep(value: Any) -> Any:
+                if isinstance(value, dict):
+                    if value.keys() == {"@"} and value["@"] in names:
+                        return file.get_tensor(value["@"])
+                    return {key: deep(inner) for key, inner in value.items()}
+                if isinstance(value, list):
+                    return [deep(inner) for inner in value]
+                return value
+
+            tree = deep(document["tree"])
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(
+            f"{path}: cannot be read as a checkpoint ({error}); delete it to start "
+            "afresh"
+        ) from error
+    if not isinstance(tree, dict):
+        raise CheckpointError(f"{path}: damaged checkpoint; delete it to start afresh")
+    return tree

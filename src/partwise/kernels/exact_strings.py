@@ -1,0 +1,215 @@
+"""Subsequences and substrings of exactly n tokens.
+
+`NGram` and `AnnotatedNGram` add up all lengths to n. Lodhi et al. (Text Classification
+using String Kernels, JMLR 2002) define one kernel per length, gaps allowed,
+
+    k_n(x, x') = Σ_{i_1<…<i_n} Σ_{j_1<…<j_n} λ^span(i) λ^span(j) Π_k κ(i_k, j_k)
+
+and Leslie, Eskin and Noble (The Spectrum Kernel, PSB 2002) the one without gaps: how
+often each n-gram occurs in x, times how often it occurs in x'. With D_m[i, j] the sum
+over those of length m that end at (i, j),
+
+    D_1[i, j] = λ² κ(x_i, x'_j)
+    D_m[i, j] = λ² κ(x_i, x'_j) · U_{m-1}[i-1, j-1]
+    R_m[i, j] = D_m[i, j] + γ R_m[i, j-1]
+    U_m[i, j] = R_m[i, j] + γ U_m[i-1, j]
+
+and k_n = Σ_{i,j} D_n[i, j]. Gaps cost γ = λ a position; γ = 0 forbids them, and the
+spectrum kernel has λ = 1 besides, because all n-grams span n positions. κ is a positive
+semidefinite similarity of tokens, and so are its products and sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.kernels.base import Bound, Kernel, Real, Rows
+from partwise.kernels.checks import check_names
+from partwise.kernels.inputs import SEQUENCES
+from partwise.kernels.strings import (
+    AnnotatedNGram,
+    BoundSequences,
+    table_pair,
+    weigh,
+)
+from partwise.protocol import Floats
+from partwise.readers.table import Table
+
+
+class ExactNGram(Kernel):
+    """
+    Common subsequences of exactly n tokens, gaps allowed.
+
+    A sequence of fewer than n tokens has none: it is a zero vector, also under
+    `Normalized`.
+
+    Parameters
+    ----------
+    n : int
+        Length of the subsequences.
+    decay : float in (0, 1]
+        λ, the weight of each position that an occurrence spans, in either sequence.
+    columns : sequence of str, optional
+        By default the first column of the table.
+    weights : sequence of float, optional
+        v_c ≥ 0 of κ(a, b) = Σ_c v_c [a_c = b_c]; by default equal ones that sum to one.
+
+    See Also
+    --------
+    NGram : the sum over all lengths to n.
+    Spectrum : without gaps.
+
+    Examples
+    --------
+    Lodhi et al.'s example: "cat" and "car" share ca, which spans two letters of each.
+
+    >>> ExactNGram(n=2, decay=0.5)(["cat", "car"])
+    array([[0.140625, 0.0625  ],
+           [0.0625  , 0.140625]])
+    """
+
+    inputs = SEQUENCES
+
+    def __init__(
+        self,
+        n: int = 3,
+        decay: float = 0.5,
+        columns: Sequence[str] | None = None,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        self.n = n
+        self.decay = decay
+        self.columns = columns
+        self.weights = weights
+
+    def check(self) -> None:
+        """Raise ValueError when a parameter has no meaning."""
+        AnnotatedNGram(self.n, self.decay, self.columns, self.weights).check()
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return check_names("columns", self.columns) or default[:1]
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.columns is not None:
+            return self
+        return ExactNGram(self.n, self.decay, tuple(default[:1]), self.weights)
+
+    def bind(self, X: Any, Y: Any = None) -> Bound:
+        """Number the strings of both sets of sequences."""
+        self.check()
+        x, y = table_pair(X, Y)
+        names, weights = columns_of_kernel(x, self.columns, self.weights)
+        squared = float(self.decay) ** 2
+        weights = tuple(weight * squared for weight in weights)
+        return BoundExactly(self.n, self.decay, x, y, names, weights)
+
+
+class Spectrum(Kernel):
+    """
+    Common n-grams of two sequences: n tokens in a row.
+
+    Parameters
+    ----------
+    n : int
+        Length of the n-grams.
+    columns : sequence of str, optional
+        By default the first column of the table.
+    weights : sequence of float, optional
+        v_c ≥ 0 of κ(a, b) = Σ_c v_c [a_c = b_c]; by default equal ones that sum to one.
+
+    See Also
+    --------
+    ExactNGram : with gaps.
+
+    Examples
+    --------
+    "statistics" and "computation" share tat and ati, once each.
+
+    >>> Spectrum(n=3)(["statistics", "computation"])
+    array([[8., 2.],
+           [2., 9.]])
+    """
+
+    inputs = SEQUENCES
+
+    def __init__(
+        self,
+        n: int = 3,
+        columns: Sequence[str] | None = None,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        self.n = n
+        self.columns = columns
+        self.weights = weights
+
+    def check(self) -> None:
+        """Raise ValueError when a parameter has no meaning."""
+        AnnotatedNGram(self.n, 1.0, self.columns, self.weights).check()
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return check_names("columns", self.columns) or default[:1]
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.columns is not None:
+            return self
+        return Spectrum(self.n, tuple(default[:1]), self.weights)
+
+    def bind(self, X: Any, Y: Any = None) -> Bound:
+        """Number the strings of both sets of sequences."""
+        self.check()
+        x, y = table_pair(X, Y)
+        names, weights = columns_of_kernel(x, self.columns, self.weights)
+        return BoundExactly(self.n, 0.0, x, y, names, weights)
+
+
+def columns_of_kernel(
+    table: Table, columns: Sequence[str] | None, weights: Sequence[float] | None
+) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Chosen columns, or the first, and their weights."""
+    names = check_names("columns", columns) or tuple(table.columns)[:1]
+    return weigh(names, weights)
+
+
+class BoundExactly(BoundSequences):
+    """Sequences as codes; values always in double precision.
+
+    They reach from λ^(2n) far down, where single precision has no numbers left.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        gap: float,
+        x: Table,
+        y: Table | None,
+        names: Sequence[str],
+        weights: Sequence[float],
+    ) -> None:
+        super().__init__(n, 1.0, x, y, names, weights)
+        self.gap = float(gap)  # γ; λ² is in the weights
+
+    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+        """Values of these rows and columns."""
+        from partwise.kernels._exact_string_kernels import exact_block
+
+        rows, cols = self.shape_of(rows, cols)
+        # lanes of about the same length waste the least
+        order = np.argsort(np.diff(self.y_offset)[cols], kind="stable")
+        out = np.empty((len(rows), len(cols)))
+        exact_block(
+            self.x, self.x_offset, rows, self.y, self.y_offset, cols[order],
+            self.weights, self.gap, self.n, out,
+        )  # fmt: skip
+        back = np.empty(len(cols), np.int64)
+        back[order] = np.arange(len(cols))
+        return out[:, back]
+
+    def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
+        from partwise.kernels._exact_string_kernels import exact_diagonal
+
+        out = np.empty(len(offset) - 1)
+        exact_diagonal(codes, offset, self.weights, self.gap, self.n, out)
+        return out

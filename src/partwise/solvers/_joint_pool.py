@@ -1,0 +1,76 @@
+"""A pool of cuts per example that makes joint planes, for one-slack and bundle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.protocol import Cuts, Objective, Problem, Start, State
+from partwise.solvers._cut_pool import BlockDual
+from partwise.solvers._planes import PlaneStore, add_plane
+from partwise.solvers._starts import transferred
+
+CAPACITY = 8
+
+
+class JointPool:
+    """Pools of planes whose dual point Σ α a is the best joint plane they can make.
+
+    Parameters
+    ----------
+    problem : Problem
+    objective : Objective
+    polish : int
+        Passes over the pools after each pass of the oracle.
+    seed : int
+        Of the order of those passes.
+    """
+
+    def __init__(
+        self, problem: Problem, objective: Objective, polish: int, seed: int
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.polish = polish
+        self.rng = np.random.default_rng(seed)
+        self.dual = BlockDual(problem, objective, CAPACITY)
+
+    def begin(
+        self, planes: PlaneStore, objective: Objective, start: Start, state: State
+    ) -> bool:
+        """Take over the dual of another fit; returns whether there was one."""
+        support = transferred(self.problem, start)
+        if support is None:
+            return False
+        self.dual.begin_from(support)
+        for _ in range(3):  # cheap: it asks no oracle
+            self._ascend(state)
+        self._join(planes, state)
+        return True
+
+    def add_to(self, planes: PlaneStore, cuts: Cuts, state: State) -> None:
+        """Enlarge the pools by the cuts of a pass, ascend, and add their plane."""
+        n_planes = state.n_planes
+        self.dual.show(cuts, state)
+        state.n_planes = n_planes  # constraints of these solvers are joint planes
+        self._ascend(state)
+        self._join(planes, state)
+
+    def _ascend(self, state: State) -> None:
+        for _ in range(self.polish):
+            order = self.rng.permutation(self.problem.n_blocks)
+            self.dual.polish(order, state)
+
+    def _join(self, planes: PlaneStore, state: State) -> None:
+        add_plane(planes, self.problem, self.objective, self.dual.support())
+        state.n_planes += 1
+
+    def export(self) -> dict[str, Any]:
+        """All that the next pass depends on."""
+        return {"dual": self.dual.export(), "rng": self.rng.bit_generator.state}
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        self.dual.restore(tree["dual"])
+        self.rng.bit_generator.state = tree["rng"]

@@ -1,0 +1,48 @@
+"""What a solver makes of a `Start`: a dual of another fit, by the keys of examples."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from partwise.protocol import Objective, Problem, Start, Support, take
+
+Memo = TypeVar("Memo")
+
+
+def kept_memo(start: Start, kind: type[Memo], objective: Objective) -> Memo | None:
+    """The memo of an earlier run of the same solver with the same weights, or None."""
+    memo = start.memo
+    if not isinstance(memo, kind):
+        return None
+    before: Objective = memo.objective  # type: ignore[attr-defined]
+    same = before.penalty == objective.penalty
+    return memo if same and np.array_equal(before.weight, objective.weight) else None
+
+
+def transferred(problem: Problem, start: Start) -> Support | None:
+    """The part of a start's dual that belongs to examples of this problem, or None."""
+    if start.support is None or start.keys is None:
+        return None
+    keys = problem.keys()
+    if keys is None:
+        return None
+    unmatched: dict[bytes, list[int]] = {}
+    for i in range(len(keys) - 1, -1, -1):
+        unmatched.setdefault(keys[i], []).append(i)
+    place = np.full(len(start.keys), -1, np.int64)
+    for old, key in enumerate(start.keys):
+        if unmatched.get(key):
+            place[old] = unmatched[key].pop()
+    cuts = start.support.cuts
+    rows = np.flatnonzero(place[cuts.block] >= 0)
+    rows = rows[np.argsort(place[cuts.block[rows]], kind="stable")]
+    if not len(rows):
+        return None
+    kept = take(cuts, rows)
+    kept = kept._replace(block=place[kept.block])
+    outputs = None
+    if start.outputs is not None:
+        outputs = [start.outputs[r] for r in rows]
+    return Support(problem.adopt(kept, outputs), start.support.alpha[rows])

@@ -1,0 +1,197 @@
+"""The data that pass between structures, solvers and certificates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+Model = Any  # an element of the scorer's space; opaque to solvers
+
+PULSE = 0.1  # seconds between two reports of progress within a step
+EXACT = 1e-9  # relative; a bound this close to the violation found counts as reached
+
+
+class Cuts(NamedTuple):
+    """Planes ``b − <w, a>`` with ``a = scale·(φ(y_block) − φ(ŷ))``, row by row.
+
+    The output ŷ is kept in the structure's own compact code (a tag sequence is one
+    integer per token). Neither truth nor features are inside, so a cut survives a
+    change of the truth (latent completion) and serves every scorer.
+
+    A search tells two numbers about a block: the `violation` of the output that it
+    found, and a `bound` that no output of the block exceeds. An exact search has them
+    equal, a relaxation has ``violation ≤ bound``, and a heuristic that knows nothing
+    has a bound of +inf.
+    """
+
+    block: Ints  # (m,) which example
+    b: Floats  # (m,)
+    scale: Floats  # (m,)
+    violation: Floats  # (m,) b − <w, a> at the model asked about
+    bound: Floats  # (m,) ≥ the violation of every output of the block
+    indptr: Ints  # (m + 1,)
+    code: Ints  # (indptr[-1],)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the search found the largest slack of every block."""
+        slack = np.maximum(self.violation, 0.0)
+        return bool(np.all(self.bound <= slack + EXACT * (1.0 + slack)))
+
+
+def take(cuts: Cuts, rows: Any) -> Cuts:
+    """The chosen rows of `cuts`, in the given order."""
+    rows = np.asarray(rows, dtype=np.int64)
+    length = np.diff(cuts.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    start = np.repeat(cuts.indptr[rows] - indptr[:-1], length)
+    code = cuts.code[start + np.arange(indptr[-1])]
+    block, b, scale, violation, bound = (column[rows] for column in cuts[:5])
+    return Cuts(block, b, scale, violation, bound, indptr, code)
+
+
+def join(pieces: list[Cuts]) -> Cuts:
+    """Several cuts, one after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    columns = [np.concatenate([piece[k] for piece in pieces]) for k in range(5)]
+    lengths = np.concatenate([np.diff(piece.indptr) for piece in pieces])
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    code = np.concatenate([piece.code for piece in pieces])
+    block, b, scale, violation, bound = columns
+    return Cuts(block, b, scale, violation, bound, indptr, code)
+
+
+class Support(NamedTuple):
+    """The dual of a fit: planes with their α, the support structures of the papers."""
+
+    cuts: Cuts
+    alpha: Floats  # (m,)
+
+
+class HistoryPoint(NamedTuple):
+    """One line of a training log.
+
+    `primal` is the best value evaluated by a full pass so far (infinite before the
+    first), `estimate` what the solver takes it for without one (NaN when it does not).
+    """
+
+    seconds: float
+    oracle_calls: int
+    primal: float
+    dual: float
+    estimate: float = np.nan
+
+    @property
+    def objective(self) -> float:
+        """The primal, or its estimate before the first full pass."""
+        return self.primal if np.isfinite(self.primal) else self.estimate
+
+
+@dataclass
+class State:
+    """Everything a callback, a report or a restart needs.
+
+    Two values are known of the model, see `Cuts`: `primal`, which no search can exceed,
+    and `found`, by the violations that the search found. An exact one has them equal.
+    """
+
+    model: Model
+    primal: float = np.inf  # smallest value evaluated so far, that of `model`
+    found: float = np.inf  # the same by the violations found: at least so much
+    dual: float = -np.inf  # best lower bound so far
+    estimate: float = np.nan  # of the primal, between full passes
+    violation: float = np.inf  # the papers' ε at the last full check, by bounds
+    violation_found: float = np.inf  # the same by the violations found
+    n_iter: int = 0
+    oracle_calls: int = 0
+    n_planes: int = 0  # constraints added so far, those dropped again included
+    seconds: float = 0.0
+    stopped: str | None = None
+    history: list[HistoryPoint] = field(default_factory=list)
+    note: str = ""  # what the user should know, e.g. which examples conflict
+    memo: Any = None  # the solver's own
+    share: float = 0.0  # of the present step that is done
+    deadline: float = np.inf  # of the clock `time.perf_counter`
+    pulse: Callable[[State], Any] | None = None  # told of progress within a step
+    next_pulse: float = 0.0
+
+    def is_late(self, share: float | None = None) -> bool:
+        """Report progress within a step, and tell whether the time limit has passed.
+
+        Long steps call it several times a second and end early when it is True.
+        """
+        now = time.perf_counter()
+        if share is not None:
+            self.share = share
+        if self.pulse is not None and now >= self.next_pulse:
+            self.next_pulse = now + PULSE
+            self.pulse(self)
+        return now >= self.deadline
+
+    def keep_better(self, model: Model, primal: float, found: float) -> bool:
+        """Take over a model whose value is smaller; returns whether it was."""
+        is_better = (primal, found) < (self.primal, self.found)
+        if is_better:
+            self.model, self.primal, self.found = model, primal, found
+        return is_better
+
+    def point(self) -> HistoryPoint:
+        """The present moment as a line of the log."""
+        return HistoryPoint(
+            self.seconds, self.oracle_calls, self.primal, self.dual, self.estimate
+        )
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap divided by the primal; infinite while one of them is unknown."""
+        return relative(self.primal, self.dual)
+
+    @property
+    def relative_gap_found(self) -> float:
+        """The relative gap that is left by the violations found."""
+        return relative(self.found, self.dual)
+
+
+def relative(upper: float, lower: float) -> float:
+    """(upper − lower)/upper; infinite while one of them is unknown."""
+    gap = upper - lower
+    if not np.isfinite(gap):
+        return np.inf
+    return gap / abs(upper) if upper else gap
+
+
+class Start(NamedTuple):
+    """Where a solver may begin: a model, and a dual where one is known.
+
+    The dual may be that of another problem with partly the same examples: `keys` tells
+    which (`Problem.keys`), and outputs whose code means nothing elsewhere are kept as
+    the user knows them.
+    """
+
+    model: Model | None = None
+    support: Support | None = None
+    keys: list[bytes] | None = None  # (n_blocks,) of that problem
+    outputs: list[Any] | None = None  # (m,) where codes are not portable
+    memo: Any = None  # the memo of a solver on this very problem, rebased if need be
+
+    @classmethod
+    def of(cls, given: Any) -> Start:
+        """A start from itself, from a `State` on the same problem, or from a model."""
+        if isinstance(given, Start):
+            return given
+        if isinstance(given, State):
+            return cls(given.model, memo=given.memo)
+        return cls(given)

@@ -1,0 +1,52 @@
+"""Loops over rows of a packed problem, see `packed.py`."""
+
+from partwise.compiled import (
+    code_length,
+    find_output,
+    margin,
+    output_loss,
+    push,
+    sweep_of,
+)
+
+
+@sweep_of
+def find_rows(
+    blocks, work, w, rows, first, last, b, scale, violation, bound, indptr, code
+):
+    """Search the rows [first, last)."""
+    for r in range(first, last):
+        out = code[indptr[r] : indptr[r + 1]]
+        b[r], scale[r], violation[r], bound[r] = find_output(
+            blocks, work, w, rows[r], out
+        )
+
+
+@sweep_of
+def losses(blocks, block, indptr, code, out):
+    """Δ of each output."""
+    for r in range(block.shape[0]):
+        out[r] = output_loss(blocks, block[r], code[indptr[r] : indptr[r + 1]])
+
+
+@sweep_of
+def margins(blocks, w, block, scale, indptr, code, first, last, out):
+    """<w, a> of the cuts [first, last)."""
+    for r in range(first, last):
+        here = code[indptr[r] : indptr[r + 1]]
+        out[r] = scale[r] * margin(blocks, w, block[r], here)
+
+
+@sweep_of
+def combine(blocks, w, block, coef, indptr, code):
+    """Add Σ coef·δ to w, in row order."""
+    for r in range(block.shape[0]):
+        if coef[r] != 0.0:
+            push(blocks, w, block[r], code[indptr[r] : indptr[r + 1]], coef[r])
+
+
+@sweep_of
+def code_lengths(blocks, rows, out):
+    """Length of the codes of each row."""
+    for r in range(rows.shape[0]):
+        out[r] = code_length(blocks, rows[r])
