@@ -38,6 +38,7 @@ from partwise.state import (
     Start,
     State,
     Support,
+    Votes,
     join,
     take,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "State",
     "Structure",
     "Support",
+    "Votes",
     "join",
     "take",
 ]  # fmt: skip
@@ -389,6 +391,7 @@ class Solver(Parameters, ABC):
 
     penalties: ClassVar[tuple[str, ...]] = ("l1", "l2", "hard")
     needs: ClassVar[tuple[type, ...]] = ()  # capabilities of the problem
+    is_voting: ClassVar[bool] = False  # whether predictions are votes of all models
 
     tol: float
     eps: float | None
@@ -409,6 +412,10 @@ class Solver(Parameters, ABC):
     def support(self, state: State) -> Support | None:
         """Planes and their α, where the solver keeps them."""
         return None
+
+    def votes(self, state: State) -> Votes:
+        """The models that vote, of solvers with `is_voting`."""
+        raise CapabilityError(f"{type(self).__name__} ends with a single model")
 
     def planes_at_hand(self, state: State) -> Support | None:
         """What a later run may start from: the dual, and idle planes beside it."""

@@ -76,6 +76,13 @@ class Support(NamedTuple):
     alpha: Floats  # (m,)
 
 
+class Votes(NamedTuple):
+    """Models that vote: the zero model, then each after one more step Σ a."""
+
+    cuts: Cuts  # (m,) planes whose a is added, one step after the other
+    n_votes: Ints  # (m + 1,) votes of each model, the zero model first
+
+
 class HistoryPoint(NamedTuple):
     """One line of a training log.
 

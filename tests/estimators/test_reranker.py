@@ -1,18 +1,24 @@
 """Rerankers: the tree kernel among candidates, features, files."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from partwise import Reranker
+from partwise import Reranker, SequenceTagger
 from partwise.datasets import toy_entities, toy_treebank
 from partwise.kernels import Linear
+from partwise.kernels.gram import gram
+from partwise.kernels.naming import as_kernel
 from partwise.metrics import labelled_f1
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.models import reranker as reranker_file
 from partwise.objective import Formulation, Objective
+from partwise.protocol import CapabilityError
 from partwise.solvers import make_solver
+from partwise.solvers.online import VotedPerceptron
 from partwise.structures.candidates import CandidateProblem
 
 KERNEL = "normalized(tree:decay=0.5)"
@@ -69,6 +75,113 @@ def test_the_perceptron_of_collins_and_duffy(trees):
     reranker = Reranker(KERNEL, metric=f1, solver="perceptron", max_iter=10)
     reranker.fit(X[:40], y[:40])
     assert reranker.score(X[40:], y[40:]) > base_quality(X[40:], y[40:]) + 0.1
+
+
+def models_of_a_perceptron(table, offset, quality, epochs):
+    """β of the perceptron after each visit, and the average; numpy alone."""
+    best = [a + np.argmax(quality[a:b]) for a, b in pairwise(offset)]
+    rng, beta, models = np.random.default_rng(0), np.zeros(len(table)), []
+    for _ in range(epochs):
+        before = beta
+        for i in rng.permutation(len(offset) - 1):
+            here = np.arange(offset[i], offset[i + 1])
+            scores = table @ beta
+            chosen = here[np.argmin(scores[best[i]] - scores[here])]
+            if quality[chosen] < quality[best[i]]:
+                beta = beta.copy()
+                beta[best[i]] += 1
+                beta[chosen] -= 1
+            models.append(beta)
+        if beta is before:
+            break  # an epoch without a mistake
+    return models
+
+
+@pytest.mark.parametrize("base_scale", [0.0, 0.7])
+def test_votes_are_those_of_all_models_one_by_one(trees, base_scale):
+    X, y = trees
+    settings = {"metric": f1, "max_iter": 3, "base_scale": base_scale}
+    reranker = Reranker(KERNEL, solver="voted_perceptron", **settings)
+    reranker.fit(X[:40], y[:40])
+    lists, new = X[:40], X[40:]
+    candidates = [c for ranked in lists for c, _ in ranked]
+    base = base_scale * np.array([s for ranked in lists for _, s in ranked])
+    table = gram(as_kernel(KERNEL), candidates) + base[:, None] * base
+    offset = np.append(0, np.cumsum([len(ranked) for ranked in lists]))
+    quality = reranker._quality(lists, y[:40])
+    models = models_of_a_perceptron(table, offset, quality, 3)
+    n_compared = 0
+    for ranked, (order, shares) in zip(new, reranker.model_.orders(new), strict=True):
+        values = gram(as_kernel(KERNEL), [c for c, _ in ranked], candidates)
+        values += base_scale * np.array([s for _, s in ranked])[:, None] * base
+        scores = values @ np.array(models).T
+        lead = -np.diff(-np.sort(-scores, axis=0)[:2], axis=0)[0]
+        if (lead[np.any(models, axis=1)] < 1e-9).any():
+            continue  # rounding decides
+        n_compared += 1
+        choice = np.argmax(scores, axis=0)
+        wanted = np.bincount(choice, minlength=len(ranked)) / len(models)
+        np.testing.assert_allclose(shares, wanted, atol=1e-12)
+        assert shares[order[0]] == shares.max()
+    assert n_compared >= 5
+    assert reranker.score(new, y[40:]) > base_quality(new, y[40:]) + 0.1
+
+
+def test_the_average_of_voting_models_is_the_averaged_perceptron(trees):
+    X, y = trees
+    settings = {"metric": f1, "max_iter": 1}
+    voted = Reranker(KERNEL, solver="voted_perceptron", **settings).fit(X, y)
+    averaged = Reranker(KERNEL, solver="perceptron", **settings).fit(X, y)
+    ballot, model = voted.model_.ballot, voted.model_
+    share = 1 - np.cumsum(ballot.n_votes)[:-1] / ballot.n_votes.sum()
+    beta = np.zeros(len(model.weights))
+    np.add.at(beta, ballot.step[:, 0], share)
+    np.add.at(beta, ballot.step[:, 1], -share)
+    np.testing.assert_allclose(model.weights, beta, atol=1e-12)
+    lists = [X[:1], X[1:3], X]
+    for part in lists:
+        for one, other in zip(
+            model.scores(part), averaged.model_.scores(part), strict=True
+        ):
+            np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+def test_votes_are_kept_in_files_and_reasons_speak_of_their_winner(trees, tmp_path):
+    X, y = trees
+    solver = VotedPerceptron(max_iter=2)
+    reranker = Reranker(KERNEL, metric=f1, solver=solver).fit(X[:20], y[:20])
+    reranker.save(tmp_path / "r.model")
+    again = Reranker.load(tmp_path / "r.model")
+    assert again.predict_topk(X, 3).tolist() == reranker.predict_topk(X, 3).tolist()
+    told = again.explain(X[30])
+    assert told.winner == again.predict(X[30:31])[0]
+    settings, arrays = reranker_file.to_state(reranker.model_)
+    arrays["votes/step"] = arrays["votes/step"] + 10**6
+    with pytest.raises(ValueError, match="votes: an anchor out of range"):
+        reranker_file.from_state(settings, arrays, {})
+
+
+def test_a_perceptron_without_mistakes_lets_the_zero_model_vote():
+    X = [[("a", 0.0), ("b", 0.0)]]
+    settings = {"features": lambda c: {c: 1.0}, "solver": "voted_perceptron"}
+    reranker = Reranker(metric=lambda t, c: float(t == c), **settings).fit(X, ["a"])
+    assert reranker.predict_topk(X, 2)[0] == [("a", 1.0), ("b", 0.0)]
+
+
+def test_votes_do_not_depend_on_the_pieces_they_are_counted_in(trees, monkeypatch):
+    X, y = trees
+    settings = {"metric": f1, "max_iter": 2}
+    reranker = Reranker(KERNEL, solver="voted_perceptron", **settings)
+    reranker.fit(X[:20], y[:20])
+    whole = reranker.margin(X)
+    monkeypatch.setattr(reranker_file, "TABLE", 1)
+    np.testing.assert_array_equal(reranker.margin(X), whole)
+
+
+def test_taggers_refuse_a_vote():
+    X, y = toy_entities(5)
+    with pytest.raises(CapabilityError, match="one search per model"):
+        SequenceTagger(solver="voted_perceptron").fit(X, y)
 
 
 def test_rankings_margins_and_reasons(fitted, trees):

@@ -59,9 +59,9 @@ def test_free_confusions_of_a_chain_are_planes_for_every_solver(solver):
 
 @pytest.mark.parametrize("solver", ["bcfw", "n_slack", "one_slack"])
 def test_a_loss_of_heads_alone_is_trained_with_joint_labels(solver):
-    X, y = toy_dependencies(40, random_state=0)
+    X, y = toy_dependencies(20, random_state=0)
     parser = DependencyParser(
-        C=400.0, cost="uas", labels="joint", solver=solver, tol=0.01, max_iter=300,
+        C=200.0, cost="uas", labels="joint", solver=solver, tol=0.01, max_iter=300,
         hash_bits=14,
     ).fit(X, y)  # fmt: skip
     assert parser.certificate_.stopped == "converged"

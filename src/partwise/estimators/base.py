@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,7 +17,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
 from partwise.objective import Formulation, Objective
-from partwise.protocol import Problem, Solver, Start, State, Support
+from partwise.protocol import (
+    CapabilityError,
+    Problem,
+    Solver,
+    Start,
+    State,
+    Support,
+)
 from partwise.solvers import make_solver, suitable_solver
 
 # settings that have no part in the result, or only in when training stops
@@ -73,6 +80,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     random_state: int
     n_jobs: int
     warm_start: bool = False  # a reranker has no such parameter
+    can_vote: ClassVar[bool] = False  # whether it predicts by votes of several models
 
     certificate_: Certificate
 
@@ -124,6 +132,12 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         C = self._default_C(n) if self.C is None else self.C
         objective = Objective.create(C, n, self._penalty(), sample_weight)
         solver = self._resolve_solver(problem, objective)
+        if solver.is_voting and not self.can_vote:
+            raise CapabilityError(
+                f"solver={self.solver!r}: a vote needs one search per model and input,"
+                f" which {type(self).__name__} does not do; use 'perceptron', whose "
+                "average of the models stands in for their vote"
+            )
         began = time.perf_counter()
         root = self._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=self)

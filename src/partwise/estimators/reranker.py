@@ -19,8 +19,14 @@ from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
 from partwise.model_file import load_model, save_model
-from partwise.models.reranker import Ranked, RerankerModel, check_lists, describe
-from partwise.protocol import Floats, HistoryPoint
+from partwise.models.reranker import (
+    Ballot,
+    Ranked,
+    RerankerModel,
+    check_lists,
+    describe,
+)
+from partwise.protocol import Floats, HistoryPoint, Ints, Votes
 from partwise.structures.candidates import CandidateProblem
 
 
@@ -61,7 +67,8 @@ class Reranker(StructuredEstimator):
     base_scale : float
         Factor of the base score among the features; 0 leaves it out.
     C, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`. ``solver="perceptron"`` is that of Collins and Duffy.
+        See `StructuredEstimator`. ``solver="voted_perceptron"`` is that of Collins and
+        Duffy: scores are shares of the votes of all models that training went through.
     n_jobs : int
         Threads; the bits of the result do not depend on it.
 
@@ -83,6 +90,7 @@ class Reranker(StructuredEstimator):
     """
 
     model_: RerankerModel
+    can_vote = True
 
     def __init__(
         self,
@@ -165,7 +173,10 @@ class Reranker(StructuredEstimator):
         problem = CandidateProblem(table, offset, quality, self._formulation())
         state, support = self._solve(problem, sample_weight)
         beta = problem.compact(state.model)
-        kept = np.flatnonzero(beta)
+        kept: Ints = np.flatnonzero(beta)
+        ballot = None
+        if self.solver_.is_voting:
+            ballot, kept = self._ballot(problem, self.solver_.votes(state), kept, base)
         row = np.searchsorted(offset, kept, side="right") - 1
         place = np.stack([row, kept - offset[row]], axis=1).astype(np.int64)
         self.model_ = RerankerModel(
@@ -177,10 +188,22 @@ class Reranker(StructuredEstimator):
             featurizer,
             self.features,
             {"certificate": self.certificate_.to_dict()},
+            ballot,
         )
         self._support = (problem, support)
         self._remove_checkpoints()
         return self
+
+    def _ballot(
+        self, problem: CandidateProblem, votes: Votes, kept: Ints, base: Floats
+    ) -> tuple[Ballot, Ints]:
+        """The models that vote, and the candidates that they and others `kept` need."""
+        added = problem.blocks.truth[votes.cuts.block]
+        subtracted = problem.blocks.offset[votes.cuts.block] + votes.cuts.code
+        kept = np.unique(np.concatenate([kept, added, subtracted]))
+        step = np.searchsorted(kept, np.stack([added, subtracted], axis=1))
+        change = self.base_scale * (base[added] - base[subtracted])
+        return Ballot(step, change, votes.n_votes), kept
 
     def _kernel(self) -> Any:
         if self.kernel is None and self.features is None:
@@ -257,6 +280,9 @@ class Reranker(StructuredEstimator):
     def explain(self, x: Any, top: int = 10) -> RankExplanation:
         """Which training candidates, and how much of the base score, decided.
 
+        Where models vote, winner and runner-up are theirs, and the shares those of the
+        average of the models.
+
         Parameters
         ----------
         x : one list of (candidate, score), or one input of `base`
@@ -266,7 +292,7 @@ class Reranker(StructuredEstimator):
         self._check_fitted()
         lists = self._candidates([x])
         model, ranked = self.model_, lists[0]
-        order = np.argsort(-model.scores(lists)[0], kind="stable")
+        order, _ = model.orders(lists)[0]
         winner = ranked[order[0]]
         if len(ranked) == 1:
             return RankExplanation(winner[0], None, np.inf, 0.0, [])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from partwise.bounds import (
 )
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.base import Kernel
-from partwise.kernels.gram import strips
+from partwise.kernels.gram import gram, strips
 from partwise.kernels.inputs import Objects
 from partwise.kernels.naming import from_dict
 from partwise.models._file_checks import entry, require, under
@@ -27,6 +27,37 @@ from partwise.protocol import Floats
 Ranked = list[tuple[Any, float]]
 
 MAX_ANCHORS = 10_000_000
+MAX_VOTES = 1 << 40  # of one model: their sum stays a whole number
+TABLE = 1 << 22  # kernel values that a vote holds at a time
+
+
+class Ballot(NamedTuple):
+    """Models that vote, each one step after the other; the first has no anchors."""
+
+    step: np.ndarray  # int64 (m, 2): anchors added and subtracted
+    base: Floats  # (m,) change of the weight of the base score
+    n_votes: np.ndarray  # int64 (m + 1,) votes of each model
+
+    def shares(self, values: Floats, base: Floats) -> Floats:
+        """Shares of the votes that candidates get.
+
+        Parameters
+        ----------
+        values : array (n_candidates, n_anchors)
+            Kernel values.
+        base : array (n_candidates,)
+            Scores of the base model.
+
+        Returns
+        -------
+        array (n_candidates,)
+            Their sum is 1. A model votes for the first of equally good candidates.
+        """
+        change = values[:, self.step[:, 0]] - values[:, self.step[:, 1]]
+        change += base[:, None] * self.base
+        choice = np.argmax(np.cumsum(change, axis=1), axis=0)  # of all but the first
+        choice = np.append(0, choice)
+        return np.bincount(choice, self.n_votes, len(base)) / max(self.n_votes.sum(), 1)
 
 
 class RerankerModel:
@@ -48,6 +79,9 @@ class RerankerModel:
     features : callable or None
         Features of a candidate, a dict; the user's code, which no file keeps.
     info : dict
+    ballot : Ballot or None
+        Models that vote on the ranking; the weights then are their average, which
+        decides between candidates with as many votes.
     """
 
     def __init__(
@@ -60,6 +94,7 @@ class RerankerModel:
         featurizer: DictFeaturizer | None = None,
         features: Any = None,
         info: dict[str, Any] | None = None,
+        ballot: Ballot | None = None,
     ) -> None:
         self.kernel = kernel
         self.anchors = anchors
@@ -69,6 +104,7 @@ class RerankerModel:
         self.featurizer = featurizer
         self.features = features
         self.info = info or {}
+        self.ballot = ballot
 
     def inputs(self, lists: Sequence[Ranked]) -> Any:
         """Candidates as the kernel takes them."""
@@ -92,13 +128,55 @@ class RerankerModel:
                 total[rows] += np.sum(values * self.weights, axis=1)
         return np.split(total, ends[:-1])
 
+    def votes(self, lists: Sequence[Ranked], n_jobs: int = 1) -> list[Floats]:
+        """Shares of the votes of each example's candidates."""
+        assert self.ballot is not None
+        shares: list[Floats] = []
+        width = max(self.ballot.step.size, len(self.weights), 1)
+        for first, last in pieces([len(ranked) for ranked in lists], TABLE // width):
+            part = lists[first:last]
+            values = np.zeros((sum(map(len, part)), len(self.weights)))
+            if len(self.weights):
+                inputs = self.inputs(part)
+                values = gram(self.kernel, inputs, self.anchors, n_jobs=n_jobs)
+            end = 0
+            for ranked in part:
+                begin, end = end, end + len(ranked)
+                base = np.array([score for _, score in ranked], float)
+                shares.append(self.ballot.shares(values[begin:end], base))
+        return shares
+
     def rank(self, lists: Sequence[Ranked], n_jobs: int = 1) -> list[Ranked]:
-        """Candidates with their scores, best first; equal ones in the given order."""
-        answers = []
-        for ranked, scores in zip(lists, self.scores(lists, n_jobs), strict=True):
-            order = np.argsort(-scores, kind="stable")
-            answers.append([(ranked[k][0], float(scores[k])) for k in order])
-        return answers
+        """Candidates with their scores, best first; equal ones in the given order.
+
+        Where models vote, scores are shares of the votes.
+        """
+        return [
+            [(ranked[k][0], float(scores[k])) for k in order]
+            for ranked, (order, scores) in zip(
+                lists, self.orders(lists, n_jobs), strict=True
+            )
+        ]
+
+    def orders(
+        self, lists: Sequence[Ranked], n_jobs: int = 1
+    ) -> list[tuple[np.ndarray, Floats]]:
+        """Places of the candidates, best first, and what each is ranked by."""
+        scores = self.scores(lists, n_jobs)
+        shares = scores if self.ballot is None else self.votes(lists, n_jobs)
+        pairs = zip(shares, scores, strict=True)
+        return [(np.lexsort((-score, -share)), share) for share, score in pairs]
+
+
+def pieces(lengths: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
+    """Runs (first, last) of lists that have at most `limit` candidates, or one list."""
+    first, total = 0, 0
+    for row, length in enumerate(lengths):
+        if row > first and total + length > limit:
+            yield first, row
+            first, total = row, 0
+        total += length
+    yield first, len(lengths)
 
 
 def check_lists(lists: Sequence[Ranked]) -> None:
@@ -141,6 +219,9 @@ def to_state(model: RerankerModel) -> tuple[dict[str, Any], dict[str, np.ndarray
         "base_weight": float(model.base_weight),
         "featurizer": None,
     }
+    if model.ballot is not None:
+        named = model.ballot._asdict().items()
+        arrays |= {f"votes/{name}": array.ravel() for name, array in named}
     if model.featurizer is not None:
         settings["featurizer"], own = model.featurizer.state()
         arrays |= {f"featurizer/{name}": array for name, array in own.items()}
@@ -172,5 +253,18 @@ def from_state(
         require(width == featurizer.n_features_, "anchors of another width")
     return RerankerModel(
         kernel, anchors, weights, place.reshape(-1, 2), base_weight, featurizer,
-        info=info,
+        info=info, ballot=read_ballot(arrays, n_anchors),
     )  # fmt: skip
+
+
+def read_ballot(arrays: dict[str, np.ndarray], n_anchors: int) -> Ballot | None:
+    """The votes of a file, where it has any."""
+    if "votes/n_votes" not in arrays:
+        return None
+    count = read_array(arrays, "votes/n_votes", np.int64)
+    require(0 < len(count) <= MAX_ANCHORS, f"{len(count)} models that vote")
+    check_indices(count, MAX_VOTES, "votes: a number")
+    step = read_array(arrays, "votes/step", np.int64, 2 * (len(count) - 1))
+    check_indices(step, n_anchors, "votes: an anchor")
+    base = read_numbers(arrays, "votes/base", MAX_WEIGHT, len(count) - 1)
+    return Ballot(step.reshape(-1, 2), base, count)

@@ -16,6 +16,7 @@ SOLVERS = {
     "sampled_cuts": ("sampled_cuts", "SampledCuts"),
     "bundle": ("bundle", "ProximalBundle"),
     "perceptron": ("online", "Perceptron"),
+    "voted_perceptron": ("online", "VotedPerceptron"),
     "mira": ("online", "MIRA"),
     "pegasos": ("online", "Pegasos"),
     "lbfgs": ("lbfgs", "LBFGS"),

@@ -5,6 +5,12 @@ dual point of all pools, Σ α a, is a plane under the whole slack term; so is t
 the most violated planes at hand at any model. Cutting planes over these (one-slack,
 with the pools in the place of the oracle) end at the optimum over the pools in a few
 rounds, each a small quadratic program, and the pools take over its α.
+
+The quadratic programs grow with the number of planes, and on most problems sweeps over
+single blocks do well alone: 40 dependency trees at C = 400 spent 0.5 s on each joint
+solution and 0.01 s on the sweep before it, which raised the dual seven times as much.
+So a joint solution that raises the dual by less than the visits before it did, or by
+less than `tol`, is followed by 1, 2, 4, … calls without one, until one is worth it.
 """
 
 from __future__ import annotations
@@ -28,6 +34,9 @@ class JointSteps:
         self.problem = problem
         self.objective = objective
         self.planes = PlaneStore(problem)
+        self.value = 0.0  # of the dual after the last call
+        self.in_vain = 0  # solutions in a row that gained little
+        self.pause = 0  # calls to go without a solution
 
     @classmethod
     def create(cls, problem: Problem, objective: Objective) -> JointSteps | None:
@@ -36,9 +45,29 @@ class JointSteps:
             return None
         return cls(problem, objective)
 
-    def solve(self, dual: BlockDual, tol: float, rounds: int = 50) -> None:
-        """Bring the pools to their optimum within `tol`, relative."""
+    def solve(self, dual: BlockDual, tol: float) -> bool:
+        """Bring the pools to their optimum within `tol`, relative.
+
+        Returns whether they are there. Does nothing where visits of single blocks have
+        done better lately.
+        """
+        before = dual.value()
+        gain = before - self.value
+        self.value = before
+        if self.pause > 0:
+            self.pause -= 1
+            return False
+        is_solved = self._solve_pools(dual, tol)
+        self.value = dual.value()
+        is_in_vain = self.value - before < max(gain, tol * abs(self.value))
+        self.in_vain = self.in_vain + 1 if is_in_vain else 0
+        if self.in_vain:
+            self.pause = 2 ** (self.in_vain - 1)
+        return is_solved
+
+    def _solve_pools(self, dual: BlockDual, tol: float, rounds: int = 50) -> bool:
         planes, objective = self.planes, self.objective
+        is_solved = False
         add_plane(planes, self.problem, objective, dual.support())
         bound = planes.lower_bound()
         for _ in range(rounds):
@@ -48,7 +77,8 @@ class JointSteps:
             margins = self.problem.margins(model, worst.cuts)
             slack = np.zeros(self.problem.n_blocks)
             slack[worst.cuts.block] = worst.cuts.b - margins
-            if objective.primal(square, slack) - bound <= tol * abs(bound):
+            is_solved = objective.primal(square, slack) - bound <= tol * abs(bound)
+            if is_solved:
                 break
             add_plane(planes, self.problem, objective, worst)
             before, bound = bound, planes.lower_bound()
@@ -57,11 +87,19 @@ class JointSteps:
                 break
         if bound > dual.value():
             dual.load(planes.support(), keep=True)
+        return is_solved
 
     def export(self) -> dict[str, Any]:
         """All that the next step depends on."""
-        return self.planes.export()
+        return {
+            "planes": self.planes.export(),
+            "value": self.value,
+            "in_vain": self.in_vain,
+            "pause": self.pause,
+        }
 
     def restore(self, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
-        self.planes.restore(tree)
+        self.planes.restore(tree["planes"])
+        self.value, self.in_vain = float(tree["value"]), int(tree["in_vain"])
+        self.pause = int(tree["pause"])

@@ -14,7 +14,7 @@ sweeps, cheap visits reuse the pools without asking the oracle.
 
 With few blocks and a large C, steps along single blocks are short: on six noisy
 sequences at C = 10⁴, 1,000 sweeps left a gap of 49 %. Problems of few blocks therefore
-have their pools solved exactly after each sweep (`_joint_steps.py`).
+have their pools solved exactly after sweeps, as long as that pays (`_joint_steps.py`).
 
 Stops when (P − D)/P ≤ tol, where P is computed by a full pass; the sum of the shares,
 each as old as the last visit of its block, says when such a pass is worth it. With
@@ -196,10 +196,9 @@ polish=1, batch=16, capacity=8, averaging=False)
         if memo.average is not None:
             k = state.n_iter + 1
             memo.average += 2 / (k + 1) * (dual.w - memo.average)
-        if memo.joint is not None:
-            memo.joint.solve(dual, 0.1 * self.tol)
-            state.dual = max(state.dual, dual.value())
-        if memo.joint is not None or self._is_due(objective, state):
+        is_solved = memo.joint is not None and memo.joint.solve(dual, 0.1 * self.tol)
+        state.dual = max(state.dual, dual.value())
+        if is_solved or self._is_due(objective, state):
             self._evaluate(problem, objective, state)
 
     def _polish(self, state: State) -> None:

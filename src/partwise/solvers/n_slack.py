@@ -150,13 +150,23 @@ class NSlack(Solver):
         if state.is_late():
             state.dual = max(state.dual, dual.value())
             return
-        if added == 0:
-            # w did not move, so every block was checked at one and the same model
+        # without additions w did not move: every block was checked at the same model
+        if added == 0 or self._is_due(objective, state):
             self._evaluate(problem, objective, state)
         if self._verdict(state) is None:
             self._solve_working_set(objective, state, eps)
         if objective.penalty == "hard" and state.dual > 0.5 / self.min_margin**2:
             self._report_conflict(dual, state)
+
+    def _is_due(self, objective: Objective, state: State) -> bool:
+        """Whether the shares of the gap, as of each visit, promise to meet `tol`.
+
+        The ε of a sweep divides the gap evenly among the blocks. To wait until none of
+        them exceeds its part took 40 trees to a gap of 0.02 % where 1 % was asked for.
+        """
+        if self.eps is not None or objective.penalty == "hard":
+            return False
+        return float(np.sum(state.memo.dual.gaps)) <= self.tol * state.dual
 
     def _sweep(
         self, problem: Problem, objective: Objective, state: State, eps: float
@@ -183,7 +193,11 @@ class NSlack(Solver):
     def _solve_working_set(
         self, objective: Objective, state: State, eps: float
     ) -> None:
-        """Ascend the dual over all constraints, to a tenth of ε."""
+        """Ascend the dual over all constraints.
+
+        Ends when no step of a block promises more than ε/10, or when the dual is known
+        to be within ε/10·Σc of its optimum over the working set.
+        """
         memo: NSlackMemo = state.memo
         dual = memo.dual
         order = np.arange(dual.problem.n_blocks)
@@ -193,8 +207,9 @@ class NSlack(Solver):
                 break
             dual.rescale()
             if memo.joint is not None:
-                worth = eps * float(np.sum(objective.weight))
-                memo.joint.solve(dual, 0.1 * worth / max(dual.value(), 1e-300))
+                worth = 0.1 * eps * float(np.sum(objective.weight))
+                if memo.joint.solve(dual, worth / max(dual.value(), 1e-300)):
+                    break
         state.dual = max(state.dual, dual.value())
 
     def _precision(self, objective: Objective, state: State) -> float:

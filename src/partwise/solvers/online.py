@@ -10,6 +10,10 @@ Perceptron
     w += δ(ŷ), ŷ the prediction, where ŷ is wrong. Stops after an epoch without mistake.
     When some unit vector separates all wrong outputs by γ, it makes at most
     max‖δ‖²/γ² mistakes (Novikoff; Collins, EMNLP 2002, Theorem 1).
+Voted perceptron
+    The same changes of w; each model predicts and has one vote for every visit after
+    which it was the current one. Freund, Schapire, Machine Learning 1999; Collins,
+    Duffy, ACL 2002 (reranking). The averaged perceptron approximates it by one model.
 MIRA
     w moves as little as possible to satisfy the most violated cuts of the example,
     min ½‖w − w_t‖² + c_i ξ: with one cut, α = min(c_i, violation/‖a‖²); L2 penalties
@@ -44,6 +48,7 @@ from partwise.protocol import (
     Start,
     State,
     Support,
+    Votes,
     refuse_lacking,
 )
 from partwise.solvers import _online_kernels as kernels
@@ -54,12 +59,15 @@ class StepLog:
     """How far w was moved away from each output: Σ steps, and Σ steps·(visits before).
 
     The average of the models after T visits has the coefficient Σ s (1 − τ/T) where w
-    itself has Σ s, for steps s made after τ visits.
+    itself has Σ s, for steps s made after τ visits. The single steps are kept only
+    where each model has votes (`keeps_order`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_order: bool = False) -> None:
         self.codes: dict[tuple[int, bytes], int] = {}
         self.sums: list[list[float]] = []
+        self.places: list[int] | None = [] if keeps_order else None  # of each step
+        self.times: list[int] = []  # visits before each step
 
     def add(
         self, order: Ints, indptr: Ints, log: Ints, steps: Floats, seen: Ints
@@ -72,18 +80,23 @@ class StepLog:
                 self.sums.append([0.0, 0.0])
             self.sums[place][0] += float(steps[q])
             self.sums[place][1] += float(steps[q]) * int(seen[q])
+            if self.places is not None:
+                self.places.append(place)
+                self.times.append(int(seen[q]))
 
     def support(self, n_seen: int, *, averaged: bool) -> Support:
         """Planes of scale 1 with the coefficients of the model."""
         keys = sorted(self.codes)
         sums = np.array([self.sums[self.codes[key]] for key in keys]).reshape(-1, 2)
         alpha = sums[:, 0] - sums[:, 1] / max(n_seen, 1) if averaged else sums[:, 0]
-        codes = [np.frombuffer(code, np.int32) for _, code in keys]
-        indptr = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-        block = np.array([i for i, _ in keys], np.int64)
-        zero, one = np.zeros(len(keys)), np.ones(len(keys))
-        code = np.concatenate([np.zeros(0, np.int32), *codes])
-        return Support(Cuts(block, zero, one, zero, zero, indptr, code), alpha)
+        return Support(unit_planes(keys), alpha)
+
+    def votes(self, n_seen: int) -> Votes:
+        """The steps in their order, and the visits after which each model was there."""
+        assert self.places is not None
+        keys = list(self.codes)  # in the order of their places
+        planes = unit_planes([keys[place] for place in self.places])
+        return Votes(planes, np.diff([0, *self.times, n_seen]))
 
     def export(self) -> dict[str, Any]:
         """All of it, as arrays."""
@@ -94,7 +107,15 @@ class StepLog:
             "indptr": cuts.indptr,
             "code": cuts.code,
             "sums": np.array(sums).reshape(-1, 2),
+            "places": None if self.places is None else self._sorted_places(),
+            "times": np.array(self.times, np.int64),
         }
+
+    def _sorted_places(self) -> Ints:
+        """Places of the steps, where outputs are numbered as `export` lists them."""
+        number = np.empty(len(self.codes), np.int64)
+        number[[self.codes[key] for key in sorted(self.codes)]] = np.arange(len(number))
+        return number[np.array(self.places, np.int64)]
 
     def restore(self, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
@@ -102,6 +123,18 @@ class StepLog:
         for r, i in enumerate(tree["block"]):
             self.codes[int(i), code[indptr[r] : indptr[r + 1]].tobytes()] = r
         self.sums = tree["sums"].tolist()
+        if self.places is not None:
+            self.places, self.times = tree["places"].tolist(), tree["times"].tolist()
+
+
+def unit_planes(keys: list[tuple[int, bytes]]) -> Cuts:
+    """Planes of scale 1 and offset 0 for outputs given by block and code."""
+    codes = [np.frombuffer(code, np.int32) for _, code in keys]
+    indptr = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+    block = np.array([i for i, _ in keys], np.int64)
+    zero, one = np.zeros(len(keys)), np.ones(len(keys))
+    code = np.concatenate([np.zeros(0, np.int32), *codes])
+    return Cuts(block, zero, one, zero, zero, indptr, code)
 
 
 @dataclass
@@ -145,6 +178,7 @@ class _Online(Solver):
             rng=np.random.default_rng(self.random_state),
             room=np.zeros(longest, np.int32),
             effort=problem.effort(),
+            log=StepLog(keeps_order=self.is_voting),
         )
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
@@ -283,6 +317,40 @@ class Perceptron(_Online):
             problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late, order,
             first, last, memo.n_seen, indptr, log, steps,
         )  # fmt: skip
+
+
+class VotedPerceptron(Perceptron):
+    """Perceptron whose models vote (`Reranker`).
+
+    A vote needs the prediction of each model, as many as there were mistakes. Among
+    given candidates they are cheap: each mistake adds a number to the score of each
+    candidate. Other outputs would need a search per model, so estimators of them refuse
+    it; there, ``Perceptron(averaged=True)`` stands in.
+
+    Parameters
+    ----------
+    max_iter : int
+        Epochs.
+    time_limit : float or None
+        Seconds.
+    random_state : int
+        Seed of the order of visits.
+    averaged : bool
+        Which single model the certificate speaks of: the average, or the last one.
+
+    Examples
+    --------
+    >>> from partwise.solvers.online import VotedPerceptron
+    >>> VotedPerceptron(max_iter=5).is_voting
+    True
+    """
+
+    is_voting = True
+
+    def votes(self, state: State) -> Votes:
+        """All models, as steps from one to the next, with their votes."""
+        memo: OnlineMemo = state.memo
+        return memo.log.votes(memo.n_seen)
 
 
 class MIRA(_Online):
