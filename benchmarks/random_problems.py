@@ -151,11 +151,11 @@ def solvers(rng):
     for cls, rule in itertools.product(
         (BCFW, NSlack, OneSlack, ProximalBundle), ({"tol": tol}, {"eps": eps})
     ):
-        yield cls(max_iter=300, **rule)
+        yield cls(max_iter=50 if cls is NSlack else 300, **rule)
     yield OneSlack(max_iter=300, tol=tol, pool=False)
     yield BCFW(max_iter=300, tol=tol, batch=3)
-    yield NSlack(max_iter=100, eps=eps, reoptimise="all")
-    yield NSlack(max_iter=100, eps=eps, repeat=True)
+    yield NSlack(max_iter=20, eps=eps, reoptimise="all")
+    yield NSlack(max_iter=20, eps=eps, repeat=True)
 
 
 def check_one(seed: int) -> tuple[Counter, list[str]]:
