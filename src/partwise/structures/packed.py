@@ -8,6 +8,7 @@ are the same for every `n_jobs`.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -73,13 +74,11 @@ class PackedProblem(Problem):
 
     def zero(self) -> Floats:
         """The zero model, shape (n_weights,), beginning at a cache line."""
-        room = np.zeros(self.n_weights + 7)
-        skip = -room.ctypes.data % 64 // room.itemsize
-        return room[skip : skip + self.n_weights]
+        return aligned_zeros(self.n_weights)
 
     def local_zero(self) -> Floats:
         """The zero model over local coordinates, shape (n_local,)."""
-        return np.zeros(self.n_local)
+        return aligned_zeros(self.n_local)
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<one, other>."""
@@ -170,6 +169,14 @@ class PackedProblem(Problem):
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return models[0]
+
+
+def aligned_zeros(*shape: int) -> Floats:
+    """Zeros that begin at a cache line, so that vectors do not lie across two."""
+    size = math.prod(shape)
+    room = np.zeros(size + 7)
+    skip = -room.ctypes.data % 64 // room.itemsize
+    return room[skip : skip + size].reshape(shape)
 
 
 def _digest_arrays(value: Any, into: Any) -> None:
