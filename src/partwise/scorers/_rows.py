@@ -71,6 +71,9 @@ class SparseRows(NamedTuple):
                     total += data[p * step] * weights[indices[p], k]
                 out[t - first, k] = total
 
+    def has_stripes(rows):
+        return True
+
     def dot_row(rows, w, width, t, label):
         begin, end = rows.indptr[t], rows.indptr[t + 1]
         fours = begin + (end - begin) // 4 * 4
@@ -118,6 +121,9 @@ class DenseRows(NamedTuple):
                 for label in range(n_labels):
                     out[r, label] += x[t, f] * weights[f, label]
 
+    def has_stripes(rows):
+        return True
+
     def dot_row(rows, w, width, t, label):
         total = 0.0
         for f in range(rows.x.shape[1]):
@@ -155,6 +161,9 @@ class GramRows(NamedTuple):
                 value = rows.gram[rows.first[t] + u]
                 for label in range(weights.shape[1]):
                     out[r, label] += value * weights[u, label]
+
+    def has_stripes(rows):
+        return True
 
     def dot_row(rows, w, width, t, label):
         total = 0.0

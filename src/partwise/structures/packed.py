@@ -160,10 +160,12 @@ class PackedProblem(Problem):
         models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
         def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
             kernels.combine(
-                self.blocks, models[first // half], cuts.block[first:last],
+                self.blocks, work, models[first // half], cuts.block[first:last],
                 coef[first:last], cuts.indptr[first : last + 1], cuts.code,
             )  # fmt: skip
+            self.return_work(work)
 
         run_sharded(self.n_jobs, len(coef), work_on, shard=half)
         if len(models) == 2:
