@@ -83,14 +83,18 @@ class ChainProblem(PackedProblem):
             cost=np.zeros_like(blocks.cost), oracle=ADDITIVE, rule=MARGIN
         )
         rows: Any = blocks.rows
-        local: Any = blocks._replace(rows=scorer.local(rows, blocks.offset))
+
+        def localise() -> tuple[ChainBlocks, int]:
+            local = scorer.local(rows, blocks.offset)
+            n_weights = chain.n_weights(local.n_features, width)
+            return blocks._replace(rows=local), n_weights
+
         super().__init__(
             blocks,
             plain,
-            local,
+            localise,
             n_blocks=len(blocks.offset) - 1,
             n_weights=chain.n_weights(rows.n_features, width),
-            n_local=chain.n_weights(local.rows.n_features, width),
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,
