@@ -76,7 +76,9 @@ def _spreading(vector: VectorType) -> Any:
     def spread(typingctx, array, at):
         def codegen(context, builder, signature, args):
             data = make_array(array)(context, builder, args[0]).data
-            return _fill(builder, builder.load(builder.gep(data, [args[1]])), vector.size)
+            return _fill(
+                builder, builder.load(builder.gep(data, [args[1]])), vector.size
+            )
 
         return vector(array, types.int64), codegen
 

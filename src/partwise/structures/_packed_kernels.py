@@ -39,7 +39,7 @@ def margins(blocks, w, block, scale, indptr, code, first, last, out):
 
 @sweep_of
 def combine(blocks, work, w, block, coef, indptr, code):
-    """Add Σ coef·δ to w, in row order; rows of one block that follow each other at once."""
+    """Add Σ coef·δ to w, in row order; neighbouring rows of one block at once."""
     n = block.shape[0]
     first = 0
     for r in range(1, n + 1):

@@ -43,18 +43,26 @@ class MaxPlus(NamedTuple):
             a, b = load8(into, to + k), fill8(-np.inf)
             s = first
             for _ in range(n // 2):
-                a = largest(add(spread8(source, row + s), load8(table, s * width + k)), a)
+                a = largest(
+                    add(spread8(source, row + s), load8(table, s * width + k)), a
+                )
                 s += stride
-                b = largest(add(spread8(source, row + s), load8(table, s * width + k)), b)
+                b = largest(
+                    add(spread8(source, row + s), load8(table, s * width + k)), b
+                )
                 s += stride
             if n % 2 == 1:
-                a = largest(add(spread8(source, row + s), load8(table, s * width + k)), a)
+                a = largest(
+                    add(spread8(source, row + s), load8(table, s * width + k)), a
+                )
             store(into, to + k, largest(a, b))
         for k in range(in_8s, in_4s, 4):
             c = load4(into, to + k)
             for z in range(n):
                 s = first + z * stride
-                c = largest(add(spread4(source, row + s), load4(table, s * width + k)), c)
+                c = largest(
+                    add(spread4(source, row + s), load4(table, s * width + k)), c
+                )
             store(into, to + k, c)
         for k in range(in_4s, width):
             best = into[t, m, k]
