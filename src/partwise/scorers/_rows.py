@@ -9,6 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from partwise.vectors import (
+    add,
+    fill4,
+    fill8,
+    load4,
+    load8,
+    multiply,
+    spread4,
+    spread8,
+    store,
+)
+
 
 class SparseRows(NamedTuple):
     """Rows in CSR form; `step` is 0 when all values are one and `data` is ``[1.]``.
@@ -24,27 +36,43 @@ class SparseRows(NamedTuple):
     n_features: int
 
     def score_rows(rows, weights, first, last, out):
-        n_labels = weights.shape[1]
+        # In pieces of 24, 8, 4 and single labels, each summed in registers.
+        width = weights.shape[1]
+        in_24s, in_8s, in_4s = width // 24 * 24, width // 8 * 8, width // 4 * 4
+        indices, data, step = rows.indices, rows.data, rows.step
         for t in range(first, last):
-            r = t - first
-            for label in range(n_labels):
-                out[r, label] = 0.0
             begin, end = rows.indptr[t], rows.indptr[t + 1]
-            fours = begin + (end - begin) // 4 * 4
-            for p in range(begin, fours, 4):  # the row is loaded and stored less often
-                f, g = rows.indices[p], rows.indices[p + 1]
-                h, k = rows.indices[p + 2], rows.indices[p + 3]
-                a, b = rows.data[p * rows.step], rows.data[(p + 1) * rows.step]
-                c, d = rows.data[(p + 2) * rows.step], rows.data[(p + 3) * rows.step]
-                for label in range(n_labels):
-                    out[r, label] += (a * weights[f, label] + b * weights[g, label]) + (
-                        c * weights[h, label] + d * weights[k, label]
-                    )
-            for p in range(fours, end):
-                f = rows.indices[p]
-                value = rows.data[p * rows.step]
-                for label in range(n_labels):
-                    out[r, label] += value * weights[f, label]
+            at = (t - first) * width
+            for k in range(0, in_24s, 24):
+                a, b, c = fill8(0.0), fill8(0.0), fill8(0.0)
+                for p in range(begin, end):
+                    value, place = spread8(data, p * step), indices[p] * width + k
+                    a = add(a, multiply(value, load8(weights, place)))
+                    b = add(b, multiply(value, load8(weights, place + 8)))
+                    c = add(c, multiply(value, load8(weights, place + 16)))
+                store(out, at + k, a)
+                store(out, at + k + 8, b)
+                store(out, at + k + 16, c)
+            for k in range(in_24s, in_8s, 8):
+                a = fill8(0.0)
+                for p in range(begin, end):
+                    stripe = load8(weights, indices[p] * width + k)
+                    a = add(a, multiply(spread8(data, p * step), stripe))
+                store(out, at + k, a)
+            for k in range(in_8s, in_4s, 4):
+                d = fill4(0.0)
+                for p in range(begin, end):
+                    stripe4 = load4(weights, indices[p] * width + k)
+                    d = add(d, multiply(spread4(data, p * step), stripe4))
+                store(out, at + k, d)
+            for k in range(in_4s, width):
+                total = 0.0
+                for p in range(begin, end):
+                    total += data[p * step] * weights[indices[p], k]
+                out[t - first, k] = total
+
+    def has_stripes(rows):
+        return True
 
     def dot_row(rows, w, width, t, label):
         begin, end = rows.indptr[t], rows.indptr[t + 1]
@@ -93,6 +121,9 @@ class DenseRows(NamedTuple):
                 for label in range(n_labels):
                     out[r, label] += x[t, f] * weights[f, label]
 
+    def has_stripes(rows):
+        return True
+
     def dot_row(rows, w, width, t, label):
         total = 0.0
         for f in range(rows.x.shape[1]):
@@ -130,6 +161,9 @@ class GramRows(NamedTuple):
                 value = rows.gram[rows.first[t] + u]
                 for label in range(weights.shape[1]):
                     out[r, label] += value * weights[u, label]
+
+    def has_stripes(rows):
+        return True
 
     def dot_row(rows, w, width, t, label):
         total = 0.0

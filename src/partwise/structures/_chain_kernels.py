@@ -83,8 +83,7 @@ class ChainBlocks(NamedTuple):
         n = end - begin
         if additive:
             forward(MAX_PLUS, blocks.order, n, work.score, work.edges, work.alpha)
-            size = work.emit.shape[1]
-            trace(blocks.order, n, size, work.edges, work.alpha, code)
+            trace(blocks.order, n, work.score, work.edges, work.alpha, code)
         else:
             edges = work.edges
             search_at(blocks.search)(

@@ -5,7 +5,7 @@ from partwise.compiled import (
     find_output,
     margin,
     output_loss,
-    push,
+    push_sum,
     sweep_of,
 )
 
@@ -38,11 +38,17 @@ def margins(blocks, w, block, scale, indptr, code, first, last, out):
 
 
 @sweep_of
-def combine(blocks, w, block, coef, indptr, code):
-    """Add Σ coef·δ to w, in row order."""
-    for r in range(block.shape[0]):
-        if coef[r] != 0.0:
-            push(blocks, w, block[r], code[indptr[r] : indptr[r + 1]], coef[r])
+def combine(blocks, work, w, block, coef, indptr, code):
+    """Add Σ coef·δ to w, in row order; neighbouring rows of one block at once."""
+    n = block.shape[0]
+    first = 0
+    for r in range(1, n + 1):
+        if r == n or block[r] != block[first]:
+            push_sum(
+                blocks, work, w, block[first], code, indptr[first], r - first,
+                coef[first:r],
+            )  # fmt: skip
+            first = r
 
 
 @sweep_of

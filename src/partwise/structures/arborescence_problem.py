@@ -29,7 +29,11 @@ class ArborescenceProblem(TreeProblem):
         scorer: Any,
     ) -> None:
         self.longest = int(np.diff(blocks.offset).max())
-        local = scorer.local(blocks.rows, blocks.offset)
+
+        def localise() -> tuple[ArcBlocks, int]:
+            local = scorer.local(blocks.rows, blocks.offset)
+            return blocks._replace(rows=local), scorer.n_weights(local)
+
         super().__init__(
             blocks,
             blocks._replace(
@@ -38,10 +42,9 @@ class ArborescenceProblem(TreeProblem):
                 label_cost=0.0,
                 rule=MARGIN,
             ),
-            blocks._replace(rows=local),
+            localise,
             n_blocks=len(blocks.offset) - 1,
             n_weights=scorer.n_weights(blocks.rows),
-            n_local=scorer.n_weights(local),
             formulation=formulation,
             new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
             n_jobs=n_jobs,

@@ -65,7 +65,9 @@ class KernelProblem(PackedProblem):
         """Σ α a: coefficients in row order, then all scores at once."""
         model = self.zero()
         coef = cuts.scale * alpha
-        combine(self._sparse, model, cuts.block, coef, cuts.indptr, cuts.code)
+        work = self.borrow_work()
+        combine(self._sparse, work, model, cuts.block, coef, cuts.indptr, cuts.code)
+        self.return_work(work)
         self.scorer.complete(self.blocks.rows, model, self.n_jobs)
         return model
 
