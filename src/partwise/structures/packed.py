@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference, as_reference
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
 from partwise.structures import _packed_kernels as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
@@ -51,9 +52,9 @@ class PackedProblem(Problem):
         new_work: Callable[[], Any],
         n_jobs: int = 1,
     ) -> None:
-        self.blocks = blocks
-        self.plain_blocks = plain_blocks
-        self.local_blocks = local_blocks
+        self.blocks: Any = Reference(blocks)
+        self.plain_blocks: Any = Reference(plain_blocks)
+        self.local_blocks: Any = Reference(local_blocks)
         self.n_blocks = n_blocks
         self.n_weights = n_weights
         self.n_local = n_local
@@ -65,7 +66,7 @@ class PackedProblem(Problem):
 
     def borrow_work(self) -> Any:
         """Buffers for one thread; give them back with `return_work`."""
-        return self._idle.pop() if self._idle else self.new_work()
+        return self._idle.pop() if self._idle else as_reference(self.new_work())
 
     def return_work(self, work: Any) -> None:
         """Keep buffers for the next borrower."""

@@ -24,6 +24,10 @@ from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
 
+from partwise.compiled._entries import ENTRIES, entry_call, fill_table
+from partwise.compiled._parts import PART, with_part
+from partwise.compiled._references import Reference, as_reference
+
 
 def kernel(function):
     """Compile a function that neither makes nor returns arrays.
@@ -33,12 +37,14 @@ def kernel(function):
     loop. Such a function goes without. It may slice arrays; functions that it calls
     inherit the rule, and those that allocate are marked `allocating`.
     """
-    return njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
+    compiled = njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
+    return with_part(compiled, _nrt=False)
 
 
 def allocating(function):
     """Compile a function that makes arrays, and may be called by a `kernel`."""
-    return njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+    compiled = njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+    return with_part(compiled, _nrt=True)
 
 
 def inner(function):
@@ -47,18 +53,12 @@ def inner(function):
     Unpacking the tags that come from Python takes as long to compile as many a loop:
     a grammar's kernels needed a quarter less without.
     """
-    return njit(  # type: ignore[call-overload]
-        cache=True, nogil=True, _nrt=False, no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)  # fmt: skip
+    return njit(nogil=True, _nrt=False, **PART)(function)  # type: ignore[call-overload]
 
 
 def inner_allocating(function):
     """A function that makes arrays, and that kernels alone call."""
-    return njit(  # type: ignore[call-overload]
-        cache=True, nogil=True, _nrt=True, no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)  # fmt: skip
+    return njit(nogil=True, _nrt=True, **PART)(function)  # type: ignore[call-overload]
 
 
 def inlined(function):
@@ -76,29 +76,43 @@ def uncounted(tag):
     return tag
 
 
-def sweep_of(text):
-    """A loop over blocks, in the way that fits them: the first argument.
+def sweep_of(**needs):
+    """A loop over blocks, interpreted for Python objects and compiled for references.
 
-    Python objects have it interpreted, tags of arrays compiled; without counting
-    references (see `kernel`) for a tag whose class is marked `uncounted`.
+    `needs` names the operations that it asks of each parameter that is a tag. There
+    is one compiled loop for all structures: it calls operations by their addresses,
+    see `_entries.py`.
     """
-    counted, without = allocating(text), kernel(text)
 
-    @functools.wraps(text)
-    def run(blocks, *args):
-        if not is_compiled(blocks):
-            return text(blocks, *args)
-        is_uncounted = getattr(blocks, "is_uncounted", False)
-        return (without if is_uncounted else counted)(blocks, *args)
+    def decorate(text):
+        names = list(inspect.signature(text).parameters)
+        tags = [(names.index(tag), frozenset(ops)) for tag, ops in needs.items()]
+        work_at = names.index("work") if "work" in names else None
+        compiled = kernel(text)
 
-    vars(run)["counted"] = counted
-    return run
+        @functools.wraps(text)
+        def run(*args):
+            if not is_compiled(args[0]):
+                return text(*args)
+            work = None if work_at is None else args[work_at]
+            for place, operations in tags:
+                fill_table(args[place], work, operations, _defaults)
+            return compiled(
+                *(arg.address if isinstance(arg, Reference) else arg for arg in args)
+            )
+
+        return run
+
+    return decorate
+
+
+_defaults: dict = {}  # texts of optional operations
 
 
 def _overload_with_signature_of(function, pick):
     """Register `pick` as numba's overload; numba compares parameter names."""
     pick.__signature__ = inspect.signature(function)
-    overload(function)(pick)
+    overload(function, jit_options=PART)(pick)
     return function
 
 
@@ -106,6 +120,8 @@ def operation(stub):
     """Let numba compile a call of `stub` as the method of that name on the tag."""
 
     def pick(tag, *args):
+        if isinstance(tag, types.Integer):
+            return entry_call(stub)
         return getattr(tag.instance_class, stub.__name__)
 
     return _overload_with_signature_of(stub, pick)
@@ -114,6 +130,7 @@ def operation(stub):
 def optional_operation(default):
     """An operation whose text serves every tag; a tag's own method goes before it."""
     name = default.__name__
+    _defaults[name] = default
 
     @functools.wraps(default)
     def run(blocks, *args):
@@ -121,6 +138,8 @@ def optional_operation(default):
         return default(blocks, *args) if method is None else method(*args)
 
     def pick(tag, *args):
+        if isinstance(tag, types.Integer):
+            return entry_call(run) if name in ENTRIES else default
         return getattr(tag.instance_class, name, default)
 
     return _overload_with_signature_of(run, pick)
@@ -276,7 +295,7 @@ def address_of(signature, function):
     the tag at every call from Python.
     """
     text = getattr(function, "py_func", function)
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if vars(config)["DISABLE_JIT"]:
         return text
     return _compiled_address(signature, text)
 
@@ -368,5 +387,5 @@ def plain_array(values, dtype):
 
 
 def is_compiled(blocks):
-    """Whether `blocks` is a tag of arrays (else it is a Python object)."""
-    return isinstance(blocks, tuple)
+    """Whether `blocks` has a compiled form (else it is a Python object)."""
+    return hasattr(blocks, "address")
