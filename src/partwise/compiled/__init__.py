@@ -26,7 +26,7 @@ from numba.extending import intrinsic, overload
 
 from partwise.compiled._entries import ENTRIES, entry_call, fill_table
 from partwise.compiled._parts import PART, with_part
-from partwise.compiled._references import Reference, as_reference
+from partwise.compiled._references import Reference, as_reference  # noqa: F401
 
 
 def kernel(function):
@@ -45,6 +45,14 @@ def allocating(function):
     """Compile a function that makes arrays, and may be called by a `kernel`."""
     compiled = njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
     return with_part(compiled, _nrt=True)
+
+
+def jitted(function):
+    """Compile a function as numba does by default.
+
+    Called by a `kernel` it goes without counts of references, too.
+    """
+    return with_part(njit(cache=True, nogil=True)(function))
 
 
 def inner(function):

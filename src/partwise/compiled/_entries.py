@@ -114,4 +114,6 @@ def entry_call(stub: Any) -> Any:
 
     # numba wants the parameters of the stub by name
     names = ", ".join(inspect.signature(stub).parameters)
-    return eval(f"lambda {names}: call(({names}))", {"call": call, "__name__": __name__})
+    return eval(
+        f"lambda {names}: call(({names}))", {"call": call, "__name__": __name__}
+    )

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 
-from partwise.compiled import address_of, called_at, uncounted
-from partwise.compiled import Reference
+from partwise.compiled import Reference, address_of, called_at, uncounted
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_counts import search_counts
 from partwise.structures._grammar_oracles import (
