@@ -75,7 +75,9 @@ def main():
     parser.add_argument("--sentences", type=int, default=20)
     options = parser.parse_args()
     sources = [source.partition("=")[::2] for source in options.source] or [("", "")]
-    print("| first fit | source | cold CPU s | cold wall s | warm CPU s | warm wall s |")
+    print(
+        "| first fit | source | cold CPU s | cold wall s | warm CPU s | warm wall s |"
+    )
     print("| --- | --- | --- | --- | --- | --- |")
     for name in options.only or FITS:
         script = FITS[name].format(n=options.sentences)
