@@ -1,4 +1,4 @@
-"""What a newcomer waits for: first fits of small models, compiled anew and from a cache.
+"""What a newcomer waits for: first fits of small models, compiled or from a cache.
 
     python benchmarks/first_hour.py [--source now=src --source before=OTHER/src]
         [--only tagger] [--sentences 20]

@@ -1,11 +1,15 @@
 """The compiled half of the protocol: what blocks and rows can be asked.
 
 `blocks` is the packed data of a structure together with its scorer: a NamedTuple of
-arrays for built-in structures, an ordinary object for a user's Python structure. Each
-function below is an operation on it. Called from Python it runs the method of the
-same name; called from a numba function it compiles that method, picked by the type of
-its first argument. A solver's sweep is thus one text: compiled for built-in
-structures, interpreted for Python ones.
+arrays (a tag) for built-in structures, an ordinary object for a user's Python
+structure. Each function below is an operation on it. Called from Python it runs the
+method of the same name; called from a numba function it compiles that method, picked
+by the type of its first argument. A solver's sweep is thus one text: interpreted for
+Python structures, compiled for built-in ones.
+
+Problems hold their tags by `Reference`. Sweeps are compiled once for all structures:
+they receive the address of the reference and call its operations by address
+(`_entries.py`). Functions that kernels alone call become parts of them (`_parts.py`).
 
 Types specialise, functions do not: a numba function passed as an argument compiles
 again in each process in spite of ``cache=True``. Tags are private to the package
@@ -56,11 +60,7 @@ def jitted(function):
 
 
 def inner(function):
-    """A `kernel` that kernels alone call: without the entrance for Python.
-
-    Unpacking the tags that come from Python takes as long to compile as many a loop:
-    a grammar's kernels needed a quarter less without.
-    """
+    """A `kernel` that kernels alone call, and Python cannot."""
     return njit(nogil=True, _nrt=False, **PART)(function)  # type: ignore[call-overload]
 
 
@@ -70,11 +70,7 @@ def inner_allocating(function):
 
 
 def inlined(function):
-    """A part of one kernel with a name of its own: its text is put in place.
-
-    LLVM optimises whatever a function calls once more with it, so each level of calls
-    costs the time of all levels below.
-    """
+    """A part of one kernel with a name of its own: its text is put in place."""
     return njit(inline="always")(function)
 
 
@@ -109,6 +105,7 @@ def sweep_of(**needs):
                 *(arg.address if isinstance(arg, Reference) else arg for arg in args)
             )
 
+        vars(run)["needs"] = needs
         return run
 
     return decorate

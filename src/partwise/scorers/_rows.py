@@ -1,4 +1,4 @@
-"""Rows of input features as numba tags: the linear scorer's side of `compiled.py`.
+"""Rows of input features as numba tags: the linear scorer's side of `compiled`.
 
 Weights are a matrix (n_features, n_labels), so that the scores of all labels of one
 feature lie side by side and a row is scored by adding a few contiguous stripes.

@@ -1,4 +1,4 @@
-"""Chains as numba blocks: the structure's side of `compiled.py`.
+"""Chains as numba blocks: the structure's side of `partwise.compiled`.
 
 A model is one flat array: emissions (n_features, L), then transitions (L, L) for order
 1 and 2, transitions of three labels (L, L, L) for order 2, and start and end scores
@@ -48,7 +48,7 @@ class ChainWork(NamedTuple):
 class ChainBlocks(NamedTuple):
     """Packed label sequences over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `compiled.py`
+    rows: tuple  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 true labels
     cost: np.ndarray  # (L, L) loss of predicting column for row

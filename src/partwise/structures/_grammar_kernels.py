@@ -1,4 +1,4 @@
-"""Grammars as numba blocks: the structure's side of `compiled.py`.
+"""Grammars as numba blocks: the structure's side of `partwise.compiled`.
 
 A model is one flat array: weights of rules, roots and words (`GrammarTables`), then
 rows of features of spans with a weight per bracket label. A code is a derivation, see
@@ -84,7 +84,7 @@ search_at = called_at(_search, PLANE)
 
 @uncounted
 class GrammarBlocks(NamedTuple):
-    """The operations of `compiled.py` on packed sentences.
+    """The operations of `partwise.compiled` on packed sentences.
 
     The oracle is known by its address: charts take longer to compile than all the rest,
     and a sweep that merely calls them need not compile them again.

@@ -1,4 +1,4 @@
-"""A `Problem` on arrays: any tag with the operations of `compiled.py`.
+"""A `Problem` on arrays: any tag with the operations of `partwise.compiled`.
 
 Rows are handled in shards of fixed size by a pool of threads over nogil kernels. Each
 row writes its own results and sums are taken in row order by one thread, so the bits
@@ -25,7 +25,7 @@ class PackedProblem(Problem):
     Parameters
     ----------
     blocks : NamedTuple
-        Packed data with the operations of `compiled.py`.
+        Packed data with the operations of `partwise.compiled`.
     plain_blocks : NamedTuple
         The same without losses: its most violated output is the prediction.
     local_blocks : NamedTuple
