@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import (
-    allocating,
     kernel,
     output_loss,
     recall_margin,
@@ -129,13 +128,17 @@ class ChainBlocks(NamedTuple):
         wipe_one(blocks, w, i, code)
 
 
-@allocating
 def views(blocks, w):
-    """The parts of a flat model: emission, bigram, trigram, start, end."""
+    """The parts of a flat model: emission, bigram, trigram, start, end.
+
+    For Python alone, so it is not compiled.
+    """
     size = blocks.cost.shape[0]
-    pairs, triples, ends = places(blocks.order, size, blocks.rows.n_features)
     first = size if blocks.order > 0 else 0
     second = size if blocks.order == 2 else 0
+    pairs = blocks.rows.n_features * size
+    triples = pairs + first * size
+    ends = triples + second * size * size
     emission = w[:pairs].reshape(blocks.rows.n_features, size)
     bigram = w[pairs:triples].reshape(first, size)
     trigram = w[triples:ends].reshape(second, size, size)
