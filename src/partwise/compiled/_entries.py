@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from typing import Any
 
 from llvmlite import ir
@@ -49,18 +50,24 @@ def fill_table(blocks: Reference[Any], work: Any, names: Any, defaults: Any) -> 
 
     `defaults` has the texts of operations that the tag does not define itself.
     """
+    table = blocks._slots[0]
+    missing = [name for name in names if table[PLACES[name]] == 0]
+    if not missing:
+        return
     own = type(blocks._tag)
     if hasattr(own, "ascend_block"):
         raise TypeError(f"{own.__name__}.ascend_block: only Python structures may")
     kinds = {TAG: blocks._numba_type_, WORK: getattr(work, "_numba_type_", None)}
-    for name in names:
-        if blocks._slots[0, PLACES[name]] == 0:
+    is_counted = not getattr(own, "is_uncounted", False)
+    with _one_at_a_time:  # else each thread of a first pass would compile them
+        for name in missing:
             result, arguments = ENTRIES[name]
             signature = result(*(kinds.get(kind, kind) for kind in arguments))
             text = getattr(own, name, None) or defaults[name]
-            is_counted = not getattr(own, "is_uncounted", False)
-            address = _address_of_entry(signature, text, is_counted)
-            blocks._slots[0, PLACES[name]] = address
+            table[PLACES[name]] = _address_of_entry(signature, text, is_counted)
+
+
+_one_at_a_time = threading.Lock()
 
 
 @functools.cache
