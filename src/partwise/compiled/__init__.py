@@ -102,18 +102,18 @@ def sweep_of(**needs):
         def run(*args):
             if not is_compiled(args[0]):
                 return text(*args)
-            args = list(args)
+            given = list(args)
             work = None
             if work_at >= 0:
-                work = as_reference(args[work_at])
-                args[work_at] = work.address
+                work = as_reference(given[work_at])
+                given[work_at] = work.address
             kept = []
             for place, operations in tags:
-                tag = as_reference(args[place])
+                tag = as_reference(given[place])
                 fill_table(tag, work, operations, _defaults)
-                args[place] = tag.address
+                given[place] = tag.address
                 kept.append(tag)  # as long as the kernel runs
-            return compiled(*args)
+            return compiled(*given)
 
         vars(run)["needs"] = needs
         return run
