@@ -1,4 +1,4 @@
-"""Rows of input features as numba tags: the linear scorer's side of `compiled.py`.
+"""Rows of input features as numba tags: the linear scorer's side of `compiled`.
 
 Weights are a matrix (n_features, n_labels), so that the scores of all labels of one
 feature lie side by side and a row is scored by adding a few contiguous stripes.
@@ -7,8 +7,8 @@ feature lie side by side and a row is scored by adding a few contiguous stripes.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.vectors import (
     add,
     fill4,
@@ -179,7 +179,7 @@ class GramRows(NamedTuple):
         w[rows.place[t] * width + label] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sparse_gram(offset, indptr, indices, data, step, n_features, gram):
     """Inner products of the sparse rows of each sequence, end to end."""
     vector = np.zeros(n_features)
@@ -202,7 +202,7 @@ def sparse_gram(offset, indptr, indices, data, step, n_features, gram):
         at += n * n
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def dense_gram(offset, x, gram):
     """Inner products of the dense rows of each sequence, end to end."""
     at = 0
@@ -219,7 +219,7 @@ def dense_gram(offset, x, gram):
         at += n * n
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def number_locally(offset, indptr, indices, n_features, out):
     """Number the features of each sequence 0, 1, … by first appearance.
 
@@ -241,7 +241,7 @@ def number_locally(offset, indptr, indices, n_features, out):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def number_by_locality(indices, n_features, out):
     """Renumber features: by frequency to a power of two, then by first appearance.
 

@@ -1,4 +1,4 @@
-"""Dependency trees as numba blocks: the structure's side of `compiled.py`.
+"""Dependency trees as numba blocks: the structure's side of `partwise.compiled`.
 
 A code has one integer per word, head · n_labels + label. The rows of any scorer with
 the operations of `partwise.scorers.arcs` serve.

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures import _grammar_batch as batch
-from partwise.structures._by_reference import Reference
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_kernels import (
     GrammarBlocks,

@@ -30,7 +30,7 @@ class KernelProblem(PackedProblem):
         super().__init__(*args, **named)  # of the chain or the arborescence
         self.n_slots = self.blocks.rows.postings.n_slots
         self.tail = self.n_weights - self._n_tail()  # where transitions begin
-        self._sparse = self.blocks._replace(
+        self._sparse = self.blocks.replace(
             rows=self.scorer.coefficients_only(self.blocks.rows)
         )
 

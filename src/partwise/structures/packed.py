@@ -1,4 +1,4 @@
-"""A `Problem` on arrays: any tag with the operations of `compiled.py`.
+"""A `Problem` on arrays: any tag with the operations of `partwise.compiled`.
 
 Rows are handled in shards of fixed size by a pool of threads over nogil kernels. Each
 row writes its own results and sums are taken in row order by one thread, so the bits
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference, as_reference
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
 from partwise.structures import _packed_kernels as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
@@ -26,7 +27,7 @@ class PackedProblem(Problem):
     Parameters
     ----------
     blocks : NamedTuple
-        Packed data with the operations of `compiled.py`.
+        Packed data with the operations of `partwise.compiled`.
     plain_blocks : NamedTuple
         The same without losses: its most violated output is the prediction.
     localise : callable
@@ -54,8 +55,8 @@ class PackedProblem(Problem):
         new_work: Callable[[], Any],
         n_jobs: int = 1,
     ) -> None:
-        self.blocks = blocks
-        self.plain_blocks = plain_blocks
+        self.blocks: Any = Reference(blocks)
+        self.plain_blocks: Any = Reference(plain_blocks)
         self.localise = localise
         self.n_blocks = n_blocks
         self.n_weights = n_weights
@@ -67,7 +68,8 @@ class PackedProblem(Problem):
 
     @cached_property
     def _local(self) -> tuple[Any, int]:
-        return self.localise()
+        blocks, size = self.localise()
+        return as_reference(blocks), size
 
     @property
     def local_blocks(self) -> Any:
@@ -76,7 +78,7 @@ class PackedProblem(Problem):
 
     def borrow_work(self) -> Any:
         """Buffers for one thread; give them back with `return_work`."""
-        return self._idle.pop() if self._idle else self.new_work()
+        return self._idle.pop() if self._idle else as_reference(self.new_work())
 
     def return_work(self, work: Any) -> None:
         """Keep buffers for the next borrower."""
