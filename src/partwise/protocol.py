@@ -104,6 +104,8 @@ class Problem(ABC):
     blocks: Any
     plain_blocks: Any
     local_blocks: Any
+    # With searches that are faster because they leave out some outputs, or None.
+    narrow_blocks: Any = None
 
     @abstractmethod
     def zero(self) -> Model:

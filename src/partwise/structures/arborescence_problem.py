@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Floats
+from partwise.scorers._stored_arcs import StoredRows
+from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_kernels import ArcBlocks, new_arc_work
 from partwise.structures._arborescence_searches import ADDITIVE, GIVEN
@@ -49,9 +52,21 @@ class ArborescenceProblem(TreeProblem):
             new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
             n_jobs=n_jobs,
         )
+        rows: Any = blocks.rows
+        if isinstance(rows, StoredRows) and len(rows.heads):
+            narrow = blocks._replace(rows=rows._replace(is_narrow=1))
+            self.narrow_blocks = Reference(narrow)
         self.structure = structure
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
+
+    def compact(self, model: Floats) -> Floats:
+        """Weights of all rows of the featurizer."""
+        return all_weights(self.blocks.rows, self.features, model)
+
+    def expand(self, weights: Floats) -> Floats:
+        """Weights of the rows in use."""
+        return used_weights(self.blocks.rows, self.features, weights)
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""
