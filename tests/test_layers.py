@@ -19,6 +19,7 @@ ROOT = Path(partwise.__file__).parent
 
 CONTRACT = {
     "bounds", "protocol", "state", "objective", "certificate", "compiled", "threads",
+    "vectors",
 }  # fmt: skip
 DATA = {"readers", "features"}
 BELOW_ESTIMATORS = CONTRACT | DATA | {"scorers", "kernels", "structures", "solvers"}
@@ -35,6 +36,7 @@ MAY_IMPORT = {
     "checkpoint": {"files", "objective", "protocol", "state"},
     "compiled": {"objective", "protocol"},
     "threads": set(),
+    "vectors": set(),
     "readers": {"bounds"},
     "features": {"bounds", "readers"},
     "kernels": CONTRACT | DATA,

@@ -15,7 +15,7 @@ solver    cuts, losses, inner products, a duality gap       x, y, features, kern
 What is minimised stands in `objective.py`; what passes between the parties, in
 `state.py`; what is known afterwards, in `certificate.py`. Neither this module nor those
 import more than numpy. Structures and solvers never import each other; the compiled
-half of the contract, for structures with numba kernels, is `compiled.py`.
+half of the contract, for structures with numba kernels, is `partwise.compiled`.
 """
 
 from __future__ import annotations
@@ -99,11 +99,13 @@ class Problem(ABC):
     is_euclidean: bool = True  # whether `dot` is the plain sum of products
     is_relaxed: bool = False  # whether searches also return outputs that are not valid
 
-    # The operations of `compiled.py`, on arrays or as Python methods: with losses,
+    # The operations of `compiled/`, on arrays or as Python methods: with losses,
     # without, and with coordinates that need only a small model within one block.
     blocks: Any
     plain_blocks: Any
     local_blocks: Any
+    # With searches that are faster because they leave out some outputs, or None.
+    narrow_blocks: Any = None
 
     @abstractmethod
     def zero(self) -> Model:

@@ -337,3 +337,18 @@ def test_sequences_are_counted(n):
     ]
     assert chain.n_outputs(n) == len(allowed)
     assert Chain(4).n_outputs(n) == 4**n
+
+
+def test_prediction_makes_no_local_blocks(monkeypatch):
+    from partwise.scorers.linear import LinearScorer
+
+    def refuse(self, rows, offset):
+        raise AssertionError("local blocks were made")
+
+    monkeypatch.setattr(LinearScorer, "local", refuse)
+    chain = Chain(n_labels=3)
+    problem = chain.pack(as_features([np.eye(4), np.ones((2, 4))]), None)
+    codes, _ = problem.decode(problem.zero())
+    assert len(codes) == 6
+    with pytest.raises(AssertionError, match="local blocks"):
+        problem.local_zero()

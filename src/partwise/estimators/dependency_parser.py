@@ -23,6 +23,7 @@ from partwise.metrics import metric as find_metric
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.protocol import Floats
+from partwise.scorers.arcs import ArcScorer
 from partwise.structures.arborescence import Arborescence
 
 
@@ -46,6 +47,10 @@ class DependencyParser(SavedEstimator):
     hash_bits : int or None
         Hash features to ``2**hash_bits`` rows of weights. None: a vocabulary of the
         features of true arcs, with names, several times slower.
+    arc_memory : float
+        Gigabytes that lists of the features of all arcs may take while training. Where
+        they take more, features are made anew whenever an arc is scored, which takes
+        several times as long.
     order : {1, 2}
         Score single arcs, or also arcs with the next sibling and with the head of the
         head, over the candidate heads that a small first model chooses.
@@ -132,6 +137,7 @@ class DependencyParser(SavedEstimator):
         label_templates: Any = None,
         min_count: int = 1,
         hash_bits: int | None = 20,
+        arc_memory: float = 1.0,
         order: int = 1,
         n_candidates: int = 10,
         projective: bool = True,
@@ -166,6 +172,7 @@ class DependencyParser(SavedEstimator):
         self.label_templates = label_templates
         self.min_count = min_count
         self.hash_bits = hash_bits
+        self.arc_memory = arc_memory
         self.order = order
         self.n_candidates = n_candidates
         self.projective = projective
@@ -244,9 +251,9 @@ class DependencyParser(SavedEstimator):
             candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
         problem = structure.pack(
             featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
-            candidates=candidates,
+            scorer=ArcScorer(1e9 * self.arc_memory), candidates=candidates,
         )  # fmt: skip
-        start = self.model_.weights if warm else None
+        start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
         kept = None
         if support is not None:
@@ -258,8 +265,8 @@ class DependencyParser(SavedEstimator):
             )
         info = {"certificate": self.certificate_.to_dict()}
         self.model_ = DependencyModel(
-            featurizer, structure, own, state.model, info, kept, labeller, pruner,
-            self.n_candidates,
+            featurizer, structure, own, problem.compact(state.model), info, kept,
+            labeller, pruner, self.n_candidates,
         )  # fmt: skip
         self._remove_checkpoints(LABELS)
         return self

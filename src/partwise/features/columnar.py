@@ -20,7 +20,7 @@ from partwise.features.vocabulary import (
     pack_strings,
     unpack_strings,
 )
-from partwise.features.windows import gather_rows, neighbours
+from partwise.features.windows import gather_rows, neighbours, pieces
 from partwise.readers.table import Column, Table
 
 
@@ -347,8 +347,11 @@ class Featurizer:
         from partwise.features import _columnar_kernels as kernels
 
         found = np.empty((offset[-1], len(self.templates)), np.int32)
-        for i, key in enumerate(self._keys(codes, offset)):
-            kernels.look_up(key, self._slots[i], self._key, i, found)
+        for first, last in pieces(offset):
+            a, b = offset[first], offset[last]
+            here = {view: np.append(c[a:b], c[-1]) for view, c in codes.items()}
+            for i, key in enumerate(self._keys(here, offset[first : last + 1] - a)):
+                kernels.look_up(key, self._slots[i], self._key, i, found[a:b])
         return gather_rows(found, offset, self.n_features_)
 
     def _spell_names(self) -> list[str]:

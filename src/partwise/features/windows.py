@@ -1,6 +1,7 @@
 """Tokens around tokens, and rows of feature numbers as sparse vectors."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,6 +32,26 @@ def neighbours(offset: np.ndarray, reach: Iterable[int]) -> dict[int, np.ndarray
         place = np.arange(offset[-1]) + distance
         near[distance] = np.where((place >= begin) & (place < end), place, -1)
     return near
+
+
+def pieces(offset: np.ndarray, size: int = 1 << 15) -> Iterator[tuple[int, int]]:
+    """
+    Cut sequences into runs whose arrays stay in the cache.
+
+    Parameters
+    ----------
+    offset : int64 array of shape (n_sequences + 1,)
+    size : int
+        Tokens of a run, about.
+
+    Yields
+    ------
+    first, last : int
+        The run holds the sequences ``first:last``, at least one.
+    """
+    n_tokens = int(offset[-1])
+    marks = np.searchsorted(offset, np.arange(0, n_tokens, size))
+    yield from pairwise(np.unique(np.append(marks, len(offset) - 1)).tolist())
 
 
 def gather_rows(found: np.ndarray, offset: np.ndarray, n_features: int) -> Features:

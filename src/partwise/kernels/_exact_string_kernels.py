@@ -9,12 +9,13 @@ be zero; sums that decay are cut to zero before they become denormal numbers.
 import numpy as np
 from numba import njit
 
+from partwise.compiled import jitted
 from partwise.kernels._string_kernels import FUSED, LANES, add, compare, fill_lanes
 
 LEAST = 1e-300  # sums below it are zero
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def exact_block(x, x_offset, rows, y, y_offset, cols, weights, decay, n, out):
     """out[r, c] = Σ over subsequences of length n of rows[r] and cols[c].
 
@@ -45,7 +46,7 @@ def exact_block(x, x_offset, rows, y, y_offset, cols, weights, decay, n, out):
                 out[r, first + lane] = value
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def exact_diagonal(x, offset, weights, decay, n, out):
     """out[s] = Σ over subsequences of length n of sequence s and itself."""
     one = np.empty(1, np.int64)
@@ -56,7 +57,7 @@ def exact_diagonal(x, offset, weights, decay, n, out):
         out[s] = value[0, 0]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def exact_lockstep(
     x, begin, end, lanes, size, weights, decay, n, match, run, total, below
 ):  # fmt: skip

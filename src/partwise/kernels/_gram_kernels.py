@@ -1,9 +1,9 @@
 """Tiles into a matrix; compiled, because fancy indexing would hold Python's lock."""
 
-from numba import njit
+from partwise.compiled import jitted
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def scatter(values, rows, cols, out):
     """out[rows[r], cols[c]] = values[r, c]."""
     for r in range(rows.shape[0]):
@@ -11,7 +11,7 @@ def scatter(values, rows, cols, out):
             out[rows[r], cols[c]] = values[r, c]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def mirror(values, rows, cols, out):
     """out[cols[c], rows[r]] = values[r, c]; on the diagonal from the upper half."""
     is_diagonal = rows[0] == cols[0]

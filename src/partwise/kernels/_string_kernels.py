@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from partwise.compiled import jitted
+
 LANES = 32  # 16 waits for the store of its neighbour, 64 leaves the first-level cache
 PADDING = -1  # a code that no token has
 
@@ -43,7 +45,7 @@ def make_scale(weights: np.ndarray, decay: float, dtype: type) -> Scale:
     return Scale(weights.astype(dtype), *map(dtype, numbers))
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def subsequence_block(x, x_offset, rows, y, y_offset, cols, scale, n, out):
     """out[r, c] = Σ over lengths 1 … n between sequences rows[r] and cols[c].
 
@@ -76,7 +78,7 @@ def subsequence_block(x, x_offset, rows, y, y_offset, cols, scale, n, out):
                 out[r, first + lane] = value if value > scale.half else scale.zero
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def subsequence_diagonal(x, offset, scale, n, out):
     """out[s] = Σ over lengths 1 … n between sequence s and itself."""
     one = np.empty(1, np.int64)
@@ -87,7 +89,7 @@ def subsequence_diagonal(x, offset, scale, n, out):
         out[s] = value[0, 0]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def fill_lanes(y, offset, cols, first, width, lanes):
     """Put sequences side by side; return the length of the longest."""
     longest = 0
@@ -104,7 +106,7 @@ def fill_lanes(y, offset, cols, first, width, lanes):
     return longest
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def lockstep(
     x, begin, end, lanes, size, weights, faint, decay, n, match, run, total, below
 ):  # fmt: skip
@@ -126,7 +128,7 @@ def lockstep(
             begin_runs(match, below[1], run, decay, size)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def compare(x, i, lanes, size, weights, faint, match):
     """match[p] = Σ_c weights[c]·[x_i and lane position p agree in column c]."""
     set_matches(lanes[0], x[0, i], weights[0] + faint, faint, match, size)
@@ -138,14 +140,14 @@ def compare(x, i, lanes, size, weights, faint, match):
 # and take six times as long.
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def set_matches(lanes, code, weight, faint, match, size):
     """The first column."""
     for p in range(size):
         match[p] = weight if lanes[p] == code else faint
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def add_matches(lanes, code, weight, match, size):
     """A further column."""
     nothing = weight * 0
@@ -153,7 +155,7 @@ def add_matches(lanes, code, weight, match, size):
         match[p] += weight if lanes[p] == code else nothing
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def add(match, total, size):
     """D_1 into the total."""
     for p in range(size):

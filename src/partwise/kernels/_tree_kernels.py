@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from partwise.compiled import jitted
 
 
 class TreeArrays(NamedTuple):
@@ -19,7 +20,7 @@ class TreeArrays(NamedTuple):
     by_kind: np.ndarray  # (n_nodes,) int32, nodes of each tree by production
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def tree_block(a, rows, b, cols, decay, out):
     """out[r, c] = Σ C(n, m) over nodes n of tree rows[r], m of tree cols[c]."""
     largest_a = 1
@@ -36,7 +37,7 @@ def tree_block(a, rows, b, cols, decay, out):
             out[r, c] = tree_pair(a, rows[r], b, cols[c], decay, table, first, last)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def tree_diagonal(a, decay, out):
     """out[t] = Σ C(n, m) over pairs of nodes of tree t."""
     largest = 1
@@ -49,7 +50,7 @@ def tree_diagonal(a, decay, out):
         out[t] = tree_pair(a, t, a, t, decay, table, first, last)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def tree_pair(a, x, b, y, decay, table, first, last):
     """Sum over the pairs of nodes with the same production; `table` stays zero."""
     match_productions(a, x, b, y, first, last)
@@ -74,7 +75,7 @@ def tree_pair(a, x, b, y, decay, table, first, last):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def match_productions(a, x, b, y, first, last):
     """Where the nodes of y with each production of x stand: [first, last)."""
     j = b.kind_ptr[y]

@@ -4,10 +4,11 @@ No BLAS: its sums depend on the number of its threads and on the shape of the bl
 """
 
 import numpy as np
-from numba import njit
+
+from partwise.compiled import jitted
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def dense_products(x, rows, y, cols, out):
     """out[r, c] = <x[rows[r]], y[cols[c]]>, added in the order of the features."""
     n_features = x.shape[1]
@@ -30,7 +31,7 @@ def dense_products(x, rows, y, cols, out):
                 out[r, c] += value * turned[f, c]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def add_four(x, row, f, turned, out, r):
     """Features f to f + 3 into row r of the block."""
     a, b, c, d = x[row, f], x[row, f + 1], x[row, f + 2], x[row, f + 3]
@@ -43,7 +44,7 @@ def add_four(x, row, f, turned, out, r):
         target[k] = value + d * four[k]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sparse_products(
     x_ptr, x_index, x_data, rows, y_ptr, y_index, y_data, cols, number, out
 ):  # fmt: skip
@@ -88,7 +89,7 @@ def sparse_products(
             number[y_index[p]] = -1
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sparse_projection(ptr, index, data, matrix, out):
     """out[r] = Σ_f x[r, f]·matrix[f], for sparse rows x."""
     for r in range(out.shape[0]):
@@ -99,7 +100,7 @@ def sparse_projection(ptr, index, data, matrix, out):
             add_row(matrix[index[p]], data[p], target)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def add_row(row, value, target):
     """One row of the matrix; apart from the loop above so that it is vectorised."""
     for k in range(target.shape[0]):

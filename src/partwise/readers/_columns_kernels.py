@@ -130,3 +130,31 @@ def factorise(buffer, start, stop, slots, codes, first):
             slot = (slot + 1) & mask
         codes[t] = code
     return n_values
+
+
+@njit(cache=True, nogil=True)
+def join_rows(text, first, codes, offset, separator, out):
+    """
+    Write rows as lines, and an empty line after each sentence.
+
+    Requires: value v is ``text[first[v]:first[v + 1]]``; ``codes`` (n_columns, n_rows)
+    are numbers of values; ``out`` has room for everything.
+
+    Ensures: returns the number of bytes written.
+    """
+    n_columns = codes.shape[0]
+    at = 0
+    for s in range(len(offset) - 1):
+        for t in range(offset[s], offset[s + 1]):
+            for c in range(n_columns):
+                for i in range(len(separator) if c > 0 else 0):
+                    out[at] = separator[i]
+                    at += 1
+                for i in range(first[codes[c, t]], first[codes[c, t] + 1]):
+                    out[at] = text[i]
+                    at += 1
+            out[at] = NEWLINE
+            at += 1
+        out[at] = NEWLINE
+        at += 1
+    return at

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 
@@ -114,15 +114,37 @@ def write_columns(
     for name, column in columns.items():
         for value in column.values:
             _check_writable(name, value, separator)
-    flat = [[c.values[code] for code in c.codes.tolist()] for c in columns.values()]
-    rows = list(map(separator.join, zip(*flat, strict=True)))
-    if any(not row.strip(ASCII_SPACE) for row in rows):
+    write_bytes(path, _join(columns, table.offset, separator))
+
+
+def _join(columns: dict[str, Column], offset: np.ndarray, separator: str) -> bytes:
+    """Return the text of a column file: each distinct string is encoded once."""
+    from partwise.readers import _columns_kernels as kernels
+
+    values = [value for column in columns.values() for value in column.values]
+    sizes = [len(column.values) for column in columns.values()]
+    codes = np.empty((len(sizes), int(offset[-1])), np.int32)
+    is_blank = np.ones(codes.shape[1], bool)
+    place = 0
+    for row, column in zip(codes, columns.values(), strict=True):
+        blank = np.array([not v.strip(ASCII_SPACE) for v in column.values], bool)
+        is_blank &= blank[column.codes]
+        np.add(column.codes, place, out=row)
+        place += len(column.values)
+    delimiter = separator if len(sizes) > 1 else ""
+    if is_blank.any() and not delimiter.strip(ASCII_SPACE):
         raise ValueError(
             "a token without any text would end its sentence; leave it out"
         )
-    ends = table.offset.tolist()
-    sentences = ["\n".join(rows[a:b]) + "\n\n" for a, b in pairwise(ends)]
-    write_bytes(path, "".join(sentences).encode())
+    encoded = [value.encode() for value in values]
+    first = np.append(0, np.cumsum([len(text) for text in encoded])).astype(np.int64)
+    mark = np.frombuffer(separator.encode(), np.uint8)
+    length = int(np.diff(first)[codes].sum())
+    length += codes.shape[1] * (1 + (len(sizes) - 1) * len(mark)) + len(offset)
+    out = np.empty(length, np.uint8)
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    written = kernels.join_rows(text, first, codes, offset, mark, out)
+    return out[:written].tobytes()
 
 
 def _first_width(name: str, data: bytes, separator: str | None, prefix: bytes) -> int:

@@ -31,9 +31,8 @@ prediction                (key, a)        none is reached         β = 0, v is g
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from partwise.compiled import kernel
+from partwise.compiled import jitted, kernel
 
 
 class Postings(NamedTuple):
@@ -101,7 +100,7 @@ def wipe_part(postings, w, slot, part):
             wipe_coefficient(postings, w, s)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def number_slots(order, flat, unit, slot, key, anchor, begin):
     """Number the slots: entries of `flat` by rising key, within a key by anchor.
 
@@ -132,7 +131,7 @@ def number_slots(order, flat, unit, slot, key, anchor, begin):
     return n_slots, n_keys
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def number_locally(first, slot, key, place, n_places, seen_in, number, local):
     """Number the keys of each block 0, 1, …, and its slots key · n_places + place.
 
@@ -159,7 +158,7 @@ def number_locally(first, slot, key, place, n_places, seen_in, number, local):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def complete_keys(begin, anchor, gram, w, n_slots, first, last):
     """Scores of the slots of keys [first, last) from their coefficients.
 
@@ -185,7 +184,7 @@ def complete_keys(begin, anchor, gram, w, n_slots, first, last):
                     scores[p] += coef * gram[row, here[p]]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def find_key(known, key):
     """Place of a key among rising ones; −1 for none."""
     low, high = 0, known.shape[0]
@@ -198,7 +197,7 @@ def find_key(known, key):
     return low if low < known.shape[0] and known[low] == key else -1
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def weigh_keys(keys, known, begin, anchor, beta, row, column, gram, first, last, out):
     """Sufficient weights of new inputs: out[k] = Σ_s β[s] K[row[k], anchor[s]].
 
@@ -219,7 +218,7 @@ def weigh_keys(keys, known, begin, anchor, beta, row, column, gram, first, last,
             out[k] = total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def mark_anchors(keys, known, begin, anchor, is_needed):
     """Set ``is_needed`` for the anchors in the postings of any of the keys."""
     key = -1

@@ -1,4 +1,4 @@
-"""Rows of input features as numba tags: the linear scorer's side of `compiled.py`.
+"""Rows of input features as numba tags: the linear scorer's side of `compiled`.
 
 Weights are a matrix (n_features, n_labels), so that the scores of all labels of one
 feature lie side by side and a row is scored by adding a few contiguous stripes.
@@ -7,7 +7,19 @@ feature lie side by side and a row is scored by adding a few contiguous stripes.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from partwise.compiled import jitted
+from partwise.vectors import (
+    add,
+    fill4,
+    fill8,
+    load4,
+    load8,
+    multiply,
+    spread4,
+    spread8,
+    store,
+)
 
 
 class SparseRows(NamedTuple):
@@ -24,27 +36,43 @@ class SparseRows(NamedTuple):
     n_features: int
 
     def score_rows(rows, weights, first, last, out):
-        n_labels = weights.shape[1]
+        # In pieces of 24, 8, 4 and single labels, each summed in registers.
+        width = weights.shape[1]
+        in_24s, in_8s, in_4s = width // 24 * 24, width // 8 * 8, width // 4 * 4
+        indices, data, step = rows.indices, rows.data, rows.step
         for t in range(first, last):
-            r = t - first
-            for label in range(n_labels):
-                out[r, label] = 0.0
             begin, end = rows.indptr[t], rows.indptr[t + 1]
-            fours = begin + (end - begin) // 4 * 4
-            for p in range(begin, fours, 4):  # the row is loaded and stored less often
-                f, g = rows.indices[p], rows.indices[p + 1]
-                h, k = rows.indices[p + 2], rows.indices[p + 3]
-                a, b = rows.data[p * rows.step], rows.data[(p + 1) * rows.step]
-                c, d = rows.data[(p + 2) * rows.step], rows.data[(p + 3) * rows.step]
-                for label in range(n_labels):
-                    out[r, label] += (a * weights[f, label] + b * weights[g, label]) + (
-                        c * weights[h, label] + d * weights[k, label]
-                    )
-            for p in range(fours, end):
-                f = rows.indices[p]
-                value = rows.data[p * rows.step]
-                for label in range(n_labels):
-                    out[r, label] += value * weights[f, label]
+            at = (t - first) * width
+            for k in range(0, in_24s, 24):
+                a, b, c = fill8(0.0), fill8(0.0), fill8(0.0)
+                for p in range(begin, end):
+                    value, place = spread8(data, p * step), indices[p] * width + k
+                    a = add(a, multiply(value, load8(weights, place)))
+                    b = add(b, multiply(value, load8(weights, place + 8)))
+                    c = add(c, multiply(value, load8(weights, place + 16)))
+                store(out, at + k, a)
+                store(out, at + k + 8, b)
+                store(out, at + k + 16, c)
+            for k in range(in_24s, in_8s, 8):
+                a = fill8(0.0)
+                for p in range(begin, end):
+                    stripe = load8(weights, indices[p] * width + k)
+                    a = add(a, multiply(spread8(data, p * step), stripe))
+                store(out, at + k, a)
+            for k in range(in_8s, in_4s, 4):
+                d = fill4(0.0)
+                for p in range(begin, end):
+                    stripe4 = load4(weights, indices[p] * width + k)
+                    d = add(d, multiply(spread4(data, p * step), stripe4))
+                store(out, at + k, d)
+            for k in range(in_4s, width):
+                total = 0.0
+                for p in range(begin, end):
+                    total += data[p * step] * weights[indices[p], k]
+                out[t - first, k] = total
+
+    def has_stripes(rows):
+        return True
 
     def dot_row(rows, w, width, t, label):
         begin, end = rows.indptr[t], rows.indptr[t + 1]
@@ -93,6 +121,9 @@ class DenseRows(NamedTuple):
                 for label in range(n_labels):
                     out[r, label] += x[t, f] * weights[f, label]
 
+    def has_stripes(rows):
+        return True
+
     def dot_row(rows, w, width, t, label):
         total = 0.0
         for f in range(rows.x.shape[1]):
@@ -131,6 +162,9 @@ class GramRows(NamedTuple):
                 for label in range(weights.shape[1]):
                     out[r, label] += value * weights[u, label]
 
+    def has_stripes(rows):
+        return True
+
     def dot_row(rows, w, width, t, label):
         total = 0.0
         first = rows.first[t]
@@ -145,7 +179,7 @@ class GramRows(NamedTuple):
         w[rows.place[t] * width + label] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sparse_gram(offset, indptr, indices, data, step, n_features, gram):
     """Inner products of the sparse rows of each sequence, end to end."""
     vector = np.zeros(n_features)
@@ -168,7 +202,7 @@ def sparse_gram(offset, indptr, indices, data, step, n_features, gram):
         at += n * n
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def dense_gram(offset, x, gram):
     """Inner products of the dense rows of each sequence, end to end."""
     at = 0
@@ -185,7 +219,7 @@ def dense_gram(offset, x, gram):
         at += n * n
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def number_locally(offset, indptr, indices, n_features, out):
     """Number the features of each sequence 0, 1, … by first appearance.
 
@@ -207,7 +241,7 @@ def number_locally(offset, indptr, indices, n_features, out):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def number_by_locality(indices, n_features, out):
     """Renumber features: by frequency to a power of two, then by first appearance.
 

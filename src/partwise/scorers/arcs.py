@@ -6,16 +6,28 @@ The operations below are what a structure over arcs asks of any scorer, in the m
 
 from __future__ import annotations
 
-from partwise.compiled import operation
+from typing import Any
+
+import numpy as np
+
+from partwise.compiled import operation, optional_operation
 from partwise.features._arc_kernels import N_VARIANTS, ArcFeatures
 from partwise.protocol import Ints
+from partwise.scorers._arc_lists import list_arcs
 from partwise.scorers._arc_rows import ArcRows, bind_rows
+from partwise.scorers._stored_arcs import StoredRows, bind_lists
 
 
 @operation
 def score_arcs(rows, w, i, scores):
     """Scores of all arcs of sentence i into the buffers `scores`."""
     return rows.score_arcs(w, i, scores)
+
+
+@optional_operation
+def knows_all(rows):
+    """Whether `score_arcs` scores every arc, and forbids none."""
+    return True
 
 
 @operation
@@ -57,6 +69,13 @@ def wipe_label(rows, w, i, h, d, label):
 class ArcScorer:
     """Binds features of arcs, and of labelled arcs, to a tag for kernels.
 
+    Parameters
+    ----------
+    memory : float
+        Bytes for lists of the rows of all arcs (`_arc_lists.py`), which make training
+        several times faster. Where they take more, and with 0, the rows are found anew
+        whenever an arc is scored.
+
     Examples
     --------
     >>> from partwise.features.arcs import ArcFeaturizer
@@ -67,20 +86,65 @@ class ArcScorer:
 
     is_euclidean = True
 
-    def bind(self, features: ArcFeatures, n_labels: int = 0) -> ArcRows:
-        """Arcs with `n_labels` labels, or without (0)."""
-        return bind_rows(features, n_labels)
+    def __init__(self, memory: float = 0.0) -> None:
+        self.memory = memory
 
-    def n_weights(self, rows: ArcRows) -> int:
+    def bind(self, features: ArcFeatures, n_labels: int = 0) -> ArcRows | StoredRows:
+        """Arcs with `n_labels` labels, or without (0)."""
+        lists = list_arcs(features, self.memory) if self.memory > 0 else None
+        if lists is None:
+            return bind_rows(features, n_labels)
+        return bind_lists(features, lists, n_labels)
+
+    def n_weights(self, rows: ArcRows | StoredRows) -> int:
         """Length of a model."""
         return n_weights(rows)
 
-    def local(self, rows: ArcRows, offset: Ints) -> ArcRows:
+    def local(self, rows: Any, offset: Ints) -> Any:
         """For inner products within a sentence: the rows themselves."""
         return rows
 
 
-def n_weights(rows: ArcRows) -> int:
+def n_weights(rows: ArcRows | StoredRows) -> int:
     """Length of a model."""
-    n_rows, n_label_rows = rows.layout[3:5].tolist()
+    if isinstance(rows, StoredRows):
+        n_rows, n_label_rows = len(rows.used), len(rows.label_used)
+    else:
+        n_rows, n_label_rows = rows.layout[3:5].tolist()
     return n_rows * N_VARIANTS + n_label_rows * 2 * rows.width
+
+
+def all_weights(rows: ArcRows | StoredRows, features: ArcFeatures, model: Any) -> Any:
+    """A model with a row of weights for every row of the featurizer."""
+    if not isinstance(rows, StoredRows):
+        return model
+    width = 2 * rows.width
+    middle = features.n_rows * N_VARIANTS
+    weights = np.zeros(middle + features.n_label_rows * width)
+    for whole, part, used, size in _tables(rows, features, weights, model):
+        whole.reshape(-1, size)[used] = part.reshape(-1, size)
+    return weights
+
+
+def used_weights(
+    rows: ArcRows | StoredRows, features: ArcFeatures, weights: Any
+) -> Any:
+    """The inverse of `all_weights`; weights of rows without an arc are left out."""
+    if not isinstance(rows, StoredRows):
+        return weights
+    model = np.zeros(n_weights(rows))
+    for whole, part, used, size in _tables(rows, features, weights, model):
+        part.reshape(-1, size)[:] = whole.reshape(-1, size)[used]
+    return model
+
+
+def _tables(
+    rows: StoredRows, features: ArcFeatures, weights: Any, model: Any
+) -> list[tuple[Any, Any, Any, int]]:
+    """Weights of arcs and of labels: all, those in use, their rows, the rows' size."""
+    middle, own = features.n_rows * N_VARIANTS, len(rows.used) * N_VARIANTS
+    tables = [(weights[:middle], model[:own], rows.used, N_VARIANTS)]
+    if rows.width > 0:
+        labels = weights[middle:], model[own:], rows.label_used, 2 * rows.width
+        tables.append(labels)
+    return tables

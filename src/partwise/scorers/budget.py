@@ -6,9 +6,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
+from partwise.compiled import jitted
 from partwise.protocol import Floats
 from partwise.scorers._postings import Postings
 
@@ -117,7 +117,7 @@ def _solve(inner: Any, outer: Floats) -> Floats:
         return lstsq(inner.astype(np.float64), outer, cond=n * eps)[0]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def merge_postings(begin, anchor, gram, is_kept, beta, small):
     """Project the coefficients of anchors that went on the nearest kept ones."""
     for key in range(begin.shape[0] - 1):

@@ -21,7 +21,7 @@ from partwise.scorers._rows import (
 
 
 class LinearScorer:
-    """Binds features to the row operations of `compiled.py`.
+    """Binds features to the row operations of `partwise.compiled`.
 
     A scorer says how rows become such operations (`bind`), which layout is fast for
     learning (`ordered`), how rows look within one block (`local`), how they are

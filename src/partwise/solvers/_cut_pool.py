@@ -111,17 +111,20 @@ class BlockDual:
         eps: float = -1.0,
         steps: int = 10,
         limit: int = 10,
+        narrow: bool = False,
     ) -> int:
         """Visit blocks with the oracle; returns the number of planes added.
 
-        Ends early when the time is over; `state` counts the calls and the planes.
+        Ends early when the time is over; `state` counts the calls and the planes. With
+        `narrow`, by searches that leave out some outputs (`Problem.narrow_blocks`).
         """
         added = 0
+        blocks = self.problem.narrow_blocks if narrow else self.problem.blocks
 
         def visit(first: int, last: int) -> int:
             nonlocal added
             new, stop = kernels.sweep(
-                self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
+                blocks, self.problem.local_blocks, self.work, self.pool,
                 self.w, self.scratch, order, first, last, self.objective.weight,
                 self.cap, self.ridge, self.penalty, eps, steps, limit, self.fresh,
                 self.slope, self.old, self.gaps, self.excess,

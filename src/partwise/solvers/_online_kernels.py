@@ -40,7 +40,7 @@ def square_of(blocks, scratch, i, code):
     return square
 
 
-@sweep_of
+@sweep_of(blocks=("output_loss", "push"), plain=("find_output",))
 def perceptron_sweep(
     blocks, plain, work, w, late, order, first, last, n_seen, indptr, log, step
 ):
@@ -62,7 +62,10 @@ def perceptron_sweep(
     return mistakes
 
 
-@sweep_of
+@sweep_of(
+    blocks=("find_output", "output_loss", "push", "margin", "wipe"),
+    plain=("find_output",),
+)
 def mira_sweep(
     blocks, plain, work, w, late, scratch, order, first, last, cap, ridge, augmented,
     n_seen, indptr, log, steps,
@@ -95,7 +98,7 @@ def mira_sweep(
     return changes
 
 
-@sweep_of
+@sweep_of(blocks=("margin", "push", "wipe"))
 def mira_update(
     blocks, w, late, scratch, i, cuts, cap, ridge, n_seen, gram, slope, alpha
 ):
@@ -159,7 +162,7 @@ def project(w, radius, late, clock):
         clock[1] = 0.0
 
 
-@sweep_of
+@sweep_of(blocks=("code_length", "find_output", "push"))
 def pegasos_sweep(
     blocks, work, w, late, order, begin, stop, batch, weight, is_square, radius, clock,
     rooms, coefs,

@@ -20,8 +20,8 @@ order: the bits do not depend on the threads of a BLAS.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.objective import ROUNDING
 from partwise.protocol import (
     Cuts,
@@ -41,7 +41,7 @@ from partwise.threads import SHARD, add_scaled, run_sharded, sum_products
 QP_TOL = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def dot_sparse(
     index: Ints, value: Floats, model: Floats, begin: int, end: int
 ) -> float:
@@ -52,7 +52,7 @@ def dot_sparse(
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def add_sparse(
     model: Floats, coef: float, index: Ints, value: Floats, begin: int, end: int
 ) -> None:
@@ -61,7 +61,7 @@ def add_sparse(
         model[index[k]] += coef * value[k]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def count_nonzero(model: Floats, first: int, last: int) -> int:
     """How many numbers of model[first:last] are not zero."""
     count = 0
@@ -70,7 +70,7 @@ def count_nonzero(model: Floats, first: int, last: int) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def list_nonzero(
     model: Floats, first: int, last: int, at: int, index: Ints, value: Floats
 ) -> None:

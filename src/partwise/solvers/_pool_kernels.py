@@ -129,13 +129,12 @@ def move(blocks, work, pool, w, i, slope, change, cap, ridge, steps, tol):
 
 
 @both_ways
-def add(local, work, pool, scratch, i, code, b, scale):
+def add(local, work, pool, scratch, i, length, code, b, scale):
     """Give an output the next slot of block i, with its row of the Gram matrix.
 
     `local` are the blocks with local coordinates, `scratch` a zero model over them; it
     is left zero.
     """
-    length = code_length(local, i)
     first = pool.first[i]
     p = pool.used[i]
     pool.used[i] = p + 1
@@ -208,7 +207,7 @@ def visit(
     if is_new:
         make_room(pool, i, length)
         slope[pool.used[i]] = violation
-        add(local, work, pool, scratch, i, code, b, scale)
+        add(local, work, pool, scratch, i, length, code, b, scale)
     elif eps >= 0.0:
         return False
     if pool.used[i] > 0:
@@ -236,7 +235,10 @@ def ascend_block(
     )  # fmt: skip
 
 
-@sweep_of
+@sweep_of(
+    blocks=("code_length", "find_output", "recall_margins", "push_sum"),
+    local=("push", "margins", "wipe"),
+)
 def sweep(
     blocks, local, work, pool, w, scratch, order, first, last, weight, cap, ridge,
     penalty, eps, steps, limit, fresh, slope, old, gaps, excess,
@@ -259,7 +261,10 @@ def sweep(
     return added, last
 
 
-@sweep_of
+@sweep_of(
+    blocks=("code_length", "margins", "margin", "push_sum"),
+    local=("push", "margins", "wipe"),
+)
 def show(
     blocks, local, work, pool, w, scratch, cuts, first, last, weight, cap, ridge,
     penalty, steps, limit, slope, old, gaps, excess,
@@ -282,22 +287,22 @@ def show(
     return added, last
 
 
-@sweep_of
+@sweep_of(local=("push", "margins", "wipe"))
 def load(local, work, pool, scratch, cuts, alpha, first, last):
     """Put given planes with their α into the pool; returns where it stopped."""
     for r in range(first, last):
         i = cuts.block[r]
-        length = code_length(local, i)
+        length = cuts.indptr[r + 1] - cuts.indptr[r]
         if not can_grow(pool, i, length, pool.used[i] + 1):
             return r
         make_room(pool, i, length)
         code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
-        add(local, work, pool, scratch, i, code, cuts.b[r], cuts.scale[r])
+        add(local, work, pool, scratch, i, length, code, cuts.b[r], cuts.scale[r])
         pool.alpha[pool.first[i] + pool.used[i] - 1] = alpha[r]
     return last
 
 
-@sweep_of
+@sweep_of(local=("code_length", "push", "margins", "wipe"))
 def renew_grams(local, work, pool, scratch, rows, row):
     """Compute the Gram tables of these blocks again, after a change of their truths."""
     for r in range(rows.shape[0]):
@@ -314,7 +319,7 @@ def renew_grams(local, work, pool, scratch, rows, row):
             wipe(local, scratch, i, code)
 
 
-@sweep_of
+@sweep_of(blocks=("margins",))
 def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, slacks):
     """Shares of the gap, and ξ_i over the pool, of all blocks at one w.
 
@@ -332,7 +337,7 @@ def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, slack
         slacks[i] = slack
 
 
-@sweep_of
+@sweep_of(blocks=("margins",))
 def choose(blocks, work, pool, w, slope, chosen, violation):
     """The most violated plane at hand of each block: its place, −1 for none."""
     for i in range(chosen.shape[0]):
@@ -343,7 +348,7 @@ def choose(blocks, work, pool, w, slope, chosen, violation):
                 chosen[i], violation[i] = p, slope[p]
 
 
-@sweep_of
+@sweep_of(blocks=("margins", "push_sum"))
 def polish(blocks, work, pool, w, order, cap, ridge, steps, slope, old, tol):
     """Visit blocks without asking the oracle: ascent over the planes at hand.
 

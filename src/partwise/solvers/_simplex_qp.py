@@ -27,9 +27,8 @@ Golub, Murray, Saunders: Methods for modifying matrix factorizations, 1974 (upda
 """
 
 import numpy as np
-from numba import njit
 
-from partwise.compiled import allocating
+from partwise.compiled import allocating, jitted
 from partwise.protocol import Floats, Ints
 
 OPTIMAL, LIMIT, UNBOUNDED = 0, 1, 2
@@ -38,7 +37,7 @@ ROUNDING = 8 * 2.0**-52
 REFINEMENTS = 3  # full steps in a row before F counts as optimal
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _append(
     chol: Floats, free: Ints, n: int, gram: Floats, sigma: float, p: int
 ) -> float:
@@ -54,12 +53,13 @@ def _append(
     return pivot
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _remove(chol: Floats, free: Ints, n: int, k: int) -> None:
     """Take the k-th of n free planes out of the factor, by Givens rotations."""
     for i in range(k, n - 1):
         free[i] = free[i + 1]
-        chol[i, : i + 2] = chol[i + 1, : i + 2]
+        for j in range(i + 2):
+            chol[i, j] = chol[i + 1, j]
     for j in range(k, n - 1):
         a, b = chol[j, j], chol[j, j + 1]
         r = np.hypot(a, b)
@@ -70,7 +70,15 @@ def _remove(chol: Floats, free: Ints, n: int, k: int) -> None:
             chol[i, j + 1] = c * b - s * a
 
 
-@njit(cache=True, nogil=True)
+@jitted
+def _sum(x: Floats, n: int) -> float:
+    total = 0.0
+    for k in range(n):
+        total += x[k]
+    return total
+
+
+@jitted
 def _solve_lower(chol: Floats, n: int, x: Floats) -> None:
     for i in range(n):
         value = x[i]
@@ -79,7 +87,7 @@ def _solve_lower(chol: Floats, n: int, x: Floats) -> None:
         x[i] = value / chol[i, i]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _solve_upper(chol: Floats, n: int, x: Floats) -> None:
     for i in range(n - 1, -1, -1):
         x[i] /= chol[i, i]
@@ -87,7 +95,7 @@ def _solve_upper(chol: Floats, n: int, x: Floats) -> None:
             x[j] -= chol[i, j] * x[i]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _slopes(
     gram: Floats,
     b: Floats,
@@ -115,7 +123,7 @@ def _slopes(
     return tol * scale + ROUNDING * terms
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _factor(
     chol: Floats, free: Ints, gram: Floats, sigma: float, alpha: Floats, m: int
 ) -> int:
@@ -132,7 +140,7 @@ def _factor(
     return n
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _vertex(gram: Floats, b: Floats, m: int, total: float) -> int:
     """The best single plane."""
     best, value = 0, -np.inf
@@ -143,7 +151,7 @@ def _vertex(gram: Floats, b: Floats, m: int, total: float) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _longest(alpha: Floats, free: Ints, n: int, direction: Floats) -> tuple[float, int]:
     """How far α can go before a free plane reaches zero, and which (−1: none)."""
     step, block = np.inf, -1
@@ -154,7 +162,7 @@ def _longest(alpha: Floats, free: Ints, n: int, direction: Floats) -> tuple[floa
     return step, block
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def _enter(
     chol: Floats,
     free: Ints,
@@ -221,9 +229,10 @@ def maximise(
             sigma = max(sigma, gram[p, p])
         sigma = sigma if sigma > 0.0 else 1.0
     n = _factor(chol, free, gram, sigma, alpha, m)
-    mass = np.sum(alpha[:m])
+    mass = _sum(alpha, m)
     if n < 0 or (is_simplex and not abs(mass - total) <= 1e-6 * total):
-        alpha[:m] = 0.0
+        for p in range(m):
+            alpha[p] = 0.0
         n = 0
     if n == 0 and is_simplex:
         alpha[_vertex(gram, b, m, total)] = total
@@ -240,8 +249,8 @@ def maximise(
         if is_simplex:
             _solve_lower(chol, n, ones)
             _solve_upper(chol, n, ones)
-            rest = total - np.sum(alpha[:m])  # nearly parallel planes let Σα drift
-            mu = (np.sum(newton[:n]) - rest) / np.sum(ones[:n])
+            rest = total - _sum(alpha, m)  # nearly parallel planes let Σα drift
+            mu = (_sum(newton, n) - rest) / _sum(ones, n)
         unrest = 0.0
         for k in range(n):
             unrest = max(unrest, abs(slope[free[k]] - mu))

@@ -1,9 +1,8 @@
 """Batches of dependency trees: decoding, k-best, probabilities, likelihood."""
 
 import numpy as np
-from numba import njit
 
-from partwise.compiled import kernel, recall_margin
+from partwise.compiled import jitted, kernel, recall_margin
 from partwise.scorers.arcs import add_arc, add_label
 from partwise.structures._arborescence_oracles import (
     find_heads,
@@ -79,7 +78,7 @@ def fix_heads(work, given, begin, n):
                     work.scores.total[h, t + 1] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def k_best_rows(
     blocks, work, w, rows, k, with_loss, first, last, indptr, code, options, value,
     found, b, scale, violation,
@@ -150,7 +149,7 @@ def sum_labels(blocks, work, i):
             scores.total[h, d] += np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sum_trees(blocks, work, sums, i, marginal):
     """Log Z of a sentence and the probability of each arc, into `marginal`."""
     n = blocks.offset[i + 1] - blocks.offset[i]
@@ -182,7 +181,7 @@ def sum_heads(total, n, marginal):
     return value
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def marginal_rows(blocks, work, sums, w, table, first, last, indptr, out, log_z):
     """P(arc) of the sentences [first, last), (n + 1)·(n + 1) each, end to end."""
     for i in range(first, last):
@@ -196,7 +195,7 @@ def marginal_rows(blocks, work, sums, w, table, first, last, indptr, out, log_z)
                 out[indptr[i] + h * size + d] = table[h, d] if is_arc else 0.0
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def likelihood_rows(
     blocks, work, sums, w, table, weight, first, last, loss, gradient
 ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""Dependency trees as numba blocks: the structure's side of `compiled.py`.
+"""Dependency trees as numba blocks: the structure's side of `partwise.compiled`.
 
 A code has one integer per word, head · n_labels + label. The rows of any scorer with
 the operations of `partwise.scorers.arcs` serve.
@@ -10,7 +10,7 @@ import numpy as np
 
 from partwise.compiled import kernel, output_loss, recall_margin, uncounted
 from partwise.scorers._arc_scoring import new_arc_scores
-from partwise.scorers.arcs import score_arcs
+from partwise.scorers.arcs import knows_all, score_arcs
 from partwise.structures._arborescence_oracles import (
     add_losses,
     find_heads,
@@ -103,7 +103,9 @@ class ArcBlocks(NamedTuple):
         b, scale = plane_of(blocks, i, code)
         margin = recall_margin(blocks, work, i, code)
         violation = violation_of(blocks.rule, b, scale, margin)
-        return b, scale, violation, violation
+        if knows_all(blocks.rows):
+            return b, scale, violation, violation
+        return b, scale, violation, np.inf
 
     def score_sentence(blocks, work, w, i):
         score_arcs(blocks.rows, w, i, work.scores)

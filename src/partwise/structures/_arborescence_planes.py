@@ -4,6 +4,8 @@ The trees of a pool share most of their arcs, so several of them are handled wor
 word and each arc is looked at once.
 """
 
+import numpy as np
+
 from partwise.compiled import kernel
 from partwise.scorers.arcs import (
     add_arc,
@@ -78,12 +80,22 @@ def many_margins(blocks, w, i, codes, at, n, out):
     length = blocks.offset[i + 1] - begin
     for p in range(n):
         out[p] = 0.0
+    size = blocks.n_labels
     for t in range(length):
+        y, d = blocks.y[begin + t], t + 1
+        true_arc = true_label = np.nan  # unknown; once per word where it is asked for
         for p in range(n):
             hat = codes[at + p * length + t]
-            if hat == blocks.y[begin + t] or is_repeated(codes, at, length, p, t):
+            if hat == y or is_repeated(codes, at, length, p, t):
                 continue
-            value = lead(blocks, w, i, t, hat)
+            h, h_hat = y // size, hat // size
+            if np.isnan(true_label):
+                true_label = dot_label(blocks.rows, w, i, h, d, y % size)
+            value = true_label - dot_label(blocks.rows, w, i, h_hat, d, hat % size)
+            if h != h_hat:
+                if np.isnan(true_arc):
+                    true_arc = dot_arc(blocks.rows, w, i, h, d)
+                value += true_arc - dot_arc(blocks.rows, w, i, h_hat, d)
             for q in range(p, n):
                 if codes[at + q * length + t] == hat:
                     out[q] += value

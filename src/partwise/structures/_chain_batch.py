@@ -49,9 +49,8 @@ def decode_rows(blocks, work, w, given, first, last, code, value):
         if given.shape[0] > 0:
             fix_labels(work, given, begin, n)
         forward(MAX_PLUS, blocks.order, n, work.emit, work.edges, work.alpha)
-        n_labels = work.emit.shape[1]
         here = code[begin : begin + n]
-        value[i] = trace(blocks.order, n, n_labels, work.edges, work.alpha, here)
+        value[i] = trace(blocks.order, n, work.emit, work.edges, work.alpha, here)
 
 
 @allocating

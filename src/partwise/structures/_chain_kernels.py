@@ -1,4 +1,4 @@
-"""Chains as numba blocks: the structure's side of `compiled.py`.
+"""Chains as numba blocks: the structure's side of `partwise.compiled`.
 
 A model is one flat array: emissions (n_features, L), then transitions (L, L) for order
 1 and 2, transitions of three labels (L, L, L) for order 2, and start and end scores
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import (
-    allocating,
     kernel,
     output_loss,
     recall_margin,
@@ -48,7 +47,7 @@ class ChainWork(NamedTuple):
 class ChainBlocks(NamedTuple):
     """Packed label sequences over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `compiled.py`
+    rows: tuple  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 true labels
     cost: np.ndarray  # (L, L) loss of predicting column for row
@@ -83,8 +82,7 @@ class ChainBlocks(NamedTuple):
         n = end - begin
         if additive:
             forward(MAX_PLUS, blocks.order, n, work.score, work.edges, work.alpha)
-            size = work.emit.shape[1]
-            trace(blocks.order, n, size, work.edges, work.alpha, code)
+            trace(blocks.order, n, work.score, work.edges, work.alpha, code)
         else:
             edges = work.edges
             search_at(blocks.search)(
@@ -129,13 +127,17 @@ class ChainBlocks(NamedTuple):
         wipe_one(blocks, w, i, code)
 
 
-@allocating
 def views(blocks, w):
-    """The parts of a flat model: emission, bigram, trigram, start, end."""
+    """The parts of a flat model: emission, bigram, trigram, start, end.
+
+    For Python alone, so it is not compiled.
+    """
     size = blocks.cost.shape[0]
-    pairs, triples, ends = places(blocks.order, size, blocks.rows.n_features)
     first = size if blocks.order > 0 else 0
     second = size if blocks.order == 2 else 0
+    pairs = blocks.rows.n_features * size
+    triples = pairs + first * size
+    ends = triples + second * size * size
     emission = w[:pairs].reshape(blocks.rows.n_features, size)
     bigram = w[pairs:triples].reshape(first, size)
     trigram = w[triples:ends].reshape(second, size, size)

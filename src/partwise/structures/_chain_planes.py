@@ -12,10 +12,16 @@ from partwise.compiled import (
     dot_pair,
     dot_row,
     has_pairs,
+    has_stripes,
     kernel,
+    score_rows,
     wipe_pair,
     wipe_row,
 )
+
+# Up to here all labels of a token are scored at once: with 24 labels and 14 features
+# this takes half the time of the two or three labels that are needed, one by one.
+MANY_LABELS = 32
 
 
 @kernel
@@ -28,19 +34,28 @@ def places(order, size, n_features):
 
 
 @kernel
-def edge_margin(order, boundary, size, pairs, w, y, begin, n, codes, at):
-    """<w, δ> without the tokens' own scores, of the output at place `at`."""
+def plane_margin(
+    order, boundary, size, pairs, w, y, begin, n, codes, at, parts, with_tokens
+):
+    """<w, δ> of the output at place `at`, but for pairs that rows score themselves.
+
+    ``with_tokens``: with the tokens' own scores, which `parts` holds where they count.
+    """
     triples = pairs + (size * size if order > 0 else 0)
     ends = triples + (size * size * size if order == 2 else 0)
     total = 0.0
-    if order > 0:
-        before, before_hat = y[begin], codes[at]
-        for t in range(1, n):
-            here, hat = y[begin + t], codes[at + t]
-            if here != hat or before != before_hat:
+    before, before_hat = y[begin], codes[at]
+    if with_tokens and before != before_hat:
+        total += parts[0, before] - parts[0, before_hat]
+    for t in range(1, n):
+        here, hat = y[begin + t], codes[at + t]
+        if here != hat or before != before_hat:
+            if order > 0:
                 total += w[pairs + before * size + here]
                 total -= w[pairs + before_hat * size + hat]
-            before, before_hat = here, hat
+            if with_tokens and here != hat:
+                total += parts[t, here] - parts[t, hat]
+        before, before_hat = here, hat
     if order == 2:
         for t in range(2, n):
             truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
@@ -56,18 +71,29 @@ def edge_margin(order, boundary, size, pairs, w, y, begin, n, codes, at):
 
 
 @kernel
-def push_edges(order, boundary, size, pairs, w, y, begin, n, codes, at, coef):
-    """Add coef·δ to w without the tokens' own scores."""
+def push_plane(
+    order, boundary, size, pairs, w, y, begin, n, codes, at, coef, parts, with_tokens
+):
+    """Add coef·δ to w, but for tokens' features and pairs that rows score themselves.
+
+    ``with_tokens``: coefficients of (token, label) are added to `parts`.
+    """
     triples = pairs + (size * size if order > 0 else 0)
     ends = triples + (size * size * size if order == 2 else 0)
-    if order > 0:
-        before, before_hat = y[begin], codes[at]
-        for t in range(1, n):
-            here, hat = y[begin + t], codes[at + t]
-            if here != hat or before != before_hat:
+    before, before_hat = y[begin], codes[at]
+    if with_tokens and before != before_hat:
+        parts[0, before] += coef
+        parts[0, before_hat] -= coef
+    for t in range(1, n):
+        here, hat = y[begin + t], codes[at + t]
+        if here != hat or before != before_hat:
+            if order > 0:
                 w[pairs + before * size + here] += coef
                 w[pairs + before_hat * size + hat] -= coef
-            before, before_hat = here, hat
+            if with_tokens and here != hat:
+                parts[t, here] += coef
+                parts[t, hat] -= coef
+        before, before_hat = here, hat
     if order == 2:
         for t in range(2, n):
             truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
@@ -121,9 +147,9 @@ def one_margin(blocks, w, i, code):
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
-    total = edge_margin(
+    total = plane_margin(
         blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, n, code,
-        np.int64(0),
+        np.int64(0), w[:0].reshape(0, size), False,
     )  # fmt: skip
     total += pair_margin(blocks, w, i, code, np.int64(0))
     for t in range(n):
@@ -135,34 +161,60 @@ def one_margin(blocks, w, i, code):
 
 
 @kernel
+def mark_wrong(blocks, i, codes, at, n, known):
+    """Mark the tokens of block i in which one of n outputs is wrong."""
+    begin = blocks.offset[i]
+    length = blocks.offset[i + 1] - begin
+    for t in range(length):
+        known[t] = 0
+    for p in range(n):
+        first = at + p * length
+        for t in range(length):
+            if blocks.y[begin + t] != codes[first + t]:
+                known[t] = 1
+
+
+@kernel
 def many_margins(blocks, work, w, i, codes, at, n, out):
-    """<w, δ> of n outputs; a label that several of them give a token is scored once."""
+    """<w, δ> of n outputs; tokens in which some of them are wrong are scored once."""
     size = blocks.cost.shape[0]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
     parts, known = work.parts, work.known
-    for t in range(length):
-        known[t] = 0
+    mark_wrong(blocks, i, codes, at, n, known)
+    if has_stripes(blocks.rows) and size <= MANY_LABELS:
+        emission = w[:pairs].reshape(blocks.rows.n_features, size)
+        for t in range(length):
+            if known[t] == 1:
+                row = begin + t
+                score_rows(blocks.rows, emission, row, row + 1, parts[t : t + 1])
+    else:
+        score_labels(blocks, w, i, codes, at, n, parts, known)
     for p in range(n):
         first = at + p * length
-        total = edge_margin(
+        out[p] = plane_margin(
             blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, length,
-            codes, first,
-        )  # fmt: skip
-        total += pair_margin(blocks, w, i, codes, first)
-        for t in range(length):
-            here, hat = blocks.y[begin + t], codes[first + t]
-            if here != hat:
-                if known[t] == 0:
-                    known[t] = 1
-                    for label in range(size):
-                        parts[t, label] = np.nan
-                    parts[t, here] = dot_row(blocks.rows, w, size, begin + t, here)
+            codes, first, parts, True,
+        ) + pair_margin(blocks, w, i, codes, first)  # fmt: skip
+
+
+@kernel
+def score_labels(blocks, w, i, codes, at, n, parts, known):
+    """Scores of those labels alone that the truth or one of n outputs has."""
+    size = blocks.cost.shape[0]
+    begin = blocks.offset[i]
+    length = blocks.offset[i + 1] - begin
+    for t in range(length):
+        if known[t] == 1:
+            for label in range(size):
+                parts[t, label] = np.nan
+            here = blocks.y[begin + t]
+            parts[t, here] = dot_row(blocks.rows, w, size, begin + t, here)
+            for p in range(n):
+                hat = codes[at + p * length + t]
                 if np.isnan(parts[t, hat]):
                     parts[t, hat] = dot_row(blocks.rows, w, size, begin + t, hat)
-                total += parts[t, here] - parts[t, hat]
-        out[p] = total
 
 
 @kernel
@@ -172,9 +224,9 @@ def push_one(blocks, w, i, code, coef):
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
-    push_edges(
+    push_plane(
         blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, n, code,
-        np.int64(0), coef,
+        np.int64(0), coef, w[:0].reshape(0, size), False,
     )  # fmt: skip
     push_pairs(blocks, w, i, code, np.int64(0), coef)
     for t in range(n):
@@ -196,28 +248,22 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
     length = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
     parts, known = work.parts, work.known
+    mark_wrong(blocks, i, codes, at, n, known)
     for t in range(length):
-        known[t] = 0
+        if known[t] == 1:
+            for label in range(size):
+                parts[t, label] = 0.0
     largest = 0.0
     for p in range(n):
         if coef[p] == 0.0:
             continue
         largest = max(largest, abs(coef[p]))
         first = at + p * length
-        push_edges(
+        push_plane(
             blocks.order, blocks.boundary, size, pairs, w, blocks.y, begin, length,
-            codes, first, coef[p],
+            codes, first, coef[p], parts, True,
         )  # fmt: skip
         push_pairs(blocks, w, i, codes, first, coef[p])
-        for t in range(length):
-            here, hat = blocks.y[begin + t], codes[first + t]
-            if here != hat:
-                if known[t] == 0:
-                    known[t] = 1
-                    for label in range(size):
-                        parts[t, label] = 0.0
-                parts[t, here] += coef[p]
-                parts[t, hat] -= coef[p]
     for t in range(length):
         if known[t] == 1:
             for label in range(size):

@@ -139,15 +139,27 @@ def best_source(order, t, state, alpha_row, table, n_labels):
 
 
 @kernel
-def trace(order, n, n_labels, edges, alpha, code):
-    """The best output after a MaxPlus forward pass; returns its score."""
+def trace(order, n, score, edges, alpha, code):
+    """The best output after a MaxPlus forward pass over `score`; returns its score.
+
+    The source of a state is the first whose sum is the state's score again, to the
+    bit. Comparing all sources with each other took three times as long.
+    """
+    n_labels = score.shape[1]
     state = best_state(alpha[n - 1, : n_states(order, n_labels, n - 1)])
     value = alpha[n - 1, state]
-    for t in range(n - 1, -1, -1):
-        code[t] = state % n_labels
-        if t > 0:
-            table = edges.opening if t == 1 else edges.inner
-            state = best_source(order, t, state, alpha[t - 1], table, n_labels)
+    for t in range(n - 1, 0, -1):
+        label = state % n_labels
+        code[t] = label
+        table = edges.opening if t == 1 else edges.inner
+        wanted, rest = alpha[t, state], score[t, label]
+        end = edges.last[label] if t == n - 1 else 0.0
+        state, stride, n_sources = sources(order, n_labels, t, state)
+        for _ in range(n_sources - 1):
+            if alpha[t - 1, state] + table[state, label] + rest + end == wanted:
+                break
+            state += stride
+    code[0] = state % n_labels
     return value
 
 

@@ -1,4 +1,4 @@
-"""Grammars as numba blocks: the structure's side of `compiled.py`.
+"""Grammars as numba blocks: the structure's side of `partwise.compiled`.
 
 A model is one flat array: weights of rules, roots and words (`GrammarTables`), then
 rows of features of spans with a weight per bracket label. A code is a derivation, see
@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 
-from partwise.compiled import address_of, called_at, uncounted
-from partwise.structures._by_reference import Reference
+from partwise.compiled import Reference, address_of, called_at, uncounted
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_counts import search_counts
 from partwise.structures._grammar_oracles import (
@@ -85,7 +84,7 @@ search_at = called_at(_search, PLANE)
 
 @uncounted
 class GrammarBlocks(NamedTuple):
-    """The operations of `compiled.py` on packed sentences.
+    """The operations of `partwise.compiled` on packed sentences.
 
     The oracle is known by its address: charts take longer to compile than all the rest,
     and a sweep that merely calls them need not compile them again.

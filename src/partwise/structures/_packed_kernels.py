@@ -5,12 +5,12 @@ from partwise.compiled import (
     find_output,
     margin,
     output_loss,
-    push,
+    push_sum,
     sweep_of,
 )
 
 
-@sweep_of
+@sweep_of(blocks=("find_output",))
 def find_rows(
     blocks, work, w, rows, first, last, b, scale, violation, bound, indptr, code
 ):
@@ -22,14 +22,14 @@ def find_rows(
         )
 
 
-@sweep_of
+@sweep_of(blocks=("output_loss",))
 def losses(blocks, block, indptr, code, out):
     """Δ of each output."""
     for r in range(block.shape[0]):
         out[r] = output_loss(blocks, block[r], code[indptr[r] : indptr[r + 1]])
 
 
-@sweep_of
+@sweep_of(blocks=("margin",))
 def margins(blocks, w, block, scale, indptr, code, first, last, out):
     """<w, a> of the cuts [first, last)."""
     for r in range(first, last):
@@ -37,15 +37,21 @@ def margins(blocks, w, block, scale, indptr, code, first, last, out):
         out[r] = scale[r] * margin(blocks, w, block[r], here)
 
 
-@sweep_of
-def combine(blocks, w, block, coef, indptr, code):
-    """Add Σ coef·δ to w, in row order."""
-    for r in range(block.shape[0]):
-        if coef[r] != 0.0:
-            push(blocks, w, block[r], code[indptr[r] : indptr[r + 1]], coef[r])
+@sweep_of(blocks=("push_sum",))
+def combine(blocks, work, w, block, coef, indptr, code):
+    """Add Σ coef·δ to w, in row order; neighbouring rows of one block at once."""
+    n = block.shape[0]
+    first = 0
+    for r in range(1, n + 1):
+        if r == n or block[r] != block[first]:
+            push_sum(
+                blocks, work, w, block[first], code, indptr[first], r - first,
+                coef[first:r],
+            )  # fmt: skip
+            first = r
 
 
-@sweep_of
+@sweep_of(blocks=("code_length",))
 def code_lengths(blocks, rows, out):
     """Length of the codes of each row."""
     for r in range(rows.shape[0]):

@@ -65,15 +65,18 @@ def pack_parts(
         compile_decoder(structure.decoder),
         int(structure.exact_oracle),
     )
-    local = blocks._replace(rows=LinearScorer().local(blocks.rows, first))
+
+    def localise() -> tuple[PartBlocks, int]:
+        local = LinearScorer().local(blocks.rows, first)
+        return blocks._replace(rows=local), local.n_features
+
     most = int(np.diff(first).max(initial=1))
     problem = PartProblem(
         blocks,
         blocks._replace(addition=np.zeros(first[-1])),
-        local,
+        localise,
         n_blocks=len(X),
         n_weights=structure.n_psi_,
-        n_local=local.rows.n_features,  # type: ignore[attr-defined]
         formulation=formulation,
         new_work=lambda: PartWork(
             np.empty((most, 1)), np.empty(most), np.empty(most, np.uint8)

@@ -14,6 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import operation
+from partwise.vectors import (
+    add,
+    fill8,
+    largest,
+    load4,
+    load8,
+    spread4,
+    spread8,
+    store,
+)
 
 
 class MaxPlus(NamedTuple):
@@ -23,27 +33,43 @@ class MaxPlus(NamedTuple):
     one: float = 0.0
 
     def absorb(sr, into, t, m, source, u, table, first, stride, n):
-        # Four sources at a time: the row is loaded and stored less often. Whole arrays
-        # with plain loop indices, because slices hide from LLVM what overlaps, and an
-        # index such as `at + k` might be negative: either way it would not vectorise.
-        fours = n // 4 * 4
-        for z in range(0, fours, 4):
-            s = first + z * stride
-            s2, s3, s4 = s + stride, s + 2 * stride, s + 3 * stride
-            a, b, c, d = source[u, s], source[u, s2], source[u, s3], source[u, s4]
-            for k in range(into.shape[2]):
-                one, two = a + table[s, k], b + table[s2, k]
-                three, four = c + table[s3, k], d + table[s4, k]
-                one = one if one > two else two
-                three = three if three > four else four
-                one = one if one > three else three
-                into[t, m, k] = one if one > into[t, m, k] else into[t, m, k]
-        for z in range(fours, n):
-            s = first + z * stride
-            a = source[u, s]
-            for k in range(into.shape[2]):
-                one = a + table[s, k]
-                into[t, m, k] = one if one > into[t, m, k] else into[t, m, k]
+        # In pieces of eight, four and single targets, whose maxima stay in registers;
+        # even and odd sources apart, so that one maximum need not wait for the other.
+        width = into.shape[2]
+        in_8s, in_4s = width // 8 * 8, width // 4 * 4
+        to = (t * into.shape[1] + m) * width
+        row = u * source.shape[1]
+        for k in range(0, in_8s, 8):
+            a, b = load8(into, to + k), fill8(-np.inf)
+            s = first
+            for _ in range(n // 2):
+                a = largest(
+                    add(spread8(source, row + s), load8(table, s * width + k)), a
+                )
+                s += stride
+                b = largest(
+                    add(spread8(source, row + s), load8(table, s * width + k)), b
+                )
+                s += stride
+            if n % 2 == 1:
+                a = largest(
+                    add(spread8(source, row + s), load8(table, s * width + k)), a
+                )
+            store(into, to + k, largest(a, b))
+        for k in range(in_8s, in_4s, 4):
+            c = load4(into, to + k)
+            for z in range(n):
+                s = first + z * stride
+                c = largest(
+                    add(spread4(source, row + s), load4(table, s * width + k)), c
+                )
+            store(into, to + k, c)
+        for k in range(in_4s, width):
+            best = into[t, m, k]
+            for z in range(n):
+                one = source[u, first + z * stride] + table[first + z * stride, k]
+                best = one if one > best else best
+            into[t, m, k] = best
 
     def plus(sr, one, other):
         return one if one > other else other

@@ -1,7 +1,7 @@
 """Decoders as types: programs that call a decoder many times are written once.
 
 `k_best_trees` and `tree_hull` edit arc scores and decode again. Which decoder that is
-comes from the type of the tag, chosen at compile time (see `compiled.py`).
+comes from the type of the tag, chosen at compile time (see `partwise.compiled`).
 """
 
 from typing import NamedTuple

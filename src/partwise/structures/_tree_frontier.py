@@ -15,8 +15,8 @@ concave hull of (loss, score) and a bound on the score for all losses between.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._tree_decoders import decode_tree
 from partwise.structures._tree_programs import (
     ARC_LEFT,
@@ -52,7 +52,7 @@ def new_frontier_work(longest, n_levels=2):
     return FrontierWork(right, left, arc_right, arc_left, meet, best, stack)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def join(one, j, i, n_one, other, k, m, n_other, into, t, s):
     """into[t, s] gains the best sum for each total loss; n is the largest of each."""
     for a in range(n_one + 1):
@@ -65,7 +65,7 @@ def join(one, j, i, n_one, other, k, m, n_other, into, t, s):
                 into[t, s, a + b] = total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def attach(options, h, d, meet, j, i, n_meet, into):
     """into[j, i] = the arc h → d, with each loss, above what lies between."""
     steps = options.shape[0] - 1
@@ -78,7 +78,7 @@ def attach(options, h, d, meet, j, i, n_meet, into):
                 into[j, i, e + c] = max(into[j, i, e + c], value)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def tree_frontier(options, n, single_root, work):
     """The best score of a projective tree for every loss, into ``work.best``.
 
@@ -122,7 +122,7 @@ def tree_frontier(options, n, single_root, work):
                             best[a + b + c] = max(best[a + b + c], total)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def push_loss(stack, size, kind, i, j, loss):
     """Add a span of a known loss that still has words to attach."""
     if i == j:
@@ -132,7 +132,7 @@ def push_loss(stack, size, kind, i, j, loss):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def best_split(one, other, kind, i, j, loss, steps):
     """Where the best span of this loss was joined: (k, loss of the first part)."""
     highest, split, part = -np.inf, i, 0
@@ -148,7 +148,7 @@ def best_split(one, other, kind, i, j, loss, steps):
     return split, part
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def best_level(options, h, d, meet, j, i, loss):
     """The loss of the arc itself in the best span of this loss."""
     steps = options.shape[0] - 1
@@ -161,7 +161,7 @@ def best_level(options, h, d, meet, j, i, loss):
     return level
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def trace_tree_frontier(options, n, single_root, work, loss, heads, losses):
     """The tree behind ``work.best[loss]``, which must be finite."""
     right, left, arc_right, arc_left, meet, _, stack = work
@@ -194,7 +194,7 @@ def trace_tree_frontier(options, n, single_root, work, loss, heads, losses):
             size = push_loss(stack, size, LEFT, k + 1, j, e - level - a)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def best_root(options, n, work, loss):
     """Single root of the best tree of this loss: (word, its loss, loss on its left)."""
     steps = options.shape[0] - 1
@@ -224,7 +224,7 @@ def new_hull_work(longest, m):
     return HullWork(np.empty((size, size)), np.empty((m + 1, 2), dtype=np.int32))
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def tree_hull(decoder, options, n, work, heads, losses, values, bound):
     """Trees on the upper hull of (loss, score), and a bound for every loss.
 
@@ -286,7 +286,7 @@ def tree_hull(decoder, options, n, work, heads, losses, values, bound):
     return found
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def total_loss(n, losses, t):
     """Loss of tree t."""
     total = 0
@@ -295,7 +295,7 @@ def total_loss(n, losses, t):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def probe(decoder, options, n, multiplier, t, work, out):
     """Best tree under score + λ·loss, written as tree t; 1, or 0 if there is none.
 

@@ -8,8 +8,8 @@ rows are read, from column 0 to n: columns that cannot occur may hold any finite
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._tree_programs import (
     ARC_LEFT,
     ARC_RIGHT,
@@ -46,13 +46,13 @@ def new_grandparent_work(longest):
     return GrandparentWork(right, left, pair, arc_right, arc_left, stack)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def table_score(table, r, column):
     """A second-order score, 0 from an empty table."""
     return table[r, column] if table.shape[0] > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def second_order_score(score, row, sibling, grandparent, n, heads):
     """Score of any heads under arcs, siblings and grandparents."""
     total = 0.0
@@ -67,14 +67,14 @@ def second_order_score(score, row, sibling, grandparent, n, heads):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def fill(table, j, i, n, value):
     """table[j, i, g] = value for all g."""
     for g in range(n + 1):
         table[j, i, g] = value
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def absorb(into, j, i, table, k, m, constant, n):
     """into[j, i, g] = max(into[j, i, g], table[k, m, g] + constant) for all g."""
     if constant > -np.inf:
@@ -83,7 +83,7 @@ def absorb(into, j, i, table, k, m, constant, n):
             into[j, i, g] = value if value > into[j, i, g] else into[j, i, g]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def finish_arc(into, j, i, arc, grandparent, r, n):
     """Add an arc's score, and its score below each grandparent outside the span."""
     if grandparent.shape[0] > 0:
@@ -96,7 +96,7 @@ def finish_arc(into, j, i, arc, grandparent, r, n):
         into[j, i, g] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def fill_word_spans(score, row, sibling, grandparent, n, j, i, work):
     """All spans i…j of words, 0 < i < j, for all heads of their heads."""
     right, left, pair, arc_right, arc_left, _ = work
@@ -137,7 +137,7 @@ def fill_word_spans(score, row, sibling, grandparent, n, j, i, work):
         pair[j, i, g] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def fill_root_spans(score, row, sibling, j, work):
     """The spans 0…j below the root."""
     right, left, pair, arc_right = work[:4]
@@ -156,7 +156,7 @@ def fill_root_spans(score, row, sibling, j, work):
     right[j, 0, 0] = best
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def eisner_grandparents(score, row, sibling, grandparent, n, single_root, work, heads):
     """The best projective tree under arcs, adjacent siblings and grandparents.
 
@@ -190,7 +190,7 @@ def eisner_grandparents(score, row, sibling, grandparent, n, single_root, work, 
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def push_below(stack, size, kind, i, j, g):
     """Add a span below g that still has words to attach."""
     if i == j:
@@ -200,7 +200,7 @@ def push_below(stack, size, kind, i, j, g):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def trace_grandparents(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc_right, arc_left, stack = work

@@ -10,8 +10,8 @@ O(k·n) calls.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._tree_decoders import decode_tree
 from partwise.structures._tree_programs import EMPTY, FIRST_WORD
 
@@ -53,7 +53,7 @@ def new_k_best_work(longest, k):
     )
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def k_best_trees(decoder, options, n, k, work, heads, ranks, values):
     """The k trees of highest score, best first; returns how many there are.
 
@@ -97,7 +97,7 @@ def k_best_trees(decoder, options, n, k, work, heads, ranks, values):
     return k
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def split(decoder, options, n, found, room, n_candidates, work, heads, ranks):
     """Split the part of a found tree; returns the new number of candidates."""
     score, level = work.score, work.level
@@ -128,7 +128,7 @@ def split(decoder, options, n, found, room, n_candidates, work, heads, ranks):
     return n_candidates
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def keep(decoder, n, d, source, room, n_candidates, work):
     """Decode a part and keep its tree if it is among the best `room` candidates."""
     scratch = work.heads.shape[0] - 1
@@ -153,7 +153,7 @@ def keep(decoder, n, d, source, room, n_candidates, work):
     return max(n_candidates, place + 1)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def move(n, c, place, work):
     """Copy candidate c to another place."""
     for t in range(n):

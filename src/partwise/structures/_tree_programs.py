@@ -15,8 +15,8 @@ same way every time. With `single_root` exactly one word hangs from the root.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._semirings import MAX_PLUS, plus, times
 
 
@@ -89,7 +89,7 @@ def new_tree_work(longest):
     )
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def tree_score(score, n, heads):
     """Sum of the scores of a tree's arcs, in the order of words."""
     total = 0.0
@@ -98,7 +98,7 @@ def tree_score(score, n, heads):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def count_roots(n, heads):
     """How many words hang from the root."""
     count = 0
@@ -108,7 +108,7 @@ def count_roots(n, heads):
     return count
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def is_tree(n, work, heads):
     """Whether every word reaches the root."""
     place = work.contraction.place
@@ -125,7 +125,7 @@ def is_tree(n, work, heads):
     return True
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def pick_heads(score, n, lowest, work):
     """The best head ≥ `lowest` of each word, into `work`; 0 if all are forbidden."""
     best, head = work.contraction.best, work.contraction.head
@@ -141,7 +141,7 @@ def pick_heads(score, n, lowest, work):
         best[h], head[h] = own, own_head
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def best_heads(score, n, work, heads):
     """The best head of each word on its own, tree or not: (score, is it a tree).
 
@@ -154,7 +154,7 @@ def best_heads(score, n, work, heads):
     return tree_score(score, n, heads), is_tree(n, work, heads)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def chu_liu_edmonds(score, n, single_root, work, heads):
     """The best tree, crossing arcs allowed; O(n²).
 
@@ -177,7 +177,7 @@ def chu_liu_edmonds(score, n, single_root, work, heads):
     return total if count_roots(n, heads) == 1 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def contract(score, n, lowest, work, heads):
     """Chu-Liu/Edmonds from picked heads; heads below `lowest` are the last resort.
 
@@ -243,7 +243,7 @@ def contract(score, n, lowest, work, heads):
     return tree_score(score, n, heads)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def merge(score, n, lowest, cycle, begin, work):
     """Column and best head of a new cycle: the nodes on the path from `begin`."""
     best, head, place, _, component = work.contraction[1:6]
@@ -276,7 +276,7 @@ def merge(score, n, lowest, cycle, begin, work):
     best[cycle], head[cycle] = highest, winner
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def eisner(score, n, single_root, work, heads):
     """The best projective tree; O(n³)."""
     charts = work.charts
@@ -286,7 +286,7 @@ def eisner(score, n, single_root, work, heads):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def inside(sr, score, n, single_root, charts):
     """Sum all spans in the semiring: (total, best word below a single root, or 0).
 
@@ -338,7 +338,7 @@ def inside(sr, score, n, single_root, charts):
     return total, root_word
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def trace(score, n, root_word, charts, heads):
     """Heads of the best tree after `inside` with MaxPlus.
 
@@ -382,7 +382,7 @@ def trace(score, n, root_word, charts, heads):
             size = push_span(stack, size, LEFT, split + 1, j)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def push_span(stack, size, kind, i, j):
     """Add a span that still has words to attach; returns the new size."""
     if i == j:

@@ -6,10 +6,11 @@ rank the heads of a word.
 """
 
 import numpy as np
-from numba import njit
+
+from partwise.compiled import jitted
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def prune_arcs(score, rank, least, n, k, kept, pruned, row):
     """Keep at most k heads per word and number the arcs; returns how many are left.
 

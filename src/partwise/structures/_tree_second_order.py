@@ -18,8 +18,8 @@ occur are read: s between h and d, or h itself; g â‰  d with an allowed arc g â†
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._semirings import MAX_PLUS, plus, times
 from partwise.structures._tree_programs import (
     ARC_LEFT,
@@ -66,7 +66,7 @@ def dense_rows(longest):
     return np.arange(size * size, dtype=np.int32).reshape(size, size)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def inner_sibling(heads, d):
     """The next child of d's head towards the head, or the head."""
     h = heads[d - 1]
@@ -77,7 +77,7 @@ def inner_sibling(heads, d):
     return s
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def eisner_siblings(score, row, sibling, n, single_root, work, heads):
     """The best projective tree under arcs and adjacent siblings."""
     total, root_word = inside_siblings(
@@ -88,7 +88,7 @@ def eisner_siblings(score, row, sibling, n, single_root, work, heads):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def inside_siblings(sr, score, row, sibling, n, single_root, work):
     """Sum all spans in the semiring: (total, best word below a single root, or 0).
 
@@ -154,7 +154,7 @@ def inside_siblings(sr, score, row, sibling, n, single_root, work):
     return total, root_word
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def trace_siblings(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc, _, stack = work

@@ -7,8 +7,8 @@ in `LogPlus`; see `_tree_sums.py`.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._semirings import (
     LOG_PLUS,
     MAX_PLUS,
@@ -50,7 +50,7 @@ def new_sibling_sum_work(longest):
     )
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sibling_sums(score, row, sibling, n, single_root, work, marginal, parts):
     """Log Z over projective trees under arcs and adjacent siblings; O(n³).
 
@@ -77,7 +77,7 @@ def sibling_sums(score, row, sibling, n, single_root, work, marginal, parts):
     return total + log_total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def is_small(n, charts):
     """Whether all spans are below `LARGEST` (not when one is infinite or NaN)."""
     for j in range(1, n + 1):
@@ -91,7 +91,7 @@ def is_small(n, charts):
     return True
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sum_sibling_charts(sr, score, row, sibling, n, single_root, work, marginal, parts):
     """Log of the sum of weights, and marginals, in one semiring.
 
@@ -122,7 +122,7 @@ def sum_sibling_charts(sr, score, row, sibling, n, single_root, work, marginal, 
     return log_total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def outside_siblings(sr, score, row, parts, n, single_root, charts, outer):
     """Derivatives of `inside_siblings`; `parts` turns from weights to their shares.
 
@@ -178,7 +178,7 @@ def outside_siblings(sr, score, row, parts, n, single_root, charts, outer):
                 parts[r, s] = sr.zero
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def open_right(sr, score, row, parts, j, i, charts, outer):
     """From the derivative by the arc i → j to those by what it was made of."""
     left, pair, arc = charts.left, charts.pair, charts.arc
@@ -195,7 +195,7 @@ def open_right(sr, score, row, parts, j, i, charts, outer):
         parts[r, k] = times(sr, step, pair[j, k])
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def open_left(sr, score, row, parts, j, i, charts, outer):
     """From the derivative by the arc j → i to those by what it was made of."""
     right, pair, arc = charts.right, charts.pair, charts.arc

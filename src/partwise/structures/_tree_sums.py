@@ -16,8 +16,8 @@ part of the arc h → d, and no digit is lost.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from partwise.compiled import jitted
 from partwise.structures._semirings import (
     LOG_PLUS,
     MAX_PLUS,
@@ -69,7 +69,7 @@ def new_sum_work(longest):
     )
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def projective_sums(score, n, single_root, work, marginal):
     """Log Z over projective trees; ``marginal[h, d]`` the probability of each arc.
 
@@ -90,7 +90,7 @@ def projective_sums(score, n, single_root, work, marginal):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def wipe_marginals(n, marginal):
     """Set the marginals of a sentence to zero."""
     for h in range(n + 1):
@@ -98,7 +98,7 @@ def wipe_marginals(n, marginal):
             marginal[h, d] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def is_small(n, charts):
     """Whether all spans are below `LARGEST` (not when one is infinite or NaN)."""
     for j in range(1, n + 1):
@@ -112,7 +112,7 @@ def is_small(n, charts):
     return True
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sum_charts(sr, score, n, single_root, work, marginal):
     """Log of the sum of weights, and marginals, in one semiring."""
     weight, charts, outer = work.weight, work.charts, work.outer
@@ -138,7 +138,7 @@ def sum_charts(sr, score, n, single_root, work, marginal):
     return log_total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def outside(sr, score, n, single_root, charts, outer):
     """Derivatives of the total of `inside` by every span: its steps in reverse."""
     right, left = charts.right, charts.left
@@ -182,7 +182,7 @@ def outside(sr, score, n, single_root, charts, outer):
         spread(sr, meet, outer.right, j - 1, sr.one, j)
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def spread(sr, source, into, r, factor, n):
     """into[r, k] ⊕= source[k] ⊗ factor for k < n."""
     if factor != sr.zero:
@@ -190,7 +190,7 @@ def spread(sr, source, into, r, factor, n):
             into[r, k] = plus(sr, into[r, k], times(sr, source[k], factor))
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def spread_row(sr, source, s, into, r, factor, n):
     """into[r, k] ⊕= source[s, k] ⊗ factor for k < n."""
     if factor != sr.zero:
@@ -198,7 +198,7 @@ def spread_row(sr, source, s, into, r, factor, n):
             into[r, k] = plus(sr, into[r, k], times(sr, source[s, k], factor))
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def spanning_sums(score, n, single_root, work, marginal):
     """Log Z over all trees, crossing arcs allowed, and the probability of each arc.
 
@@ -234,7 +234,7 @@ def spanning_sums(score, n, single_root, work, marginal):
     return total + log_total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def adds_up(n, marginal):
     """Whether the heads of each word have probability 1 together."""
     for d in range(1, n + 1):
@@ -246,7 +246,7 @@ def adds_up(n, marginal):
     return True
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def sum_spanning(sr, score, n, single_root, work, marginal):
     """Log of the sum of weights, and marginals, in one semiring."""
     weight, slope, shift, order = work.weight, work.slope, work.shift, work.order
@@ -270,7 +270,7 @@ def sum_spanning(sr, score, n, single_root, work, marginal):
     return log_total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def entering(sr, weight, v, lowest):
     """Sum of the arcs into v from the nodes `lowest`…v − 1."""
     total = sr.zero
@@ -279,7 +279,7 @@ def entering(sr, weight, v, lowest):
     return total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def eliminate(sr, n, single_root, work):
     """Remove the words from the last to the first; the log of the sum over trees.
 
@@ -310,7 +310,7 @@ def eliminate(sr, n, single_root, work):
     return log_total
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def exchange(weight, order, n, u, v):
     """Let the words at u and v change places."""
     for h in range(n + 1):
@@ -320,7 +320,7 @@ def exchange(weight, order, n, u, v):
     order[u], order[v] = order[v], order[u]
 
 
-@njit(cache=True, nogil=True)
+@jitted
 def differentiate(sr, n, single_root, work):
     """slope[h, d] = ∂ log Z / ∂ weight[h, d], word by word in reverse.
 

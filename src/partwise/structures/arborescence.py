@@ -23,6 +23,8 @@ from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.scorers._arc_candidates import bind_candidates
+from partwise.scorers._likely_heads import likely_heads
+from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import ArcScorer, n_weights
 from partwise.structures._arborescence_kernels import ArcBlocks
 from partwise.structures._arborescence_searches import (
@@ -263,8 +265,11 @@ class Arborescence(Structure):
             problem.features = X
             return problem
         oracle = self._oracle(formulation, construction)
+        rows = scorer.bind(X, self.n_labels)
+        if isinstance(rows, StoredRows) and oracle == ADDITIVE and Y is not None:
+            rows = rows._replace(heads=likely_heads(rows, y // size))
         blocks = ArcBlocks(
-            rows=scorer.bind(X, self.n_labels),
+            rows=rows,
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
             unit=unit,

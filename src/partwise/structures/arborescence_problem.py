@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Floats
+from partwise.scorers._stored_arcs import StoredRows
+from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_kernels import ArcBlocks, new_arc_work
 from partwise.structures._arborescence_searches import ADDITIVE, GIVEN
@@ -29,7 +32,11 @@ class ArborescenceProblem(TreeProblem):
         scorer: Any,
     ) -> None:
         self.longest = int(np.diff(blocks.offset).max())
-        local = scorer.local(blocks.rows, blocks.offset)
+
+        def localise() -> tuple[ArcBlocks, int]:
+            local = scorer.local(blocks.rows, blocks.offset)
+            return blocks._replace(rows=local), scorer.n_weights(local)
+
         super().__init__(
             blocks,
             blocks._replace(
@@ -38,17 +45,28 @@ class ArborescenceProblem(TreeProblem):
                 label_cost=0.0,
                 rule=MARGIN,
             ),
-            blocks._replace(rows=local),
+            localise,
             n_blocks=len(blocks.offset) - 1,
             n_weights=scorer.n_weights(blocks.rows),
-            n_local=scorer.n_weights(local),
             formulation=formulation,
             new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
             n_jobs=n_jobs,
         )
+        rows: Any = blocks.rows
+        if isinstance(rows, StoredRows) and len(rows.heads):
+            narrow = blocks._replace(rows=rows._replace(is_narrow=1))
+            self.narrow_blocks = Reference(narrow)
         self.structure = structure
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
+
+    def compact(self, model: Floats) -> Floats:
+        """Weights of all rows of the featurizer."""
+        return all_weights(self.blocks.rows, self.features, model)
+
+    def expand(self, weights: Floats) -> Floats:
+        """Weights of the rows in use."""
+        return used_weights(self.blocks.rows, self.features, weights)
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""

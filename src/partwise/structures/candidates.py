@@ -20,7 +20,7 @@ from partwise.structures.loop import LoopProblem
 
 
 class CandidateBlocks:
-    """The operations of `compiled.py`, interpreted; a code is a candidate's place."""
+    """The operations of `compiled`, interpreted; a code is a candidate's place."""
 
     def __init__(
         self,

@@ -16,7 +16,12 @@ from partwise.structures._chain_kernels import ChainBlocks, ChainWork, views
 from partwise.structures._chain_programs import Edges
 from partwise.structures._chain_searches import ADDITIVE
 from partwise.structures.kernel_problem import KernelProblem
-from partwise.structures.packed import PackedProblem, digests, flatten_cuts
+from partwise.structures.packed import (
+    PackedProblem,
+    aligned_zeros,
+    digests,
+    flatten_cuts,
+)
 from partwise.threads import run_sharded, shard_size
 
 
@@ -62,15 +67,15 @@ class ChainProblem(PackedProblem):
         n_states = width**2 if chain.order == 2 else width
 
         def new_work() -> ChainWork:
-            opening = np.zeros((width, width))
-            inner = np.zeros((n_states, width)) if chain.order == 2 else opening
+            opening = aligned_zeros(width, width)
+            inner = aligned_zeros(n_states, width) if chain.order == 2 else opening
             return ChainWork(
-                emit=np.zeros((longest, width)),
-                score=np.zeros((longest, width)),
-                edges=Edges(opening, inner, last=np.zeros(width)),
-                alpha=np.zeros((longest, n_states)),
-                beta=np.zeros((longest, n_states)),
-                parts=np.zeros((longest, width)),
+                emit=aligned_zeros(longest, width),
+                score=aligned_zeros(longest, width),
+                edges=Edges(opening, inner, last=aligned_zeros(width)),
+                alpha=aligned_zeros(longest, n_states),
+                beta=aligned_zeros(longest, n_states),
+                parts=aligned_zeros(longest, width),
                 known=np.zeros(longest, np.uint8),
             )
 
@@ -78,14 +83,18 @@ class ChainProblem(PackedProblem):
             cost=np.zeros_like(blocks.cost), oracle=ADDITIVE, rule=MARGIN
         )
         rows: Any = blocks.rows
-        local: Any = blocks._replace(rows=scorer.local(rows, blocks.offset))
+
+        def localise() -> tuple[ChainBlocks, int]:
+            local = scorer.local(rows, blocks.offset)
+            n_weights = chain.n_weights(local.n_features, width)
+            return blocks._replace(rows=local), n_weights
+
         super().__init__(
             blocks,
             plain,
-            local,
+            localise,
             n_blocks=len(blocks.offset) - 1,
             n_weights=chain.n_weights(rows.n_features, width),
-            n_local=chain.n_weights(local.rows.n_features, width),
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,

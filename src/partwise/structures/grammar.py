@@ -20,10 +20,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
-from partwise.structures._by_reference import Reference
 from partwise.structures._cky_reference import GrammarReference
 from partwise.structures._grammar_codes import GrammarCodes
 from partwise.structures._grammar_kernels import GrammarData

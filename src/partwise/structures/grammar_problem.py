@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures import _grammar_batch as batch
-from partwise.structures._by_reference import Reference
 from partwise.structures._cky_programs import Chart
 from partwise.structures._grammar_kernels import (
     GrammarBlocks,
@@ -67,15 +67,17 @@ class GrammarProblem(PackedProblem):
             return Reference(work)
 
         work = new_work()
-        plain = data.replace(oracle=PLAIN)
-        blocks = GrammarBlocks(data, compile_oracle(data, work))
+        plain_data = data.replace(oracle=PLAIN)
+        plain = GrammarBlocks(plain_data, compile_oracle(plain_data, work))
+        blocks = plain
+        if len(data.truth):  # without true trees no oracle of their loss is compiled
+            blocks = GrammarBlocks(data, compile_oracle(data, work))
         super().__init__(
             blocks,
-            GrammarBlocks(plain, compile_oracle(plain, work)),
-            blocks,
+            plain,
+            lambda: (blocks, grammar.n_psi_),
             n_blocks=len(sentences),
             n_weights=grammar.n_psi_,
-            n_local=grammar.n_psi_,
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,

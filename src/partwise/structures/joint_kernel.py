@@ -258,7 +258,7 @@ class _Atoms:
 
 
 class KernelBlocks(LoopBlocks):
-    """The operations of `compiled.py` on models over atoms.
+    """The operations of `partwise.compiled` on models over atoms.
 
     A code is the number of an atom; that of the truth of example i is i.
     """

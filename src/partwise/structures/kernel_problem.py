@@ -30,7 +30,7 @@ class KernelProblem(PackedProblem):
         super().__init__(*args, **named)  # of the chain or the arborescence
         self.n_slots = self.blocks.rows.postings.n_slots
         self.tail = self.n_weights - self._n_tail()  # where transitions begin
-        self._sparse = self.blocks._replace(
+        self._sparse = self.blocks.replace(
             rows=self.scorer.coefficients_only(self.blocks.rows)
         )
 
@@ -65,7 +65,9 @@ class KernelProblem(PackedProblem):
         """Σ α a: coefficients in row order, then all scores at once."""
         model = self.zero()
         coef = cuts.scale * alpha
-        combine(self._sparse, model, cuts.block, coef, cuts.indptr, cuts.code)
+        work = self.borrow_work()
+        combine(self._sparse, work, model, cuts.block, coef, cuts.indptr, cuts.code)
+        self.return_work(work)
         self.scorer.complete(self.blocks.rows, model, self.n_jobs)
         return model
 

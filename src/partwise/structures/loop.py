@@ -1,7 +1,7 @@
 """A `Problem` for a structure written in Python: one method call per example.
 
 Coordinates of Ψ are the parts, with an identity scorer: linear models only. The
-operations of `compiled.py` are ordinary methods here, so every solver runs the same
+operations of `compiled` are ordinary methods here, so every solver runs the same
 text on it, interpreted.
 """
 
@@ -93,7 +93,7 @@ class _Output:
 
 
 class LoopBlocks:
-    """The operations of `compiled.py` by method calls of a user's structure.
+    """The operations of `partwise.compiled` by method calls of a user's structure.
 
     A code is one number: the place of the output in a table. Outputs with the same
     Ψ and Δ share a place, so the table grows with distinct outputs, not with calls.

@@ -1,4 +1,4 @@
-"""A `Problem` on arrays: any tag with the operations of `compiled.py`.
+"""A `Problem` on arrays: any tag with the operations of `partwise.compiled`.
 
 Rows are handled in shards of fixed size by a pool of threads over nogil kernels. Each
 row writes its own results and sums are taken in row order by one thread, so the bits
@@ -8,11 +8,14 @@ are the same for every `n_jobs`.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference, as_reference
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
 from partwise.structures import _packed_kernels as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
@@ -24,14 +27,16 @@ class PackedProblem(Problem):
     Parameters
     ----------
     blocks : NamedTuple
-        Packed data with the operations of `compiled.py`.
+        Packed data with the operations of `partwise.compiled`.
     plain_blocks : NamedTuple
         The same without losses: its most violated output is the prediction.
-    local_blocks : NamedTuple
-        The same with coordinates of the model numbered block by block, so that inner
-        products of planes of one block need only a small, cached vector.
-    n_blocks, n_weights, n_local : int
-        Number of blocks, length of a model, and of a model over local coordinates.
+    localise : callable
+        Makes the same blocks with coordinates of the model numbered block by block, so
+        that inner products of planes of one block need only a small, cached vector;
+        and the length of a model over them. Called when a pool asks for the first
+        time: prediction does without.
+    n_blocks, n_weights : int
+        Number of blocks, length of a model.
     formulation : Formulation
     new_work : callable
         Makes the buffers of one thread.
@@ -42,30 +47,38 @@ class PackedProblem(Problem):
         self,
         blocks: Any,
         plain_blocks: Any,
-        local_blocks: Any,
+        localise: Callable[[], tuple[Any, int]],
         *,
         n_blocks: int,
         n_weights: int,
-        n_local: int,
         formulation: Formulation,
         new_work: Callable[[], Any],
         n_jobs: int = 1,
     ) -> None:
-        self.blocks = blocks
-        self.plain_blocks = plain_blocks
-        self.local_blocks = local_blocks
+        self.blocks: Any = Reference(blocks)
+        self.plain_blocks: Any = Reference(plain_blocks)
+        self.localise = localise
         self.n_blocks = n_blocks
         self.n_weights = n_weights
-        self.n_local = n_local
         self.formulation = formulation
         self.new_work = new_work
         self.n_jobs = n_jobs
         self._effort: Floats | None = None
         self._idle: list[Any] = []  # buffers not in use; list methods are atomic
 
+    @cached_property
+    def _local(self) -> tuple[Any, int]:
+        blocks, size = self.localise()
+        return as_reference(blocks), size
+
+    @property
+    def local_blocks(self) -> Any:
+        """The blocks over local coordinates."""
+        return self._local[0]
+
     def borrow_work(self) -> Any:
         """Buffers for one thread; give them back with `return_work`."""
-        return self._idle.pop() if self._idle else self.new_work()
+        return self._idle.pop() if self._idle else as_reference(self.new_work())
 
     def return_work(self, work: Any) -> None:
         """Keep buffers for the next borrower."""
@@ -73,13 +86,11 @@ class PackedProblem(Problem):
 
     def zero(self) -> Floats:
         """The zero model, shape (n_weights,), beginning at a cache line."""
-        room = np.zeros(self.n_weights + 7)
-        skip = -room.ctypes.data % 64 // room.itemsize
-        return room[skip : skip + self.n_weights]
+        return aligned_zeros(self.n_weights)
 
     def local_zero(self) -> Floats:
-        """The zero model over local coordinates, shape (n_local,)."""
-        return np.zeros(self.n_local)
+        """The zero model over local coordinates."""
+        return aligned_zeros(self._local[1])
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<one, other>."""
@@ -161,15 +172,25 @@ class PackedProblem(Problem):
         models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
         def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
             kernels.combine(
-                self.blocks, models[first // half], cuts.block[first:last],
+                self.blocks, work, models[first // half], cuts.block[first:last],
                 coef[first:last], cuts.indptr[first : last + 1], cuts.code,
             )  # fmt: skip
+            self.return_work(work)
 
         run_sharded(self.n_jobs, len(coef), work_on, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return models[0]
+
+
+def aligned_zeros(*shape: int) -> Floats:
+    """Zeros that begin at a cache line, so that vectors do not lie across two."""
+    size = math.prod(shape)
+    room = np.zeros(size + 7)
+    skip = -room.ctypes.data % 64 // room.itemsize
+    return room[skip : skip + size].reshape(shape)
 
 
 def _digest_arrays(value: Any, into: Any) -> None:

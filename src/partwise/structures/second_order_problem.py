@@ -34,10 +34,9 @@ class SecondOrderProblem(TreeProblem):
         super().__init__(
             blocks,
             blocks._replace(unit=np.zeros_like(blocks.unit), label_cost=0.0),
-            blocks,
+            lambda: (blocks, size),
             n_blocks=len(blocks.offset) - 1,
             n_weights=size,
-            n_local=size,
             formulation=formulation,
             new_work=lambda: new_part_work(
                 self.longest, rows.width, rows.heads.shape[1], has_grandparents

@@ -1,11 +1,15 @@
 """The compiled half of the protocol: what blocks and rows can be asked.
 
 `blocks` is the packed data of a structure together with its scorer: a NamedTuple of
-arrays for built-in structures, an ordinary object for a user's Python structure. Each
-function below is an operation on it. Called from Python it runs the method of the
-same name; called from a numba function it compiles that method, picked by the type of
-its first argument. A solver's sweep is thus one text: compiled for built-in
-structures, interpreted for Python ones.
+arrays (a tag) for built-in structures, an ordinary object for a user's Python
+structure. Each function below is an operation on it. Called from Python it runs the
+method of the same name; called from a numba function it compiles that method, picked
+by the type of its first argument. A solver's sweep is thus one text: interpreted for
+Python structures, compiled for built-in ones.
+
+Problems hold their tags by `Reference`. Sweeps are compiled once for all structures:
+they receive the address of the reference and call its operations by address
+(`_entries.py`). Functions that kernels alone call become parts of them (`_parts.py`).
 
 Types specialise, functions do not: a numba function passed as an argument compiles
 again in each process in spite of ``cache=True``. Tags are private to the package
@@ -19,10 +23,18 @@ import functools
 import inspect
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils, config
-from numba.extending import intrinsic, overload
+from numba.core import config
+from numba.extending import overload
+
+from partwise.compiled._addresses import (  # noqa: F401 — for structures
+    address_of,
+    called_at,
+    function_at,
+)
+from partwise.compiled._entries import ENTRIES, entry_call, fill_table
+from partwise.compiled._parts import PART, with_part
+from partwise.compiled._references import Reference, as_reference
 
 
 def kernel(function):
@@ -33,40 +45,36 @@ def kernel(function):
     loop. Such a function goes without. It may slice arrays; functions that it calls
     inherit the rule, and those that allocate are marked `allocating`.
     """
-    return njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
+    compiled = njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
+    return with_part(compiled, _nrt=False)
 
 
 def allocating(function):
     """Compile a function that makes arrays, and may be called by a `kernel`."""
-    return njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+    compiled = njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+    return with_part(compiled, _nrt=True)
+
+
+def jitted(function):
+    """Compile a function as numba does by default.
+
+    Called by a `kernel` it goes without counts of references, too.
+    """
+    return with_part(njit(cache=True, nogil=True)(function))
 
 
 def inner(function):
-    """A `kernel` that kernels alone call: without the entrance for Python.
-
-    Unpacking the tags that come from Python takes as long to compile as many a loop:
-    a grammar's kernels needed a quarter less without.
-    """
-    return njit(  # type: ignore[call-overload]
-        cache=True, nogil=True, _nrt=False, no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)  # fmt: skip
+    """A `kernel` that kernels alone call, and Python cannot."""
+    return njit(nogil=True, _nrt=False, **PART)(function)  # type: ignore[call-overload]
 
 
 def inner_allocating(function):
     """A function that makes arrays, and that kernels alone call."""
-    return njit(  # type: ignore[call-overload]
-        cache=True, nogil=True, _nrt=True, no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)  # fmt: skip
+    return njit(nogil=True, _nrt=True, **PART)(function)  # type: ignore[call-overload]
 
 
 def inlined(function):
-    """A part of one kernel with a name of its own: its text is put in place.
-
-    LLVM optimises whatever a function calls once more with it, so each level of calls
-    costs the time of all levels below.
-    """
+    """A part of one kernel with a name of its own: its text is put in place."""
     return njit(inline="always")(function)
 
 
@@ -76,29 +84,53 @@ def uncounted(tag):
     return tag
 
 
-def sweep_of(text):
-    """A loop over blocks, in the way that fits them: the first argument.
+def sweep_of(**needs):
+    """A loop over blocks, interpreted for Python objects and compiled for references.
 
-    Python objects have it interpreted, tags of arrays compiled; without counting
-    references (see `kernel`) for a tag whose class is marked `uncounted`.
+    `needs` names the operations that it asks of each parameter that is a tag. There
+    is one compiled loop for all structures: it calls operations by their addresses,
+    see `_entries.py`. A structure with an `ascend_block` of its own, which works on the
+    pool itself, has its loops compiled with it.
     """
-    counted, without = allocating(text), kernel(text)
 
-    @functools.wraps(text)
-    def run(blocks, *args):
-        if not is_compiled(blocks):
-            return text(blocks, *args)
-        is_uncounted = getattr(blocks, "is_uncounted", False)
-        return (without if is_uncounted else counted)(blocks, *args)
+    def decorate(text):
+        names = list(inspect.signature(text).parameters)
+        tags = [(names.index(tag), ops) for tag, ops in needs.items()]
+        work_at = names.index("work") if "work" in names else -1
+        compiled = kernel(text)
 
-    vars(run)["counted"] = counted
-    return run
+        @functools.wraps(text)
+        def run(*args):
+            if not is_compiled(args[0]):
+                return text(*args)
+            if has_own_step(args[0]):
+                return compiled(*args)
+            given = list(args)
+            work = None
+            if work_at >= 0:
+                work = as_reference(given[work_at])
+                given[work_at] = work.address
+            kept = []
+            for place, operations in tags:
+                tag = as_reference(given[place])
+                fill_table(tag, work, operations, _defaults)
+                given[place] = tag.address
+                kept.append(tag)  # as long as the kernel runs
+            return compiled(*given)
+
+        vars(run)["needs"] = needs
+        return run
+
+    return decorate
+
+
+_defaults: dict = {}  # texts of optional operations
 
 
 def _overload_with_signature_of(function, pick):
     """Register `pick` as numba's overload; numba compares parameter names."""
     pick.__signature__ = inspect.signature(function)
-    overload(function)(pick)
+    overload(function, jit_options=PART)(pick)
     return function
 
 
@@ -106,6 +138,8 @@ def operation(stub):
     """Let numba compile a call of `stub` as the method of that name on the tag."""
 
     def pick(tag, *args):
+        if isinstance(tag, types.Integer):
+            return entry_call(stub)
         return getattr(tag.instance_class, stub.__name__)
 
     return _overload_with_signature_of(stub, pick)
@@ -114,6 +148,7 @@ def operation(stub):
 def optional_operation(default):
     """An operation whose text serves every tag; a tag's own method goes before it."""
     name = default.__name__
+    _defaults[name] = default
 
     @functools.wraps(default)
     def run(blocks, *args):
@@ -121,6 +156,8 @@ def optional_operation(default):
         return default(blocks, *args) if method is None else method(*args)
 
     def pick(tag, *args):
+        if isinstance(tag, types.Integer):
+            return entry_call(run) if name in ENTRIES else default
         return getattr(tag.instance_class, name, default)
 
     return _overload_with_signature_of(run, pick)
@@ -237,6 +274,12 @@ def wipe_row(rows, w, width, t, label):
     return rows.wipe_row(w, width, t, label)
 
 
+@optional_operation
+def has_stripes(rows):
+    """Whether scores of all labels of a row cost about as much as those of two."""
+    return False
+
+
 # Pairs of labels that are scored block by block, for rows that have such scores.
 
 
@@ -267,98 +310,6 @@ def wipe_pair(rows, w, i, a, b):
     """Set to zero what φ of label a before label b in block i touches."""
 
 
-def address_of(signature, function):
-    """Address of a function, compiled with this signature; kept for `function_at`.
-
-    A tag may hold it as an integer, so that sweeps compile once for all functions of a
-    kind, and each of these only when it is needed. A field that is a compiled function
-    itself would do, too, but numba then takes half a millisecond to find the type of
-    the tag at every call from Python.
-    """
-    text = getattr(function, "py_func", function)
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return text
-    return _compiled_address(signature, text)
-
-
-@functools.cache
-def _compiled_address(signature, text):
-    """The entrance for C of a compiled function.
-
-    `cfunc` would make it in a module of its own, and LLVM optimise all there is twice.
-    """
-    compiled = njit(  # type: ignore[call-overload]
-        cache=True, nogil=True, no_cpython_wrapper=True
-    )(text)
-    compiled.compile(signature)
-    (result,) = compiled.overloads.values()
-    _kept.append(compiled)
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
-
-
-_kept: list = []  # compiled functions live as long as their addresses are known
-
-
-def function_at(signature):
-    """How kernels turn an address into a function of this signature."""
-    kind = types.FunctionType(signature)
-
-    @intrinsic
-    def build(typingctx, address):
-        def codegen(context, builder, _, args):
-            function = cgutils.create_struct_proxy(kind)(context, builder)
-            nothing = cgutils.get_null_value(function.c_addr.type)
-            function.c_addr = builder.inttoptr(args[0], function.c_addr.type)
-            function.py_addr, function.jit_addr = nothing, nothing
-            return function._getvalue()
-
-        return kind(types.int64), codegen
-
-    def at(address):
-        return address
-
-    overload(at)(lambda address: lambda address: build(address))  # type: ignore[call-arg]
-    return at
-
-
-def called_at(text, result):
-    """How kernels call `text` by its address: ``call(address, arguments)``.
-
-    As `function_at`, for functions whose signature follows from the types of the
-    `arguments`, a tuple. Without numba, `text` itself runs.
-    """
-
-    @intrinsic
-    def build(typingctx, address, arguments):
-        kinds = [types.unliteral(kind) for kind in arguments.types]
-
-        def codegen(context, builder, signature, values):
-            own = [
-                context.cast(builder, value, given, kind)
-                for value, given, kind in zip(
-                    cgutils.unpack_tuple(builder, values[1]),
-                    arguments.types,
-                    kinds,
-                    strict=True,
-                )
-            ]
-            function = ir.FunctionType(
-                context.get_value_type(result), map(context.get_value_type, kinds)
-            )
-            pointer = builder.inttoptr(values[0], function.as_pointer())
-            return builder.call(pointer, own)
-
-        return result(types.int64, arguments), codegen
-
-    def call(address, arguments):
-        return text(*arguments)
-
-    overload(call)(
-        lambda address, arguments: lambda address, arguments: build(address, arguments)  # type: ignore[call-arg]
-    )
-    return call
-
-
 def plain_array(values, dtype):
     """An array as kernels know it: numba compiles again for any other layout.
 
@@ -367,6 +318,11 @@ def plain_array(values, dtype):
     return np.require(values, dtype, ["C", "A", "W"])
 
 
+def has_own_step(blocks):
+    """Whether the class of a tag or reference defines `ascend_block` itself."""
+    return hasattr(type(getattr(blocks, "_tag", blocks)), "ascend_block")
+
+
 def is_compiled(blocks):
     """Whether `blocks` is a tag of arrays (else it is a Python object)."""
-    return isinstance(blocks, tuple)
+    return isinstance(blocks, (Reference, tuple)) and not vars(config)["DISABLE_JIT"]

@@ -6,7 +6,8 @@ to compile. A `Reference` lays the same fields out in memory once; kernels recei
 address and read the fields they use. For Python it has the fields of the tag.
 
 The fields must not change as long as the reference lives: kernels are told that what
-they read is constant.
+they read is constant. Before the fields there is room for the addresses of operations
+on the tag, see `_entries.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from llvmlite import ir
 from numba import typeof, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -33,11 +34,15 @@ HEAD = 2  # of an array: number of items and their size; then data, shape, strid
 
 
 class ReferenceType(types.Type):
-    """The type of a reference: names and types of its fields."""
+    """The type of a reference: the class of its tag, names and types of its fields."""
 
-    def __init__(self, fields: tuple[tuple[str, types.Type], ...]) -> None:
+    def __init__(
+        self, instance_class: type, fields: tuple[tuple[str, types.Type], ...]
+    ) -> None:
+        self.instance_class = instance_class  # where operations find their methods
         self.fields = fields
-        super().__init__(name=f"Reference({fields})")
+        name = f"{instance_class.__module__}.{instance_class.__qualname__}"
+        super().__init__(name=f"Reference({name}, {fields})")
 
 
 class Reference(Generic[Tag]):
@@ -46,7 +51,8 @@ class Reference(Generic[Tag]):
     Parameters
     ----------
     tag : NamedTuple
-        Its fields are arrays as `plain_array` makes them, integers or references.
+        Its fields are arrays as `plain_array` makes them, numbers, functions made by
+        `cfunc`, other tags (laid out in turn) or references.
 
     Examples
     --------
@@ -67,22 +73,43 @@ class Reference(Generic[Tag]):
     def __init__(self, tag: Tag) -> None:
         named: Any = tag  # a NamedTuple, which has no type of its own
         self._tag = named
-        self._slots = np.zeros((len(named), SLOT), np.int64)
+        if vars(config)["DISABLE_JIT"]:
+            return
+        self._slots = np.zeros((1 + len(named), SLOT), np.int64)
+        self._kept: list[Reference[Any]] = []  # nested tags
         self.address = self._slots.ctypes.data
-        fields, kinds = named._asdict(), []
-        for slot, (name, value) in zip(self._slots, fields.items(), strict=True):
-            kind: types.Type = types.int64
-            if isinstance(value, Reference):
-                kind, slot[0] = value._numba_type_, value.address
-            elif isinstance(value, np.ndarray):
-                kind = typeof(value)
-                parts = (value.size, value.itemsize, value.ctypes.data)
-                parts += (*value.shape, *value.strides)
-                slot[: len(parts)] = parts
-            else:
-                slot[0] = value
-            kinds.append((name, kind))
-        self._numba_type_ = ReferenceType(tuple(kinds))
+        fields = named._asdict().items()
+        kinds = [
+            (name, self._write(slot, value))
+            for slot, (name, value) in zip(self._slots[1:], fields, strict=True)
+        ]
+        self._numba_type_ = ReferenceType(type(named), tuple(kinds))
+
+    def _write(self, slot: Any, value: Any) -> types.Type:
+        """Lay out the value of a field; returns its type."""
+        if hasattr(value, "_fields") and not isinstance(value, Reference):
+            value = Reference(value)
+            self._kept.append(value)
+        if isinstance(value, Reference):
+            slot[0] = value.address
+            return value._numba_type_
+        if isinstance(value, np.ndarray):
+            parts = (value.size, value.itemsize, value.ctypes.data)
+            parts += (*value.shape, *value.strides)
+            slot[: len(parts)] = parts
+            return typeof(value)
+        if isinstance(value, float):
+            slot.view(np.float64)[0] = value
+            return types.float64
+        kind = typeof(value)
+        if isinstance(kind, types.FunctionType):
+            slot[0] = value.address
+            return kind
+        slot[0] = int(value)
+        return types.int64
+
+    def __reduce__(self) -> Any:  # an address is worth nothing elsewhere
+        return Reference, (self._tag,)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_tag":  # while being unpickled or copied
@@ -92,6 +119,11 @@ class Reference(Generic[Tag]):
     def replace(self, **changes: Any) -> Reference[Tag]:
         """The same with other values of some fields."""
         return Reference(self._tag._replace(**changes))
+
+
+def as_reference(tag: Any) -> Reference[Any]:
+    """The tag by reference, unless it is one."""
+    return tag if isinstance(tag, Reference) else Reference(tag)
 
 
 @register_model(ReferenceType)
@@ -126,11 +158,19 @@ def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) ->
     constant = builder.module.add_metadata([])
 
     def read(k: int) -> Any:
-        place = builder.gep(base, [ir.Constant(whole, number * SLOT + k)])
+        place = builder.gep(base, [ir.Constant(whole, (1 + number) * SLOT + k)])
         loaded = builder.load(place)
         loaded.set_metadata("invariant.load", constant)
         return loaded
 
+    if isinstance(field, types.FunctionType):
+        function = cgutils.create_struct_proxy(field)(context, builder)
+        nothing = cgutils.get_null_value(function.c_addr.type)
+        function.c_addr = builder.inttoptr(read(0), function.c_addr.type)
+        function.py_addr, function.jit_addr = nothing, nothing
+        return function._getvalue()
+    if field == types.float64:
+        return builder.bitcast(read(0), ir.DoubleType())
     if not isinstance(field, types.Array):
         return read(0)
     array = context.make_array(field)(context, builder)

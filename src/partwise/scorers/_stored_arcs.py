@@ -1,0 +1,247 @@
+"""Arcs whose rows of weights are listed (`_arc_lists.py`), as a numba tag.
+
+Operations and model are those of `ArcRows`, with rows numbered anew.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from partwise.compiled import kernel
+from partwise.features._arc_kernels import N_VARIANTS, variant
+from partwise.scorers._arc_lists import ArcLists
+from partwise.scorers._arc_rows import ONE, ONE_INT, THREE, TWO, by_address
+from partwise.scorers._arc_touching import ADD, ARC, DOT, WIPE, touch, touch_row
+
+NUMBERS = types.int32[::1]
+TABLE = types.int32[:, ::1]
+LISTS = (ONE_INT, TABLE, ONE_INT, NUMBERS, NUMBERS, ONE_INT, ONE)
+SCORE_STORED = types.void(
+    *LISTS, types.int64, TABLE, types.int64, TWO, TWO, THREE, TWO, TWO
+)
+TOUCH_STORED = types.float64(*LISTS, *(types.int64,) * 5, types.float64)
+# places of numbers in `layout`
+ROWS, HEAD, DEP, LABEL_HEAD, LABEL_DEP, LABELS, WIDTH = range(7)
+
+
+class StoredRows(NamedTuple):
+    """Features of arcs and of labelled arcs, as lists of rows."""
+
+    offset: np.ndarray  # (n_sentences + 1,) int64 positions, roots included
+    found: np.ndarray  # (n_positions, ·) int32: head, dep, label head, label dep
+    first: np.ndarray  # these three as in `ArcLists`
+    ptr: np.ndarray
+    row: np.ndarray
+    layout: np.ndarray  # (7,) int64: rows of arcs, columns of `found`, labels, width
+    heads: np.ndarray  # (n_words, K) int32 candidate heads, −1 for none; or (0, 0)
+    n_labels: int  # 1 without labels
+    width: int  # labels padded to whole vectors; 0 without labels
+    used: np.ndarray  # as in `ArcLists`: the rows of a featurizer's model
+    label_used: np.ndarray
+    frequency: np.ndarray
+    is_narrow: int  # 1: other heads than the candidates are forbidden
+    score: Any  # `score_stored`
+    touch: Any  # `touch_stored`
+
+    def score_arcs(rows, w, i, scores):
+        rows.score(
+            rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i,
+            rows.heads, rows.is_narrow, scores.arc, scores.total, scores.label,
+            scores.sums, scores.label_sums,
+        )  # fmt: skip
+
+    def knows_all(rows):
+        return rows.is_narrow == 0
+
+    def dot_arc(rows, w, i, h, d):
+        return touch_lists(rows, w, i, h, d, ARC, DOT, 0.0)
+
+    def add_arc(rows, w, i, h, d, coef):
+        touch_lists(rows, w, i, h, d, ARC, ADD, coef)
+
+    def wipe_arc(rows, w, i, h, d):
+        touch_lists(rows, w, i, h, d, ARC, WIPE, 0.0)
+
+    def dot_label(rows, w, i, h, d, label):
+        if rows.width == 0:
+            return 0.0
+        return touch_lists(rows, w, i, h, d, label, DOT, 0.0)
+
+    def add_label(rows, w, i, h, d, label, coef):
+        if rows.width > 0:
+            touch_lists(rows, w, i, h, d, label, ADD, coef)
+
+    def wipe_label(rows, w, i, h, d, label):
+        if rows.width > 0:
+            touch_lists(rows, w, i, h, d, label, WIPE, 0.0)
+
+
+def bind_lists(features, lists: ArcLists, n_labels):
+    """The tag of lists; `n_labels` is 0 for arcs without labels."""
+    width = -(-n_labels // 4) * 4
+    layout = np.array(
+        [
+            len(lists.used), features.n_head, features.n_dep, features.n_label_head,
+            features.n_label_dep, max(n_labels, 1), width,
+        ],
+        np.int64,
+    )  # fmt: skip
+    return StoredRows(  # type: ignore[call-arg]
+        features.offset, lists.found, lists.first, lists.ptr, lists.row, layout,
+        np.zeros((0, 0), np.int32), max(n_labels, 1), width, lists.used,
+        lists.label_used, lists.frequency, 0, by_address(score_stored, SCORE_STORED),
+        by_address(touch_stored, TOUCH_STORED),
+    )  # fmt: skip
+
+
+@kernel
+def touch_lists(rows, w, i, h, d, part, mode, coef):
+    """`touch_stored` of a tag."""
+    return rows.touch(
+        rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i, h,
+        d, part, mode, coef,
+    )  # fmt: skip
+
+
+@kernel
+def score_stored(
+    offset, found, first, ptr, row, layout, w, i, heads, is_narrow, arc, total, label,
+    sums, label_sums,
+):  # fmt: skip
+    """Scores of all arcs of sentence i, or of the candidates alone."""
+    begin = offset[i]
+    n = offset[i + 1] - begin - 1
+    width, start = layout[WIDTH], layout[ROWS] * N_VARIANTS
+    # a table, because loops over ``w[at + k]`` do not vectorise: see `MaxPlus.absorb`
+    size = (w.shape[0] - start) // max(width, 1)
+    weights = w[start : start + size * width].reshape(size, width)
+    sum_singles(found, layout, w, weights, begin, n, sums, label_sums)
+    if is_narrow:
+        for h in range(n + 1):
+            for d in range(n + 1):
+                total[h, d] = -np.inf
+    for c in range(heads.shape[1] if is_narrow else n + 1):
+        for d in range(1, n + 1):
+            h = int(heads[begin - i + d - 1, c]) if is_narrow else c
+            if h < 0 or h == d:
+                continue
+            a = 2 * (first[i] + h * n + d - 1)
+            v = variant(h, d)
+            plain = sums[2 * h, 0] + sums[2 * d + 1, 0]
+            varied = sums[2 * h, v] + sums[2 * d + 1, v]
+            for k in range(ptr[a], ptr[a + 1]):
+                at = np.int64(row[k]) * N_VARIANTS
+                plain += w[at]
+                varied += w[at + v]
+            arc[h, d] = plain + varied
+            total[h, d] = plain + varied
+            if width > 0:
+                total[h, d] += score_label(
+                    row, ptr[a + 1], ptr[a + 2], layout[LABELS], weights, h, d, label,
+                    label_sums,
+                )  # fmt: skip
+
+
+@kernel
+def sum_singles(found, layout, w, weights, begin, n, sums, label_sums):
+    """Sums over the features of each token alone, as head and as dependent."""
+    width = layout[WIDTH]
+    for p in range(n + 1):
+        last = np.int64(0)
+        for end in range(2):
+            begun, last = last, last + layout[HEAD + end]
+            r = 2 * p + end
+            for v in range(N_VARIANTS):
+                sums[r, v] = 0.0
+            for t in range(begun, last):
+                at = np.int64(found[begin + p, t]) * N_VARIANTS
+                if at > 0:
+                    for v in range(N_VARIANTS):
+                        sums[r, v] += w[at + v]
+        for end in range(2 if width > 0 else 0):
+            begun, last = last, last + layout[LABEL_HEAD + end]
+            r = 4 * p + 2 * end
+            for k in range(width):
+                label_sums[r, k] = 0.0
+                label_sums[r + 1, k] = 0.0
+            for t in range(begun, last):
+                at = 2 * np.int64(found[begin + p, t])
+                if at > 0:
+                    for k in range(width):
+                        label_sums[r, k] += weights[at, k]
+                        label_sums[r + 1, k] += weights[at + 1, k]
+
+
+@kernel
+def score_label(row, begun, last, n_labels, weights, h, d, label, sums):
+    """Scores of all labels of one arc into `label`; returns the best."""
+    width = weights.shape[1]
+    side = 0 if d > h else 1
+    p, q = 4 * h + side, 4 * d + 2 + side
+    for k in range(width):
+        label[h, d, k] = sums[p, k] + sums[q, k]
+    # two rows at a time: the scores are loaded and stored half as often
+    for j in range(begun, last - 1, 2):
+        one, two = 2 * np.int64(row[j]) + side, 2 * np.int64(row[j + 1]) + side
+        for k in range(width):
+            label[h, d, k] += weights[one, k] + weights[two, k]
+    if (last - begun) % 2 == 1:
+        one = 2 * np.int64(row[last - 1]) + side
+        for k in range(width):
+            label[h, d, k] += weights[one, k]
+    # four maxima side by side, because a single one waits for itself at every step
+    best = second = third = fourth = label[h, d, 0]
+    fours = n_labels // 4 * 4
+    for k in range(0, fours, 4):
+        best = max_of(best, label[h, d, k])
+        second = max_of(second, label[h, d, k + 1])
+        third = max_of(third, label[h, d, k + 2])
+        fourth = max_of(fourth, label[h, d, k + 3])
+    for k in range(fours, n_labels):
+        best = max_of(best, label[h, d, k])
+    return max_of(max_of(best, second), max_of(third, fourth))
+
+
+@kernel
+def max_of(one, other):
+    """The larger one of two numbers; `max` also looks for NaN."""
+    return one if one > other else other
+
+
+@kernel
+def touch_stored(
+    offset, found, first, ptr, row, layout, w, i, h, d, part, mode, coef
+):  # fmt: skip
+    """Sum the weights of an arc's features, or a label's; add to them, or erase them.
+
+    One text for all, so that they cannot disagree about what an arc has.
+    """
+    begin = offset[i]
+    n = offset[i + 1] - begin - 1
+    a = 2 * (first[i] + h * n + d - 1)
+    total = 0.0
+    if part == ARC:
+        v = variant(h, d)
+        n_head, n_dep = layout[HEAD], layout[DEP]
+        for t in range(n_head):
+            total += touch_row(w, np.int64(found[begin + h, t]), v, mode, coef)
+        for t in range(n_head, n_head + n_dep):
+            total += touch_row(w, np.int64(found[begin + d, t]), v, mode, coef)
+        for k in range(ptr[a], ptr[a + 1]):
+            total += touch_row(w, np.int64(row[k]), v, mode, coef)
+        return total
+    width = layout[WIDTH]
+    start = layout[ROWS] * N_VARIANTS + part + (0 if d > h else width)
+    middle = layout[HEAD] + layout[DEP] + layout[LABEL_HEAD]
+    for t in range(middle - layout[LABEL_HEAD], middle):
+        if found[begin + h, t] > 0:
+            at = start + np.int64(found[begin + h, t]) * 2 * width
+            total += touch(w, at, mode, coef)
+    for t in range(middle, middle + layout[LABEL_DEP]):
+        if found[begin + d, t] > 0:
+            at = start + np.int64(found[begin + d, t]) * 2 * width
+            total += touch(w, at, mode, coef)
+    for k in range(ptr[a + 1], ptr[a + 2]):
+        total += touch(w, start + np.int64(row[k]) * 2 * width, mode, coef)
+    return total
