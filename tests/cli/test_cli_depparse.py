@@ -241,7 +241,6 @@ def test_bad_files_are_refused_in_one_line(run, parser, tmp_path, text, message)
         (["--solver", "hmm"], "--solver hmm: dependency trees have no generative"),
         (["--order", "2", "--loss", "log"], "--order 2 needs --loss hinge and --cand"),
         (["--order", "2", "--construction", "best_heads"], "--construction exact"),
-        (["--cost", "uas", "--formulation", "hard"], "as in --cost las"),
         (["--budget", "3"], "--budget is for kernels; give --kernel"),
         (["--clusters", "3"], "--clusters is for kernels; give --match or --kernel"),
         (["--clusters", "0", "--match", "xpos"], "--clusters 0: give a whole number"),

@@ -23,7 +23,7 @@ from partwise.protocol import Objective, Problem
 from partwise.solvers._cut_pool import BlockDual
 from partwise.solvers._planes import PlaneStore, add_plane
 
-FEW = 64  # blocks up to which it is worth its quadratic programs
+FEW = 256  # blocks up to which planes of all of them are few and small
 PRUNE_AFTER = 50  # rounds in a row without a plane, after which it is forgotten
 
 

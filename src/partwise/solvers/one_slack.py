@@ -126,7 +126,7 @@ class OneSlack(Solver):
         plane.
     cache_share : float
         A joint plane from the cache is used when its violation is at least this share
-        of the duality gap.
+        of the duality gap by the violations found.
     cache_rounds : int
         Planes from the cache between two full passes, at most.
 
@@ -211,7 +211,7 @@ class OneSlack(Solver):
             if cuts is None:
                 return
             excess = objective.slack_term(cuts.violation) - memo.slack
-            if not excess > self.cache_share * state.gap:
+            if not excess > self.cache_share * (state.found - state.dual):
                 memo.in_vain = memo.in_vain + 1 if round_ == 0 else 0
                 memo.pause = min(2**memo.in_vain, 16) - 1
                 return
