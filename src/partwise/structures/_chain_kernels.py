@@ -154,13 +154,14 @@ def views(blocks, w):
 @kernel
 def recalled(order, boundary, emit, edges, y, begin, n, codes, at):
     """<w, δ> of the output at place `at`, from part scores."""
-    before, before_hat = y[begin], codes[at]
+    truth, hats = y[begin : begin + n], codes[at : at + n]
+    before, before_hat = truth[0], hats[0]
     total = 0.0
     if before != before_hat:
         total += emit[0, before] - emit[0, before_hat]
     opening = edges.opening
     for t in range(1, n):
-        here, hat = y[begin + t], codes[at + t]
+        here, hat = truth[t], hats[t]
         if here != hat:
             total += emit[t, here] - emit[t, hat]
         if (here != hat or before != before_hat) and (order < 2 or t == 1):
@@ -169,9 +170,9 @@ def recalled(order, boundary, emit, edges, y, begin, n, codes, at):
     if order == 2:
         inner, size = edges.inner, emit.shape[1]
         for t in range(2, n):
-            state = y[begin + t - 2] * size + y[begin + t - 1]
-            state_hat = codes[at + t - 2] * size + codes[at + t - 1]
-            here, hat = y[begin + t], codes[at + t]
+            state = truth[t - 2] * size + truth[t - 1]
+            state_hat = hats[t - 2] * size + hats[t - 1]
+            here, hat = truth[t], hats[t]
             if here != hat or state != state_hat:
                 total += inner[state, here] - inner[state_hat, hat]
     if boundary:

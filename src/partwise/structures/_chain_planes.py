@@ -1,7 +1,9 @@
 """δ(ŷ) = φ(y) − φ(ŷ) of label sequences, in a flat model: products and sums.
 
 Only tokens in which two outputs differ count. All functions index the flat model by
-place: views of its parts would cost as much as those few tokens.
+place: views of its parts would cost as much as those few tokens. Labels are read from
+views of one sequence, whose indices cannot be negative: with ``y[begin + t]`` LLVM
+made gathers of them, which took twice as long.
 """
 
 import numpy as np
@@ -41,14 +43,15 @@ def plane_margin(
 
     ``with_tokens``: with the tokens' own scores, which `parts` holds where they count.
     """
+    truth, hats = y[begin : begin + n], codes[at : at + n]
     triples = pairs + (size * size if order > 0 else 0)
     ends = triples + (size * size * size if order == 2 else 0)
     total = 0.0
-    before, before_hat = y[begin], codes[at]
+    before, before_hat = truth[0], hats[0]
     if with_tokens and before != before_hat:
         total += parts[0, before] - parts[0, before_hat]
     for t in range(1, n):
-        here, hat = y[begin + t], codes[at + t]
+        here, hat = truth[t], hats[t]
         if here != hat or before != before_hat:
             if order > 0:
                 total += w[pairs + before * size + here]
@@ -58,15 +61,14 @@ def plane_margin(
         before, before_hat = here, hat
     if order == 2:
         for t in range(2, n):
-            truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
-            triple = (codes[at + t - 2] * size + codes[at + t - 1]) * size
-            triple += codes[at + t]
-            if truth != triple:
-                total += w[triples + truth] - w[triples + triple]
+            right = (truth[t - 2] * size + truth[t - 1]) * size + truth[t]
+            wrong = (hats[t - 2] * size + hats[t - 1]) * size + hats[t]
+            if right != wrong:
+                total += w[triples + right] - w[triples + wrong]
     if boundary:
-        total += w[ends + y[begin]] - w[ends + codes[at]]
+        total += w[ends + truth[0]] - w[ends + hats[0]]
         ends += size
-        total += w[ends + y[begin + n - 1]] - w[ends + codes[at + n - 1]]
+        total += w[ends + truth[n - 1]] - w[ends + hats[n - 1]]
     return total
 
 
@@ -78,14 +80,15 @@ def push_plane(
 
     ``with_tokens``: coefficients of (token, label) are added to `parts`.
     """
+    truth, hats = y[begin : begin + n], codes[at : at + n]
     triples = pairs + (size * size if order > 0 else 0)
     ends = triples + (size * size * size if order == 2 else 0)
-    before, before_hat = y[begin], codes[at]
+    before, before_hat = truth[0], hats[0]
     if with_tokens and before != before_hat:
         parts[0, before] += coef
         parts[0, before_hat] -= coef
     for t in range(1, n):
-        here, hat = y[begin + t], codes[at + t]
+        here, hat = truth[t], hats[t]
         if here != hat or before != before_hat:
             if order > 0:
                 w[pairs + before * size + here] += coef
@@ -96,18 +99,17 @@ def push_plane(
         before, before_hat = here, hat
     if order == 2:
         for t in range(2, n):
-            truth = (y[begin + t - 2] * size + y[begin + t - 1]) * size + y[begin + t]
-            triple = (codes[at + t - 2] * size + codes[at + t - 1]) * size
-            triple += codes[at + t]
-            if truth != triple:
-                w[triples + truth] += coef
-                w[triples + triple] -= coef
+            right = (truth[t - 2] * size + truth[t - 1]) * size + truth[t]
+            wrong = (hats[t - 2] * size + hats[t - 1]) * size + hats[t]
+            if right != wrong:
+                w[triples + right] += coef
+                w[triples + wrong] -= coef
     if boundary:
-        w[ends + y[begin]] += coef
-        w[ends + codes[at]] -= coef
+        w[ends + truth[0]] += coef
+        w[ends + hats[0]] -= coef
         ends += size
-        w[ends + y[begin + n - 1]] += coef
-        w[ends + codes[at + n - 1]] -= coef
+        w[ends + truth[n - 1]] += coef
+        w[ends + hats[n - 1]] -= coef
 
 
 @kernel
@@ -165,12 +167,13 @@ def mark_wrong(blocks, i, codes, at, n, known):
     """Mark the tokens of block i in which one of n outputs is wrong."""
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
+    truth = blocks.y[begin : begin + length]
     for t in range(length):
         known[t] = 0
     for p in range(n):
-        first = at + p * length
+        hats = codes[at + p * length : at + (p + 1) * length]
         for t in range(length):
-            if blocks.y[begin + t] != codes[first + t]:
+            if truth[t] != hats[t]:
                 known[t] = 1
 
 
