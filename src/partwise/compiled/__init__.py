@@ -118,7 +118,7 @@ def sweep_of(**needs):
                 kept.append(tag)  # as long as the kernel runs
             return compiled(*given)
 
-        vars(run)["needs"] = needs
+        vars(run).update(needs=needs, compiled=compiled)
         return run
 
     return decorate

@@ -116,6 +116,9 @@ class Reference(Generic[Tag]):
             raise AttributeError(name)
         return getattr(self._tag, name)
 
+    def __iter__(self) -> Any:
+        return iter(self._tag)
+
     def replace(self, **changes: Any) -> Reference[Tag]:
         """The same with other values of some fields."""
         return Reference(self._tag._replace(**changes))
