@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.arcs import n_weights
 from partwise.structures._second_order_kernels import PartBlocks, new_part_work
 from partwise.structures.tree_problem import ScoreTables, TreeProblem
-
 
 FIRST_HEADS = 5  # of each word's candidates, and the true one, for narrow searches
 
@@ -60,7 +60,7 @@ class SecondOrderProblem(TreeProblem):
         )
         self.structure = structure
         few = rows._replace(heads=first_heads(rows.heads, blocks.y // blocks.n_labels))
-        self.narrow_blocks = blocks._replace(rows=few, is_narrow=1)
+        self.narrow_blocks = Reference(blocks._replace(rows=few, is_narrow=1))
 
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated trees; with crossing arcs k good ones."""
