@@ -1,6 +1,7 @@
 """Online solvers: perceptron, MIRA and Pegasos.
 
-Each visits examples in random order and changes w at once. None has a dual bound: it
+Each visits examples in random order and changes w at once; they share all but the
+change, and therefore a file. None has a dual bound: it
 stays −∞, and the primal is evaluated once, after training. Perceptron and MIRA remember
 how often each output was stepped away from, α_i(ŷ) of the dual perceptron (Altun,
 Tsochantaridis, Hofmann, ICML 2003, Algorithm 1), so their support structures can be
