@@ -5,14 +5,20 @@ import time
 import numpy as np
 import pytest
 
+from partwise.compiled import Reference, code_length
+from partwise.features.arrays import as_features
 from partwise.objective import Formulation, Objective
+from partwise.protocol import State
 from partwise.solvers import _pool_kernels as kernels
 from partwise.solvers import suitable_solver
+from partwise.solvers._cut_pool import BlockDual
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.n_slack import NSlack
 from partwise.solvers.one_slack import OneSlack
 from partwise.solvers.online import MIRA, Pegasos, Perceptron
+from partwise.structures._chain_kernels import ChainBlocks
+from partwise.structures.chain import Chain
 from partwise.structures.loop import LoopBlocks, LoopProblem
 from partwise.testing.toys import ToyClasses, toy_classes
 from partwise.threads import shards_by_effort
@@ -98,6 +104,29 @@ def test_a_block_may_have_a_move_of_its_own(solver):
     state = solver.solve(problem, objective)
     assert OwnMoves.visits >= 30
     assert state.model.tobytes() == usual.model.tobytes()
+
+
+class OwnSteps(ChainBlocks):
+    """Compiled blocks with a step of their own, which leaves a mark and no plane."""
+
+    def ascend_block(
+        blocks, local, work, pool, w, scratch, i, weight, cap, ridge, penalty, eps,
+        steps, limit, fresh, slope, old, gaps, excess,
+    ):  # fmt: skip
+        gaps[i] = 7.0 + code_length(blocks, i)
+        return False
+
+
+def test_compiled_blocks_may_have_a_step_of_their_own():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n, 2)) for n in (1, 3, 2)]
+    chain = Chain(2, order=1)
+    problem = chain.pack(as_features(X), rng.integers(0, 2, size=6), Formulation())
+    fields = [getattr(problem.blocks, name) for name in ChainBlocks._fields]
+    problem.blocks = Reference(OwnSteps(*fields))
+    dual = BlockDual(problem, Objective.create(1.0, 3, "l1"), capacity=4)
+    assert dual.sweep(np.arange(3), State(model=None)) == 0
+    assert dual.gaps.tolist() == [8.0, 10.0, 9.0]
 
 
 def test_auto_asks_the_problem():
