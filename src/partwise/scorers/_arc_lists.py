@@ -23,7 +23,7 @@ MOST_ENTRIES = (1 << 31) - 1
 
 
 class ArcLists(NamedTuple):
-    """Lists of all arcs; the arc h → d of a sentence of n words is h·n + d − 1.
+    """Lists of all arcs; the arc h → d of a sentence of n words is (d − 1)·(n + 1) + h.
 
     The rows of arc a are ``row[ptr[2a]:ptr[2a + 1]]``, those of its labels
     ``row[ptr[2a + 1]:ptr[2a + 2]]``.
@@ -90,8 +90,8 @@ def fill_lists(features, first, ptr, row):
         n_words = features.offset[i + 1] - begin - 1
         a = first[i]
         most = features.n_pair + features.n_label_pair + n_words * features.n_between
-        for h in range(n_words + 1):
-            for d in range(1, n_words + 1):
+        for d in range(1, n_words + 1):
+            for h in range(n_words + 1):
                 if n + most > row.shape[0]:
                     return np.int64(-1)
                 if h != d:

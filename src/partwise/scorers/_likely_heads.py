@@ -38,6 +38,8 @@ def likely_heads(rows: StoredRows, truth, n_heads: int = LIKELY_HEADS):
     weights = likelihood_weights(rows, truth)
     heads = np.full((len(truth), n_heads + 2), -1, np.int32)
     choose_heads(rows, weights, new_arc_scores(longest, 0), truth, heads)
+    # in order of the lists, which are then read from front to back
+    heads.sort(axis=1)
     return heads
 
 
@@ -71,7 +73,7 @@ def count_true(rows, truth, on_true, n_variant):
                     n_variant[variant(h, d)] += 1
             head = int(truth[offset[i] - i + d - 1])
             v = variant(head, d)
-            a = 2 * (first[i] + head * n + d - 1)
+            a = 2 * (first[i] + (d - 1) * (n + 1) + head)
             for k in range(ptr[a], ptr[a + 1]):
                 on_true[row[k] * N_VARIANTS] += 1
                 on_true[row[k] * N_VARIANTS + v] += 1

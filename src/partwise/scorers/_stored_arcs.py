@@ -12,7 +12,7 @@ from partwise.compiled import kernel
 from partwise.features._arc_kernels import N_VARIANTS, variant
 from partwise.scorers._arc_lists import ArcLists
 from partwise.scorers._arc_rows import ONE, ONE_INT, THREE, TWO, by_address
-from partwise.scorers._arc_touching import ADD, ARC, DOT, WIPE, touch, touch_row
+from partwise.scorers._arc_touching import ADD, ARC, DOT, WIPE, touch
 
 NUMBERS = types.int32[::1]
 TABLE = types.int32[:, ::1]
@@ -34,7 +34,7 @@ class StoredRows(NamedTuple):
     ptr: np.ndarray
     row: np.ndarray
     layout: np.ndarray  # (7,) int64: rows of arcs, columns of `found`, labels, width
-    heads: np.ndarray  # (n_words, K) int32 candidate heads, −1 for none; or (0, 0)
+    heads: np.ndarray  # (n_words, K) int32 candidates in order, −1: none; or (0, 0)
     n_labels: int  # 1 without labels
     width: int  # labels padded to whole vectors; 0 without labels
     used: np.ndarray  # as in `ArcLists`: the rows of a featurizer's model
@@ -121,12 +121,13 @@ def score_stored(
         for h in range(n + 1):
             for d in range(n + 1):
                 total[h, d] = -np.inf
-    for c in range(heads.shape[1] if is_narrow else n + 1):
-        for d in range(1, n + 1):
+    n_heads = heads.shape[1] if is_narrow else n + 1
+    for d in range(1, n + 1):
+        for c in range(n_heads):
             h = int(heads[begin - i + d - 1, c]) if is_narrow else c
             if h < 0 or h == d:
                 continue
-            a = 2 * (first[i] + h * n + d - 1)
+            a = 2 * (first[i] + (d - 1) * (n + 1) + h)
             v = variant(h, d)
             plain = sums[2 * h, 0] + sums[2 * d + 1, 0]
             varied = sums[2 * h, v] + sums[2 * d + 1, v]
@@ -219,29 +220,41 @@ def touch_stored(
     """
     begin = offset[i]
     n = offset[i + 1] - begin - 1
-    a = 2 * (first[i] + h * n + d - 1)
+    a = 2 * (first[i] + (d - 1) * (n + 1) + h)
+    step, start = np.int64(N_VARIANTS), np.int64(0)
+    second = variant(h, d)  # a row of an arc has two weights, that of a label one
+    column, n_head, n_dep = np.int64(0), layout[HEAD], layout[DEP]
+    if part != ARC:
+        step = 2 * layout[WIDTH]
+        start = layout[ROWS] * N_VARIANTS + part + (0 if d > h else layout[WIDTH])
+        second = np.int64(0)
+        column, n_head, n_dep = n_head + n_dep, layout[LABEL_HEAD], layout[LABEL_DEP]
+        a += 1
     total = 0.0
-    if part == ARC:
-        v = variant(h, d)
-        n_head, n_dep = layout[HEAD], layout[DEP]
-        for t in range(n_head):
-            total += touch_row(w, np.int64(found[begin + h, t]), v, mode, coef)
-        for t in range(n_head, n_head + n_dep):
-            total += touch_row(w, np.int64(found[begin + d, t]), v, mode, coef)
+    for t in range(column, column + n_head):
+        r = np.int64(found[begin + h, t])
+        if r > 0:
+            total += touch_two(w, start + r * step, second, mode, coef)
+    for t in range(column + n_head, column + n_head + n_dep):
+        r = np.int64(found[begin + d, t])
+        if r > 0:
+            total += touch_two(w, start + r * step, second, mode, coef)
+    if mode == DOT and second > 0:  # most of the work: two sums at a time
+        varied = 0.0
         for k in range(ptr[a], ptr[a + 1]):
-            total += touch_row(w, np.int64(row[k]), v, mode, coef)
-        return total
-    width = layout[WIDTH]
-    start = layout[ROWS] * N_VARIANTS + part + (0 if d > h else width)
-    middle = layout[HEAD] + layout[DEP] + layout[LABEL_HEAD]
-    for t in range(middle - layout[LABEL_HEAD], middle):
-        if found[begin + h, t] > 0:
-            at = start + np.int64(found[begin + h, t]) * 2 * width
-            total += touch(w, at, mode, coef)
-    for t in range(middle, middle + layout[LABEL_DEP]):
-        if found[begin + d, t] > 0:
-            at = start + np.int64(found[begin + d, t]) * 2 * width
-            total += touch(w, at, mode, coef)
-    for k in range(ptr[a + 1], ptr[a + 2]):
-        total += touch(w, start + np.int64(row[k]) * 2 * width, mode, coef)
+            at = np.int64(row[k]) * N_VARIANTS
+            total += w[at]
+            varied += w[at + second]
+        return total + varied
+    for k in range(ptr[a], ptr[a + 1]):
+        total += touch_two(w, start + np.int64(row[k]) * step, second, mode, coef)
+    return total
+
+
+@kernel
+def touch_two(w, at, second, mode, coef):
+    """`touch` one weight, and the one so much further unless `second` is 0."""
+    total = touch(w, at, mode, coef)
+    if second > 0:
+        total += touch(w, at + second, mode, coef)
     return total

@@ -162,6 +162,7 @@ class PartBlocks(NamedTuple):
     construction: int  # PROJECTIVE or TREE
     single_root: int
     decode: Any  # the decoder
+    is_narrow: int  # 1: the rows have a part of the candidates
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -176,18 +177,20 @@ class PartBlocks(NamedTuple):
     def find_output(blocks, work, w, i, code):
         score_sentence(blocks, work, w, i)
         add_losses(blocks, work, i)
-        find_heads(blocks, work, i)
-        name_labels(blocks, work, i, code)
-        loss = output_loss(blocks, i, code)
-        violation = loss - recall_margin(blocks, work, i, code)
-        if blocks.construction == PROJECTIVE:
-            return loss, 1.0, violation, violation
-        if violation < 0.0:  # climbing may end below the true tree
+        is_found = find_heads(blocks, work, i) > -np.inf
+        loss, violation = 0.0, 0.0
+        if is_found:
+            name_labels(blocks, work, i, code)
+            loss = output_loss(blocks, i, code)
+            violation = loss - recall_margin(blocks, work, i, code)
+        is_exact = blocks.construction == PROJECTIVE and blocks.is_narrow == 0
+        if not is_found or (violation < 0.0 and not is_exact):
+            # no tree of these arcs, or climbing ended below the true tree
             begin = blocks.offset[i]
             for t in range(blocks.offset[i + 1] - begin):
                 code[t] = blocks.y[begin + t]
             loss, violation = 0.0, 0.0
-        return loss, 1.0, violation, np.inf
+        return loss, 1.0, violation, violation if is_exact else np.inf
 
     def score_sentence(blocks, work, w, i):
         score_arcs(blocks.rows, w, i, work.parts)

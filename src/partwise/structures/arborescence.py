@@ -313,6 +313,7 @@ class Arborescence(Structure):
             construction=self.kind(),
             single_root=int(self.single_root),
             decode=decode_parts_by(self.projective, X.n_grand > 0),
+            is_narrow=0,
         )
         return SecondOrderProblem(self, blocks, formulation, n_jobs, X.n_grand > 0)
 

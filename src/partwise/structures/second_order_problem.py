@@ -13,6 +13,21 @@ from partwise.structures._second_order_kernels import PartBlocks, new_part_work
 from partwise.structures.tree_problem import ScoreTables, TreeProblem
 
 
+FIRST_HEADS = 5  # of each word's candidates, and the true one, for narrow searches
+
+
+def first_heads(heads: Ints, truth: Ints) -> Ints:
+    """The first candidates of each word and its true head, (n_words, ·); −1 for none.
+
+    Parts of second order grow with the square of the candidates.
+    """
+    few = np.full((len(heads), min(FIRST_HEADS + 1, heads.shape[1])), -1, np.int32)
+    few[:, :FIRST_HEADS] = heads[:, :FIRST_HEADS]
+    absent = ~(few == truth[:, None]).any(axis=1)
+    few[absent, -1] = truth[absent]
+    return few
+
+
 class SecondOrderProblem(TreeProblem):
     """Packed sentences whose trees also score siblings and grandparents.
 
@@ -45,6 +60,8 @@ class SecondOrderProblem(TreeProblem):
             n_jobs=n_jobs,
         )
         self.structure = structure
+        few = rows._replace(heads=first_heads(rows.heads, blocks.y // blocks.n_labels))
+        self.narrow_blocks = blocks._replace(rows=few, is_narrow=1)
 
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated trees; with crossing arcs k good ones."""
