@@ -117,7 +117,7 @@ def test_narrow_searches_are_best_among_their_heads(seed, n_labels, projective, 
     size = max(n_labels, 1)
     truth = stored.blocks.y // size
     rows = stored.narrow_blocks.rows
-    heads = likely_heads(stored.blocks.rows, truth, extra)
+    heads = likely_heads(stored.blocks.rows, truth, stored.dtype, extra)
     assert heads.shape == (len(truth), extra + 2)
     assert (heads == truth[:, None]).any(axis=1).all()
     narrow = stored.narrow_blocks._replace(rows=rows._replace(heads=heads))

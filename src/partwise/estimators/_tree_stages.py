@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
 
 from partwise.certificate import Certificate
@@ -17,11 +18,15 @@ from partwise.features.arc_templates import (
 from partwise.features.arcs import ArcFeaturizer
 from partwise.models.dependency import DependencyModel, encode_trees
 from partwise.readers.table import Table
+from partwise.scorers.arcs import ArcScorer
+from partwise.solvers.bcfw import BCFW
 from partwise.structures.arborescence import Arborescence
 
 if TYPE_CHECKING:
     from partwise.estimators.dependency_parser import DependencyParser
 
+ROUGH_TOL = 1e-4  # relative gap from which on weights may be rounded to float32
+MANY = 100  # sentences
 PRUNER_TOL = 0.3  # relative gap at which a pruner is good enough
 LABELS = ".labels"  # added to the name of a checkpoint, for the second stage
 
@@ -43,6 +48,24 @@ def arc_featurizer(
         min_count=parser.min_count,
         hash_bits=parser.hash_bits,
     )
+
+
+def arc_scorer(parser: DependencyParser, n_sentences: int) -> ArcScorer:
+    """Lists of arcs, with weights in float32 where their rounding is of no account.
+
+    Frank-Wolfe sums its planes in float64 before it states a bound. A relative gap of
+    1e-4 is a thousand times the rounding; small problems, whose pools are solved
+    exactly, and other solvers keep float64.
+    """
+    is_rough = (
+        parser.loss == "hinge"
+        and (parser.solver in ("auto", "bcfw") or isinstance(parser.solver, BCFW))
+        and parser.eps is None
+        and parser.tol >= ROUGH_TOL
+        and n_sentences >= MANY
+    )
+    dtype = np.float32 if is_rough else np.float64
+    return ArcScorer(1e9 * parser.arc_memory, dtype)
 
 
 def label_templates(parser: DependencyParser, table: Table) -> Any:

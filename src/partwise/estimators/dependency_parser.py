@@ -12,6 +12,7 @@ from partwise.estimators._kernel_trees import fit_kernel
 from partwise.estimators._tree_stages import (
     LABELS,
     arc_featurizer,
+    arc_scorer,
     fit_labeller,
     fit_pruner,
 )
@@ -23,7 +24,6 @@ from partwise.metrics import metric as find_metric
 from partwise.models.dependency import DependencyModel, SupportTrees, encode_trees
 from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.protocol import Floats
-from partwise.scorers.arcs import ArcScorer
 from partwise.structures.arborescence import Arborescence
 
 
@@ -251,7 +251,7 @@ class DependencyParser(SavedEstimator):
             candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
         problem = structure.pack(
             featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
-            scorer=ArcScorer(1e9 * self.arc_memory), candidates=candidates,
+            scorer=arc_scorer(self, len(y)), candidates=candidates,
         )  # fmt: skip
         start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)

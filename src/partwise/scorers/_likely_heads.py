@@ -24,18 +24,19 @@ LIKELY_HEADS = 8  # per word, and the true one and the word before
 PRIOR = 2.0  # occurrences at the mean rate that each feature is given in addition
 
 
-def likely_heads(rows: StoredRows, truth, n_heads: int = LIKELY_HEADS):
+def likely_heads(rows: StoredRows, truth, dtype, n_heads: int = LIKELY_HEADS):
     """The most likely heads of each word, (n_words, n_heads + 2) int32; −1 for none.
 
     The true heads, `truth` (n_words,), and the words before are always among them: the
-    second make a tree of any kind, with crossing arcs or without.
+    second make a tree of any kind, with crossing arcs or without. `dtype` is that of
+    the models for which `rows` is made.
     """
     layout = rows.layout.copy()
     layout[WIDTH] = 0  # arcs alone
     rows = rows._replace(layout=layout, width=0, is_narrow=0)
     truth = np.ascontiguousarray(truth, np.int32)
     longest = int(np.diff(rows.offset).max()) - 1
-    weights = likelihood_weights(rows, truth)
+    weights = likelihood_weights(rows, truth).astype(dtype)
     heads = np.full((len(truth), n_heads + 2), -1, np.int32)
     choose_heads(rows, weights, new_arc_scores(longest, 0), truth, heads)
     # in order of the lists, which are then read from front to back

@@ -16,11 +16,10 @@ from partwise.scorers._arc_touching import ADD, ARC, DOT, WIPE, touch
 
 NUMBERS = types.int32[::1]
 TABLE = types.int32[:, ::1]
-LISTS = (ONE_INT, TABLE, ONE_INT, NUMBERS, NUMBERS, ONE_INT, ONE)
-SCORE_STORED = types.void(
-    *LISTS, types.int64, TABLE, types.int64, TWO, TWO, THREE, TWO, TWO
-)
-TOUCH_STORED = types.float64(*LISTS, *(types.int64,) * 5, types.float64)
+LISTS = (ONE_INT, TABLE, ONE_INT, NUMBERS, NUMBERS, ONE_INT)
+MODELS = {np.dtype(np.float64): ONE, np.dtype(np.float32): types.float32[::1]}
+SCORES = (types.int64, TABLE, types.int64, TWO, TWO, THREE, TWO, TWO)
+TOUCHES = (*(types.int64,) * 5, types.float64)
 # places of numbers in `layout`
 ROWS, HEAD, DEP, LABEL_HEAD, LABEL_DEP, LABELS, WIDTH = range(7)
 
@@ -77,8 +76,8 @@ class StoredRows(NamedTuple):
             touch_lists(rows, w, i, h, d, label, WIPE, 0.0)
 
 
-def bind_lists(features, lists: ArcLists, n_labels):
-    """The tag of lists; `n_labels` is 0 for arcs without labels."""
+def bind_lists(features, lists: ArcLists, n_labels, dtype):
+    """The tag of lists, for models of this type; `n_labels` is 0 without labels."""
     width = -(-n_labels // 4) * 4
     layout = np.array(
         [
@@ -87,12 +86,24 @@ def bind_lists(features, lists: ArcLists, n_labels):
         ],
         np.int64,
     )  # fmt: skip
-    return StoredRows(  # type: ignore[call-arg]
+    rows = StoredRows(  # type: ignore[call-arg]
         features.offset, lists.found, lists.first, lists.ptr, lists.row, layout,
         np.zeros((0, 0), np.int32), max(n_labels, 1), width, lists.used,
-        lists.label_used, lists.frequency, 0, by_address(score_stored, SCORE_STORED),
-        by_address(touch_stored, TOUCH_STORED),
+        lists.label_used, lists.frequency, 0, None, None,
     )  # fmt: skip
+    return for_models_of(rows, dtype)
+
+
+def for_models_of(rows, dtype):
+    """The tag for models of this type: its programs are compiled for it.
+
+    Sums are taken in float64 whatever the type.
+    """
+    model = MODELS[np.dtype(dtype)]
+    return rows._replace(
+        score=by_address(score_stored, types.void(*LISTS, model, *SCORES)),
+        touch=by_address(touch_stored, types.float64(*LISTS, model, *TOUCHES)),
+    )
 
 
 @kernel

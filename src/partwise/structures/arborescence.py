@@ -267,7 +267,7 @@ class Arborescence(Structure):
         oracle = self._oracle(formulation, construction)
         rows = scorer.bind(X, self.n_labels)
         if isinstance(rows, StoredRows) and oracle == ADDITIVE and Y is not None:
-            rows = rows._replace(heads=likely_heads(rows, y // size))
+            rows = rows._replace(heads=likely_heads(rows, y // size, scorer.dtype))
         blocks = ArcBlocks(
             rows=rows,
             offset=np.ascontiguousarray(offset, np.int64),

@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Floats
-from partwise.scorers._stored_arcs import StoredRows
+from partwise.scorers._stored_arcs import StoredRows, for_models_of
 from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures import _arborescence_batch as batch
 from partwise.structures._arborescence_kernels import ArcBlocks, new_arc_work
@@ -49,6 +49,8 @@ class ArborescenceProblem(TreeProblem):
             n_jobs=n_jobs,
         )
         rows: Any = blocks.rows
+        if isinstance(rows, StoredRows):
+            self.dtype = scorer.dtype
         if isinstance(rows, StoredRows) and len(rows.heads):
             self.narrow_blocks = blocks._replace(rows=rows._replace(is_narrow=1))
         self.structure = structure
@@ -61,7 +63,13 @@ class ArborescenceProblem(TreeProblem):
 
     def expand(self, weights: Floats) -> Floats:
         """Weights of the rows in use."""
-        return used_weights(self.blocks.rows, self.features, weights)
+        return used_weights(self.blocks.rows, self.features, weights, self.dtype)
+
+    def for_model(self, blocks: Any, model: Floats) -> Any:
+        """Lists have programs for each type of models."""
+        if not isinstance(blocks.rows, StoredRows):
+            return blocks
+        return blocks._replace(rows=for_models_of(blocks.rows, model.dtype))
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""

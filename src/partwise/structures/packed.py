@@ -17,6 +17,9 @@ from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
 from partwise.structures import _packed_kernels as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
 
+# (1 + 2⁻²⁴)² for the rounding of each number, and once more for that of the products
+SQUARE = 1.0 + 2.0**-21
+
 
 class PackedProblem(Problem):
     """Problem over a tag of arrays.
@@ -37,6 +40,8 @@ class PackedProblem(Problem):
         Makes the buffers of one thread.
     n_jobs : int
     """
+
+    dtype: Any = np.float64  # of models while they are trained
 
     def __init__(
         self,
@@ -73,17 +78,29 @@ class PackedProblem(Problem):
 
     def zero(self) -> Floats:
         """The zero model, shape (n_weights,), beginning at a cache line."""
-        room = np.zeros(self.n_weights + 7)
+        return self._zero(self.dtype)
+
+    def _zero(self, dtype: Any) -> Floats:
+        room = np.zeros(self.n_weights + 15, dtype)
         skip = -room.ctypes.data % 64 // room.itemsize
         return room[skip : skip + self.n_weights]
 
     def local_zero(self) -> Floats:
         """The zero model over local coordinates, shape (n_local,)."""
-        return np.zeros(self.n_local)
+        return np.zeros(self.n_local, self.dtype)
+
+    def for_model(self, blocks: Any, model: Floats) -> Any:
+        """The tag for a model of this type."""
+        return blocks
 
     def dot(self, one: Floats, other: Floats) -> float:
-        """<one, other>."""
-        return dot(self.n_jobs, one, other)
+        """<one, other>; of float32 with itself, a little more than the true square.
+
+        A square that is too large makes primals larger and duals smaller: both stay
+        bounds for the sum that was rounded to float32.
+        """
+        value = dot(self.n_jobs, one, other)
+        return value * SQUARE if one is other and one.dtype == np.float32 else value
 
     def oracle(self, model: Floats, rows: Ints | None = None) -> Cuts:
         """Most violated output of each row (see `Problem`)."""
@@ -97,6 +114,7 @@ class PackedProblem(Problem):
 
     def _search(self, blocks: Any, model: Floats, rows: Ints | None) -> Cuts:
         rows = np.arange(self.n_blocks) if rows is None else np.asarray(rows, np.int64)
+        blocks = self.for_model(blocks, model)
         m = len(rows)
         indptr = self.indptr_of(rows)
         cuts = Cuts(
@@ -141,10 +159,11 @@ class PackedProblem(Problem):
     def margins(self, model: Floats, cuts: Cuts) -> Floats:
         """<model, a> of each cut."""
         out = np.empty(len(cuts.block))
+        blocks = self.for_model(self.blocks, model)
 
         def work_on(first: int, last: int) -> None:
             kernels.margins(
-                self.blocks, model, cuts.block, cuts.scale, cuts.indptr, cuts.code,
+                blocks, model, cuts.block, cuts.scale, cuts.indptr, cuts.code,
                 first, last, out,
             )  # fmt: skip
 
@@ -154,15 +173,17 @@ class PackedProblem(Problem):
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
         """Σ α a: two halves of the rows, each summed in row order, then added.
 
-        Always two, whatever `n_jobs`, so that the bits are the same.
+        Always two, whatever `n_jobs`, so that the bits are the same; and in float64.
         """
         coef = cuts.scale * alpha
         half = max(1, -(-len(coef) // 2))
-        models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
+        parts = range(0, max(len(coef), 1), half)
+        models = [self._zero(np.float64) for _ in parts]
+        blocks = self.for_model(self.blocks, models[0])
 
         def work_on(first: int, last: int) -> None:
             kernels.combine(
-                self.blocks, models[first // half], cuts.block[first:last],
+                blocks, models[first // half], cuts.block[first:last],
                 coef[first:last], cuts.indptr[first : last + 1], cuts.code,
             )  # fmt: skip
 

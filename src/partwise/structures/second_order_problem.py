@@ -12,7 +12,6 @@ from partwise.scorers.arcs import n_weights
 from partwise.structures._second_order_kernels import PartBlocks, new_part_work
 from partwise.structures.tree_problem import ScoreTables, TreeProblem
 
-
 FIRST_HEADS = 5  # of each word's candidates, and the true one, for narrow searches
 
 
