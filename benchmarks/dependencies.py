@@ -123,7 +123,7 @@ def study_between(train, dev, test):
     n = len(small[1])
     columns = small[0].columns
     for text, name in (
-        (default_arc_templates(columns), "default templates"),
+        (default_arc_templates(columns, counts=True), "default templates"),
         (ARC_PRESETS["mcdonald"], "mcdonald"),
     ):
         rest = [line for line in text.splitlines() if "count." not in line]

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from partwise.estimators.dependency_parser import DependencyParser
 
 ROUGH_TOL = 1e-4  # relative gap from which on weights may be rounded to float32
-MANY = 100  # sentences
 PRUNER_TOL = 0.3  # relative gap at which a pruner is good enough
 LABELS = ".labels"  # added to the name of a checkpoint, for the second stage
 
@@ -39,7 +38,7 @@ def arc_featurizer(
     if isinstance(templates, str):  # a preset's name wins over a template
         templates = ARC_PRESETS.get(templates, templates)
     if templates is None:
-        templates = default_arc_templates(table.columns, counts=parser.order == 1)
+        templates = default_arc_templates(table.columns)
         if parser.order == 2:
             templates += second_order_templates(table.columns)
     return ArcFeaturizer(
@@ -50,19 +49,17 @@ def arc_featurizer(
     )
 
 
-def arc_scorer(parser: DependencyParser, n_sentences: int) -> ArcScorer:
+def arc_scorer(parser: DependencyParser) -> ArcScorer:
     """Lists of arcs, with weights in float32 where their rounding is of no account.
 
     Frank-Wolfe sums its planes in float64 before it states a bound. A relative gap of
-    1e-4 is a thousand times the rounding; small problems, whose pools are solved
-    exactly, and other solvers keep float64.
+    1e-4 is a thousand times the rounding. Other solvers keep float64.
     """
     is_rough = (
         parser.loss == "hinge"
         and (parser.solver in ("auto", "bcfw") or isinstance(parser.solver, BCFW))
         and parser.eps is None
         and parser.tol >= ROUGH_TOL
-        and n_sentences >= MANY
     )
     dtype = np.float32 if is_rough else np.float64
     return ArcScorer(1e9 * parser.arc_memory, dtype)

@@ -251,7 +251,7 @@ class DependencyParser(SavedEstimator):
             candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
         problem = structure.pack(
             featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
-            scorer=arc_scorer(self, len(y)), candidates=candidates,
+            scorer=arc_scorer(self), candidates=candidates,
         )  # fmt: skip
         start = problem.expand(self.model_.weights) if warm else None
         state, support = self._solve(problem, sample_weight, start)
