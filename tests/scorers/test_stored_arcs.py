@@ -193,3 +193,30 @@ def test_parsers_with_and_without_lists_predict_alike():
     again = DependencyParser(**settings, warm_start=True).fit(X[:60], y[:60])
     again.fit(X[:60], y[:60])
     assert again.certificate_.oracle_calls < stored.certificate_.oracle_calls
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000))
+def test_bounds_of_rounded_weights_hold(seed):
+    """Training in float32: dual ≤ optimum ≤ primal, which float64 computes again."""
+    lengths = [6, 5, 9, 4, 7]
+    plain, *_ = make(seed, lengths, 9, 3, projective=True, cost="las")
+    rounded = plain.structure.pack(
+        plain.features, plain.blocks.y, scorer=ArcScorer(PLENTY, np.float32)
+    )
+    objective = Objective.create(5.0, plain.n_blocks, "l1")
+    sharp = BCFW(tol=1e-7).solve(plain, objective)
+    rough = BCFW(tol=1e-3).solve(rounded, objective)
+    assert rough.model.dtype == np.float32
+    assert rough.relative_gap <= 1e-3
+    assert rough.dual <= sharp.primal and sharp.dual <= rough.primal
+    weights = rounded.compact(rough.model).astype(np.float64)
+    cuts = plain.oracle(weights)
+    primal = objective.primal(plain.dot(weights, weights), cuts.bound)
+    assert primal <= rough.primal
+    assert np.isclose(primal, rough.primal, rtol=1e-6)
+    # a dual point summed in float64 has the value that was stated, or more
+    support = BCFW().support(rough)
+    w = plain.combine(support.cuts, support.alpha)
+    dual = float(np.sum(support.alpha * support.cuts.b)) - 0.5 * plain.dot(w, w)
+    assert rough.dual <= dual

@@ -263,6 +263,7 @@ polish=1, batch=16, capacity=8, averaging=False)
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """Give the last model its chance: a limit or Ctrl-C may come before a pass."""
+        state.memo.dual.scratch = problem.local_zero()  # fresh pages take no memory
         if state.stopped in ("converged", "search exhausted"):
             return
         state.deadline = time.perf_counter() + GRACE

@@ -285,6 +285,8 @@ class Arborescence(Structure):
         kind = ArborescenceProblem if scorer.is_euclidean else KernelTreeProblem
         problem = kind(self, blocks, formulation, n_jobs, scorer)
         problem.features = X
+        if isinstance(rows, StoredRows):
+            problem.forget_shares()
         return problem
 
     def _pack_parts(

@@ -27,9 +27,18 @@ class TreeProblem(PackedProblem):
 
     longest: int
     features: Any = None  # what the problem was packed from
+    _keys: list[bytes] | None = None
+
+    def forget_shares(self) -> None:
+        """Let go of what only features on the fly need: a kilobyte per word."""
+        self._keys = self.keys()
+        x = self.features
+        self.features = x._replace(shares=x.shares[:0].copy(), found=x.found[:0].copy())
 
     def keys(self) -> list[bytes] | None:
         """Digests of features and true codes."""
+        if self._keys is not None:
+            return self._keys
         if not isinstance(self.features, ArcFeatures):
             return None  # keys of a kernel's parts are numbered by each fit
         pieces = [
