@@ -1,9 +1,11 @@
 """Long sweeps: the clock, progress and Ctrl-C inside them; moves of a block's own."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import config
 
 from partwise.compiled import Reference, code_length
 from partwise.features.arrays import as_features
@@ -127,6 +129,9 @@ def test_compiled_blocks_may_have_a_step_of_their_own():
     dual = BlockDual(problem, Objective.create(1.0, 3, "l1"), capacity=4)
     assert dual.sweep(np.arange(3), State(model=None)) == 0
     assert dual.gaps.tolist() == [8.0, 10.0, 9.0]
+    folder = Path(config.CACHE_DIR)
+    indices = [path.read_bytes() for path in folder.rglob("*.nbi")]
+    assert indices and not any(b"OwnSteps" in index for index in indices)
 
 
 def test_auto_asks_the_problem():

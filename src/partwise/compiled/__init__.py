@@ -99,12 +99,16 @@ def sweep_of(**needs):
         work_at = names.index("work") if "work" in names else -1
         compiled = kernel(text)
 
+        @functools.cache
+        def uncached():
+            return njit(nogil=True, _nrt=False)(text)  # type: ignore[call-overload]
+
         @functools.wraps(text)
         def run(*args):
             if not is_compiled(args[0]):
                 return text(*args)
             if has_own_step(args[0]):
-                return compiled(*args)
+                return (compiled if is_private(args[0]) else uncached())(*args)
             given = list(args)
             work = None
             if work_at >= 0:
@@ -321,6 +325,16 @@ def plain_array(values, dtype):
 def has_own_step(blocks):
     """Whether the class of a tag or reference defines `ascend_block` itself."""
     return hasattr(type(getattr(blocks, "_tag", blocks)), "ascend_block")
+
+
+def is_private(blocks):
+    """Whether the class of a tag or reference belongs to this package.
+
+    Numba's cache names the types of arguments in an index that every process reads:
+    a class of another module, which they lack, would make all of them fail.
+    """
+    module = type(getattr(blocks, "_tag", blocks)).__module__
+    return module.split(".")[0] == __name__.split(".")[0]
 
 
 def is_compiled(blocks):
