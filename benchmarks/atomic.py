@@ -44,7 +44,7 @@ from partwise.scorers.kernel import KernelScorer, key_values
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.one_slack import OneSlack
-from partwise.structures.arborescence import Arborescence
+from partwise.structures.dependency import Arborescence
 
 NO_INDEX = KernelIndex(
     np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), None, False,

@@ -12,7 +12,7 @@ from partwise.objective import Objective
 from partwise.scorers._postings import complete_keys
 from partwise.scorers.kernel import KernelScorer
 from partwise.solvers.one_slack import OneSlack
-from partwise.structures.arborescence import Arborescence
+from partwise.structures.dependency import Arborescence
 
 
 @njit(cache=True, nogil=True)

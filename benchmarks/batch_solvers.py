@@ -30,8 +30,8 @@ from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.n_slack import NSlack
 from partwise.solvers.one_slack import OneSlack
-from partwise.structures.arborescence import Arborescence
 from partwise.structures.chain import Chain
+from partwise.structures.dependency import Arborescence
 
 
 def row(name, solver, problem, objective, start=None):

@@ -35,7 +35,7 @@ from partwise.objective import Formulation, Objective
 from partwise.readers import read_brackets
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.n_slack import NSlack
-from partwise.structures.grammar import Grammar
+from partwise.structures.phrase import Grammar
 
 
 class Row(NamedTuple):

@@ -20,32 +20,39 @@ from importlib.metadata import version
 import numpy as np
 from numba import njit
 
-from partwise.structures._tree_climb import climb_trees, new_climb_work
-from partwise.structures._tree_decoders import FirstOrder
-from partwise.structures._tree_frontier import (
+from partwise.structures.dependency._climb import climb_trees, new_climb_work
+from partwise.structures.dependency._decoders import FirstOrder
+from partwise.structures.dependency._frontier import (
     new_frontier_work,
     new_hull_work,
     tree_frontier,
     tree_hull,
 )
-from partwise.structures._tree_grandparents import (
+from partwise.structures.dependency._grandparents import (
     eisner_grandparents,
     new_grandparent_work,
 )
-from partwise.structures._tree_k_best import k_best_trees, new_k_best_work
-from partwise.structures._tree_programs import chu_liu_edmonds, eisner, new_tree_work
-from partwise.structures._tree_second_order import (
+from partwise.structures.dependency._k_best import k_best_trees, new_k_best_work
+from partwise.structures.dependency._programs import (
+    chu_liu_edmonds,
+    eisner,
+    new_tree_work,
+)
+from partwise.structures.dependency._second_order import (
     dense_rows,
     eisner_siblings,
     new_sibling_work,
 )
-from partwise.structures._tree_sibling_sums import new_sibling_sum_work, sibling_sums
-from partwise.structures._tree_sums import (
+from partwise.structures.dependency._sibling_sums import (
+    new_sibling_sum_work,
+    sibling_sums,
+)
+from partwise.structures.dependency._sums import (
     new_sum_work,
     projective_sums,
     spanning_sums,
 )
-from partwise.structures.tree_constraints import constrained_tree
+from partwise.structures.dependency.constraints import constrained_tree
 
 
 @njit(cache=True, nogil=True)

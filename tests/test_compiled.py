@@ -24,9 +24,9 @@ from partwise.compiled._parts import PartLibrary
 COMPILES = not config.DISABLE_JIT
 needs_compiler = pytest.mark.skipif(not COMPILES, reason="numba is switched off")
 SWEEPS = (
-    "partwise.solvers._pool_kernels",
-    "partwise.solvers._online_kernels",
-    "partwise.structures._packed_kernels",
+    "partwise.solvers._pool_compiled",
+    "partwise.solvers._online_compiled",
+    "partwise.structures._packed_compiled",
 )
 
 

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _ORIGINS = {
-    "Arborescence": "partwise.structures.arborescence",
+    "Arborescence": "partwise.structures.dependency.structure",
     "Certificate": "partwise.certificate",
-    "Chain": "partwise.structures.chain",
-    "ConstituencyParser": "partwise.estimators.constituency_parser",
-    "DependencyParser": "partwise.estimators.dependency_parser",
+    "Chain": "partwise.structures.chain.structure",
+    "ConstituencyParser": "partwise.outputs.phrase.estimator",
+    "DependencyParser": "partwise.outputs.dependency.estimator",
     "Formulation": "partwise.objective",
-    "Grammar": "partwise.structures.grammar",
+    "Grammar": "partwise.structures.phrase.structure",
     "JointKernel": "partwise.structures.joint_kernel",
-    "PartLoss": "partwise.structures.part_loss",
-    "PartSelection": "partwise.structures.part_selection",
-    "Reranker": "partwise.estimators.reranker",
-    "SequenceTagger": "partwise.estimators.sequence_tagger",
+    "PartLoss": "partwise.structures.parts.loss",
+    "PartSelection": "partwise.structures.parts.selection",
+    "Reranker": "partwise.outputs.reranking.estimator",
+    "SequenceTagger": "partwise.outputs.sequence.estimator",
     "Structure": "partwise.protocol",
-    "StructuredSVM": "partwise.estimators.structured_svm",
+    "StructuredSVM": "partwise.outputs.custom.estimator",
     "load_model": "partwise.model_file",
 }
 _MODULES = (
@@ -74,21 +74,20 @@ if TYPE_CHECKING:
         testing,
     )
     from partwise.certificate import Certificate
-    from partwise.estimators.constituency_parser import ConstituencyParser
-    from partwise.estimators.dependency_parser import DependencyParser
-    from partwise.estimators.reranker import Reranker
-    from partwise.estimators.sequence_tagger import SequenceTagger
-    from partwise.estimators.structured_svm import StructuredSVM
     from partwise.model_file import load_model
     from partwise.model_file import load_model as load
     from partwise.objective import Formulation
+    from partwise.outputs.custom.estimator import StructuredSVM
+    from partwise.outputs.dependency.estimator import DependencyParser
+    from partwise.outputs.phrase.estimator import ConstituencyParser
+    from partwise.outputs.reranking.estimator import Reranker
+    from partwise.outputs.sequence.estimator import SequenceTagger
     from partwise.protocol import Structure
-    from partwise.structures.arborescence import Arborescence
     from partwise.structures.chain import Chain
-    from partwise.structures.grammar import Grammar
+    from partwise.structures.dependency import Arborescence
     from partwise.structures.joint_kernel import JointKernel
-    from partwise.structures.part_loss import PartLoss
-    from partwise.structures.part_selection import PartSelection
+    from partwise.structures.parts import PartLoss, PartSelection
+    from partwise.structures.phrase import Grammar
 
 
 def __getattr__(name: str) -> Any:

@@ -42,13 +42,13 @@ DTYPES = {
 # A module offers ``to_state(model) -> (settings, arrays)`` and
 # ``from_state(settings, arrays, info) -> model``.
 KINDS = {
-    "ConstituencyModel.v1": "partwise.models._constituency_file",
-    "DependencyModel.v1": "partwise.models._dependency_file",
-    "RerankerModel.v1": "partwise.models.reranker",
-    "KernelDependencyModel.v1": "partwise.models._kernel_dependency_file",
-    "KernelSequenceModel.v1": "partwise.models._kernel_sequence_file",
-    "SequenceModel.v1": "partwise.models._sequence_file",
-    "WeightsModel.v1": "partwise.models.weights",
+    "ConstituencyModel.v1": "partwise.outputs.phrase.file",
+    "DependencyModel.v1": "partwise.outputs.dependency.file",
+    "RerankerModel.v1": "partwise.outputs.reranking.model",
+    "KernelDependencyModel.v1": "partwise.outputs.dependency._kernel_file",
+    "KernelSequenceModel.v1": "partwise.outputs.sequence._kernel_file",
+    "SequenceModel.v1": "partwise.outputs.sequence.file",
+    "WeightsModel.v1": "partwise.outputs.custom.model",
 }
 
 _AGAIN = "copy or train it again"

@@ -18,7 +18,7 @@ from partwise.cli import main
 from partwise.cli.progress import GapBar
 from partwise.datasets import toy_entities
 from partwise.model_file import load_model, save_model
-from partwise.models.weights import WeightsModel
+from partwise.outputs.custom.model import WeightsModel
 from partwise.readers import Table, read_columns, write_columns
 
 

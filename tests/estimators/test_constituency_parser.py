@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from partwise.datasets import toy_treebank
-from partwise.estimators import ConstituencyParser
 from partwise.model_file import ModelFileError, load_model
-from partwise.models.constituency import ConstituencyModel
+from partwise.outputs.phrase.estimator import ConstituencyParser
+from partwise.outputs.phrase.model import ConstituencyModel
 
 X, y = toy_treebank(60, random_state=0)
 SETTINGS = {"features": "rules", "tol": 0.05, "max_length": 12}
@@ -226,7 +226,7 @@ def test_a_file_keeps_the_parser(tmp_path, lexical):
     ],
 )
 def test_hostile_files_are_refused(tmp_path, monkeypatch, name, change, message):
-    from partwise.models import _constituency_file as file
+    from partwise.outputs.phrase import file
 
     path = tmp_path / "parser.partwise"
     parser = ConstituencyParser(solver="pcfg").fit(X[:30], y[:30])
@@ -258,7 +258,7 @@ def test_hostile_files_are_refused(tmp_path, monkeypatch, name, change, message)
 def test_hostile_duals_are_refused(
     parser, tmp_path, monkeypatch, name, change, message
 ):
-    from partwise.models import _constituency_file as file
+    from partwise.outputs.phrase import file
 
     path = tmp_path / "parser.partwise"
     honest = file.to_state

@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from partwise.datasets import toy_dependencies
-from partwise.estimators import DependencyParser
 from partwise.metrics import las, scorer, uas
 from partwise.model_file import ModelFileError
+from partwise.outputs.dependency.estimator import DependencyParser
 from partwise.protocol import CapabilityError
 from partwise.readers import DependencyTree, is_projective
-from partwise.structures.tree_constraints import (
+from partwise.structures.dependency.constraints import (
     ArcConstraint,
     InfeasibleTreeError,
     at_most_per_head,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from partwise.datasets import toy_dependencies
-from partwise.estimators.dependency_parser import DependencyParser
 from partwise.kernels import WordClusters, memory
 from partwise.kernels.memory import GramTooLarge
 from partwise.model_file import ModelFileError, load_model, save_model
-from partwise.models.kernel_dependency import KernelDependencyModel
 from partwise.objective import Formulation
+from partwise.outputs.dependency._kernel_model import KernelDependencyModel
+from partwise.outputs.dependency.estimator import DependencyParser
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.report.support_trees import support_tree_pictures

@@ -21,8 +21,8 @@ from partwise.kernels import (
     memory,
 )
 from partwise.model_file import ModelFileError, load_model, save_model
-from partwise.models import _kernel_sequence_file
 from partwise.objective import Formulation
+from partwise.outputs.sequence import _kernel_file as _kernel_sequence_file
 from partwise.protocol import CapabilityError
 from partwise.readers import Table, write_columns
 from partwise.scorers import kernel_index

@@ -14,8 +14,8 @@ from partwise.kernels.gram import gram
 from partwise.kernels.naming import as_kernel
 from partwise.metrics import labelled_f1
 from partwise.model_file import ModelFileError, load_model, save_model
-from partwise.models import reranker as reranker_file
 from partwise.objective import Formulation, Objective
+from partwise.outputs.reranking import model as reranker_file
 from partwise.protocol import CapabilityError
 from partwise.solvers import make_solver
 from partwise.solvers.online import VotedPerceptron

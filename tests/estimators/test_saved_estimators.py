@@ -9,8 +9,8 @@ from safetensors.numpy import save as save_tensors
 
 from partwise import ConstituencyParser, DependencyParser, SequenceTagger
 from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
-from partwise.estimators.saved import MAX_DEPTH, MAX_JOBS, portable_parameters
 from partwise.model_file import ModelFileError
+from partwise.outputs.saved import MAX_DEPTH, MAX_JOBS, portable_parameters
 from partwise.solvers.bcfw import BCFW
 
 DATA = {

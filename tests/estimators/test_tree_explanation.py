@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from partwise.datasets import toy_dependencies
-from partwise.estimators import DependencyParser
-from partwise.models.tree_explanation import telling_arcs
+from partwise.outputs.dependency.estimator import DependencyParser
+from partwise.outputs.dependency.explanation import telling_arcs
 
 X, Y = toy_dependencies(30)
 

@@ -168,7 +168,7 @@ def test_arrays_are_what_kernels_expect(table):
 
 
 def test_kernels_compile_once(table):
-    from partwise.features import _columnar_kernels as kernels
+    from partwise.features import _columnar_compiled as kernels
 
     for templates in (TEMPLATES, "word"):
         featurizer = Featurizer(templates).fit(table)

@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 
 from partwise.features import Featurizer
-from partwise.models import SequenceModel
-from partwise.protocol import HistoryPoint
-from partwise.readers import Table
-from partwise.report import render
-from partwise.report.sequences import (
+from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.report import (
     as_span_tags,
     measure,
     sequence_report,
     telling_features,
 )
+from partwise.protocol import HistoryPoint
+from partwise.readers import Table
+from partwise.report import render
 from partwise.structures.chain import Chain
 
 TOKENS = [["Ann", "saw", "Rome"], ["Rome", "slept"]]

@@ -10,8 +10,8 @@ from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.scorers.kernel import KernelScorer
 from partwise.solvers import make_solver
-from partwise.structures._tree_reference import all_trees
-from partwise.structures.arborescence import Arborescence
+from partwise.structures.dependency import Arborescence
+from partwise.structures.dependency._reference import all_trees
 from partwise.testing.enumeration import EnumeratedStructure, brute_force_optimum
 
 N, C = 8, 6.0

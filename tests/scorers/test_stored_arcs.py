@@ -15,8 +15,8 @@ from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import ArcScorer
 from partwise.solvers.bcfw import BCFW
-from partwise.structures._tree_reference import all_trees
-from partwise.structures.arborescence import Arborescence
+from partwise.structures.dependency import Arborescence
+from partwise.structures.dependency._reference import all_trees
 
 TEMPLATES = """
 head.w|dep.w

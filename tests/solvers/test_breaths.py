@@ -11,7 +11,7 @@ from partwise.compiled import Reference, code_length
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation, Objective
 from partwise.protocol import State
-from partwise.solvers import _pool_kernels as kernels
+from partwise.solvers import _pool_compiled as kernels
 from partwise.solvers import suitable_solver
 from partwise.solvers._cut_pool import BlockDual
 from partwise.solvers.bcfw import BCFW
@@ -19,8 +19,8 @@ from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.n_slack import NSlack
 from partwise.solvers.one_slack import OneSlack
 from partwise.solvers.online import MIRA, Pegasos, Perceptron
-from partwise.structures._chain_kernels import ChainBlocks
 from partwise.structures.chain import Chain
+from partwise.structures.chain._compiled import ChainBlocks
 from partwise.structures.loop import LoopBlocks, LoopProblem
 from partwise.testing.toys import ToyClasses, toy_classes
 from partwise.threads import shards_by_effort

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partwise.features._arc_kernels import N_VARIANTS
+from partwise.features._arc_compiled import N_VARIANTS
 from partwise.features.arc_reference import arc_rows, grandparent_rows, sibling_rows
 from partwise.features.arcs import ArcFeaturizer
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
 from partwise.readers import Table
 from partwise.scorers.arcs import ArcScorer, n_weights
-from partwise.structures._tree_reference import all_trees, inner_sibling
-from partwise.structures.arborescence import Arborescence
-from partwise.structures.tree_constraints import constrained_tree
+from partwise.structures.dependency import Arborescence
+from partwise.structures.dependency._reference import all_trees, inner_sibling
+from partwise.structures.dependency.constraints import constrained_tree
 from partwise.testing import check_structure
 
 TEMPLATES = """

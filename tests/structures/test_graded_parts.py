@@ -14,8 +14,8 @@ from partwise import StructuredSVM
 from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError
 from partwise.solvers.bcfw import BCFW
-from partwise.structures.part_loss import GradedTruth, PartLoss, box_overlap
-from partwise.structures.part_selection import PartSelection
+from partwise.structures.parts import PartSelection
+from partwise.structures.parts.loss import GradedTruth, PartLoss, box_overlap
 from partwise.testing import brute_force_optimum, check_structure
 
 SPANS = [(b, e) for e in range(1, 5) for b in range(e)]  # of four words

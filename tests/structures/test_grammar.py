@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise.objective import Formulation
-from partwise.structures.grammar import Grammar
+from partwise.structures.phrase import Grammar
 
 TAGS = ("a", "b", "c")
 LABELS = ("S", "N", "V")

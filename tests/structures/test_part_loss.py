@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.structures.part_loss import PartLoss
+from partwise.structures.parts import PartLoss
 
 parts = st.sets(st.integers(0, 7))
 

@@ -19,8 +19,7 @@ from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError
 from partwise.solvers.bcfw import BCFW
 from partwise.structures.loop import LoopProblem
-from partwise.structures.part_loss import PartLoss
-from partwise.structures.part_selection import PartSelection
+from partwise.structures.parts import PartLoss, PartSelection
 from partwise.testing import brute_force_optimum, check_structure
 
 
@@ -362,8 +361,8 @@ import numpy as np
 from numba import njit
 from partwise.objective import Objective
 from partwise.solvers.bcfw import BCFW
-from partwise.structures import _packed_kernels
-from partwise.structures.part_selection import PartSelection
+from partwise.structures import _packed_compiled as _packed_kernels
+from partwise.structures.parts import PartSelection
 
 @njit
 def decoder(scores, shape, selected):

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import agree, as_tree, cases, empty_heads, trees
 
-from partwise.structures._tree_climb import climb_trees, new_climb_work
-from partwise.structures._tree_programs import chu_liu_edmonds, new_tree_work
-from partwise.structures._tree_reference import second_order_score
-from partwise.structures._tree_second_order import dense_rows
-from partwise.structures.tree_constraints import (
+from partwise.structures.dependency._climb import climb_trees, new_climb_work
+from partwise.structures.dependency._programs import chu_liu_edmonds, new_tree_work
+from partwise.structures.dependency._reference import second_order_score
+from partwise.structures.dependency._second_order import dense_rows
+from partwise.structures.dependency.constraints import (
     ArcConstraint,
     InfeasibleTreeError,
     at_most_per_head,

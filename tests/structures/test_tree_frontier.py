@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import WORK, agree, as_tree, cases, empty_heads, trees
 
-from partwise.structures._tree_decoders import FirstOrder
-from partwise.structures._tree_frontier import (
+from partwise.structures.dependency._decoders import FirstOrder
+from partwise.structures.dependency._frontier import (
     new_frontier_work,
     new_hull_work,
     trace_tree_frontier,

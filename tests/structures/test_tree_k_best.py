@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import WORK, as_tree, cases, empty_heads, trees
 
-from partwise.structures._tree_decoders import FirstOrder, Siblings
-from partwise.structures._tree_k_best import k_best_trees, new_k_best_work
-from partwise.structures._tree_reference import second_order_score
-from partwise.structures._tree_second_order import dense_rows, new_sibling_work
+from partwise.structures.dependency._decoders import FirstOrder, Siblings
+from partwise.structures.dependency._k_best import k_best_trees, new_k_best_work
+from partwise.structures.dependency._reference import second_order_score
+from partwise.structures.dependency._second_order import dense_rows, new_sibling_work
 
 
 def labelled_score(options, tree, ranks):

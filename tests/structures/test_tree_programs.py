@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from tree_cases import WORK, agree, as_tree, cases, empty_heads, trees
 from ufal.chu_liu_edmonds import chu_liu_edmonds as peer
 
-from partwise.structures._tree_programs import (
+from partwise.structures.dependency._programs import (
     best_heads,
     chu_liu_edmonds,
     eisner,
     is_tree,
     new_tree_work,
 )
-from partwise.structures._tree_reference import (
+from partwise.structures.dependency._reference import (
     first_order_score,
     is_projective,
     reaches_root,

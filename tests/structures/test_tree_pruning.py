@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_cases import WORK, cases, empty_heads
 
-from partwise.structures._tree_programs import eisner
-from partwise.structures._tree_pruning import prune_arcs
+from partwise.structures.dependency._programs import eisner
+from partwise.structures.dependency._pruning import prune_arcs
 
 
 @given(case=cases(), k=st.integers(0, 4), least=st.sampled_from([0.0, 0.5]))

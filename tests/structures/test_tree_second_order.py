@@ -6,18 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import LONGEST, agree, as_tree, cases, empty_heads, trees
 
-from partwise.structures._tree_climb import climb_trees, new_climb_work
-from partwise.structures._tree_grandparents import (
+from partwise.structures.dependency._climb import climb_trees, new_climb_work
+from partwise.structures.dependency._grandparents import (
     eisner_grandparents,
     new_grandparent_work,
 )
-from partwise.structures._tree_grandparents import second_order_score as kernel_score
-from partwise.structures._tree_reference import (
+from partwise.structures.dependency._grandparents import (
+    second_order_score as kernel_score,
+)
+from partwise.structures.dependency._reference import (
     inner_sibling,
     reaches_root,
     second_order_score,
 )
-from partwise.structures._tree_second_order import (
+from partwise.structures.dependency._second_order import (
     dense_rows,
     eisner_siblings,
     new_sibling_work,

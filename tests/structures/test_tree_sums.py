@@ -7,14 +7,17 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from tree_cases import LONGEST, cases, trees
 
-from partwise.structures._tree_reference import (
+from partwise.structures.dependency._reference import (
     first_order_score,
     inner_sibling,
     second_order_score,
 )
-from partwise.structures._tree_second_order import dense_rows
-from partwise.structures._tree_sibling_sums import new_sibling_sum_work, sibling_sums
-from partwise.structures._tree_sums import (
+from partwise.structures.dependency._second_order import dense_rows
+from partwise.structures.dependency._sibling_sums import (
+    new_sibling_sum_work,
+    sibling_sums,
+)
+from partwise.structures.dependency._sums import (
     new_sum_work,
     projective_sums,
     spanning_sums,

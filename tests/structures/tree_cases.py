@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from partwise.structures._tree_programs import new_tree_work
-from partwise.structures._tree_reference import all_trees
+from partwise.structures.dependency._programs import new_tree_work
+from partwise.structures.dependency._reference import all_trees
 
 LONGEST = 5
 WORK = new_tree_work(LONGEST + 2)

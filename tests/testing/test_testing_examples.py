@@ -27,7 +27,7 @@ def test_examples_in_docstrings(name):
 def test_checks_of_python_structures_do_not_load_numba():
     code = (
         "import sys; from partwise.testing import check_structure; "
-        "from partwise.structures.part_selection import PartSelection; "
+        "from partwise.structures.parts.selection import PartSelection; "
         "print('numba' in sys.modules)"
     )
     done = subprocess.run(

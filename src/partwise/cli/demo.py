@@ -129,7 +129,7 @@ def compile_for(tasks: Sequence[Task]) -> None:
     """Train on next to nothing, so that no model is charged for the compilation."""
     import warnings
 
-    from partwise.estimators import SequenceTagger
+    from partwise.outputs.sequence.estimator import SequenceTagger
 
     for task in tasks:
         X, y = task.train
@@ -141,8 +141,8 @@ def compile_for(tasks: Sequence[Task]) -> None:
 
 def compare(task: Task, order: int, seed: int) -> Result:
     """Train on a task with transitions (order 1) or without, and measure."""
-    from partwise.estimators import SequenceTagger
-    from partwise.report.sequences import measure
+    from partwise.outputs.sequence.estimator import SequenceTagger
+    from partwise.outputs.sequence.report import measure
 
     tagger = SequenceTagger(order=order, random_state=seed, **task.settings)
     began = time.perf_counter()
@@ -265,8 +265,8 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
 
 
 def _report_of(result: Result) -> Report:
-    from partwise.estimators.labels import show_tokens
-    from partwise.report.sequences import sequence_report
+    from partwise.outputs.sequence.labels import show_tokens
+    from partwise.outputs.sequence.report import sequence_report
 
     X, y = result.task.test
     return sequence_report(

@@ -36,7 +36,7 @@ def evaluate(
     """
     from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import metric_rows, print_json, print_table, say, tell
-    from partwise.cli.tasks import FileOptions, open_model
+    from partwise.outputs.task import FileOptions, open_model
 
     announce_compilation()
     held, task = open_model(

@@ -31,7 +31,7 @@ def explain(
     """
     from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json, tell
-    from partwise.cli.tasks import FileOptions, open_model
+    from partwise.outputs.task import FileOptions, open_model
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")

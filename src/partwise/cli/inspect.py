@@ -31,8 +31,8 @@ def inspect(
         shown,
         tell,
     )
-    from partwise.cli.tasks import Listing, task_of
     from partwise.model_file import load_model
+    from partwise.outputs.task import Listing, task_of
 
     if top < 0:
         raise ValueError(f"--top {top}: give a whole number, 0 or more")

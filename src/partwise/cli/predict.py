@@ -57,7 +57,7 @@ def predict(
     """
     from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json, say
-    from partwise.cli.tasks import FileOptions, open_model
+    from partwise.outputs.task import FileOptions, open_model
 
     if topk < 1:
         raise ValueError(f"--topk {topk}: give a positive whole number")

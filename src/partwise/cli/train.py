@@ -17,8 +17,8 @@ from partwise.cli.output import (
     print_table,
     say,
 )
-from partwise.cli.tasks import Data, Task
 from partwise.cli.wording import as_typed, typed
+from partwise.outputs.task import Data, Task
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
 

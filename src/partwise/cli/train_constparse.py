@@ -102,13 +102,13 @@ def train_constparse(
 
     Example: `partwise train constparse train.mrg --model wsj.model --dev dev.mrg`
     """
-    from partwise.cli.phrase_task import PhraseTask
     from partwise.cli.train import (
         TrainingRequest,
         refuse_choice,
         refuse_settings,
         train_model,
     )
+    from partwise.outputs.phrase.task import PhraseTask
 
     refuse_settings(C, None, min_count, tol, eps, solver, formulation, penalty, loss)
     refuse_choice("--cost", cost, COSTS)

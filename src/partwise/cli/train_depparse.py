@@ -10,8 +10,8 @@ from partwise.cli import options as common
 from partwise.cli.options import FeaturePanel
 
 if TYPE_CHECKING:
-    from partwise.cli.dependency_task import DependencyTask
     from partwise.kernels.clusters import WordClusters
+    from partwise.outputs.dependency.task import DependencyTask
 
 HASH_BITS = 20
 
@@ -171,7 +171,6 @@ def train_depparse(
 
     Example: `partwise train depparse train.conllu --model ud.model --dev dev.conllu`
     """
-    from partwise.cli.dependency_task import DependencyTask
     from partwise.cli.train import (
         TrainingRequest,
         is_generative,
@@ -181,6 +180,7 @@ def train_depparse(
         train_model,
     )
     from partwise.features.arc_templates import ARC_PRESETS, parse_arc_templates
+    from partwise.outputs.dependency.task import DependencyTask
     from partwise.scorers.budget import WAYS
 
     bits = hash_bits or None
@@ -244,9 +244,9 @@ def train_depparse(
 
 def _kernel_task(kernel: str | None, match: str | None) -> type[DependencyTask]:
     """The task with a kernel, after a look at what is asked for."""
-    from partwise.cli.kernel_dependency_task import KernelDependencyTask
     from partwise.features.arc_keys import ArcHasher
     from partwise.kernels.naming import parse_kernel
+    from partwise.outputs.dependency._kernel_task import KernelDependencyTask
 
     if kernel is not None:
         parse_kernel(kernel)

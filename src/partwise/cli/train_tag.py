@@ -106,8 +106,6 @@ def train_tag(
     Example: `partwise train tag train.txt --model chunks.model --dev dev.txt`
     """
     from partwise.cli.data import Layout
-    from partwise.cli.kernel_tag_task import KernelTagTask
-    from partwise.cli.tag_task import TagTask
     from partwise.cli.train import (
         TrainingRequest,
         read_templates,
@@ -116,8 +114,10 @@ def train_tag(
         train_model,
     )
     from partwise.features.templates import PRESETS, parse_templates
+    from partwise.outputs.sequence._kernel_task import KernelTagTask
+    from partwise.outputs.sequence.task import TagTask
     from partwise.scorers.budget import WAYS
-    from partwise.structures.tag_schemes import SCHEMES
+    from partwise.structures.chain.tag_schemes import SCHEMES
 
     refuse_settings(
         C, hash_bits, min_count, tol, eps, solver, formulation, penalty, loss

@@ -21,8 +21,8 @@ from partwise.cli.options import (
 
 if TYPE_CHECKING:
     from partwise.certificate import Certificate
-    from partwise.cli.tasks import Data, Task
     from partwise.objective import Objective
+    from partwise.outputs.task import Data, Task
 
 TOLERANCE = 1e-6  # relative; another machine adds in another order
 
@@ -63,7 +63,7 @@ def verify(
     """
     from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json, print_table
-    from partwise.cli.tasks import FileOptions, open_model
+    from partwise.outputs.task import FileOptions, open_model
 
     announce_compilation()
     held, task = open_model(model, FileOptions(columns, label, separator, comment))

@@ -113,7 +113,7 @@ class ArcHasher(Hasher[Match]):
         -------
         ArcKeys
         """
-        from partwise.features._arc_key_kernels import add_shares
+        from partwise.features._arc_key_compiled import add_shares
 
         table = as_table(X)
         self._check_names(table)
@@ -200,7 +200,7 @@ class ArcHasher(Hasher[Match]):
 
 def step_name(step: str, distance: int) -> str:
     """What must agree of a distance, to the right if positive, as a string."""
-    from partwise.features._arc_kernels import variant
+    from partwise.features._arc_compiled import variant
 
     if step == "direction":
         return "right" if distance > 0 else "left"

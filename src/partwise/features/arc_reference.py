@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from partwise.features._arc_kernels import ArcFeatures
+from partwise.features._arc_compiled import ArcFeatures
 
 
 def variant_of(h: int, d: int) -> int:

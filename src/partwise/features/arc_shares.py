@@ -68,7 +68,7 @@ class TrueArcs:
 
     def keys(self, family: str, shares: tuple[np.ndarray, ...]) -> np.ndarray:
         """Keys of the features that these arcs have; −1 for none."""
-        from partwise.features._arc_kernels import between_keys
+        from partwise.features._arc_compiled import between_keys
 
         dep, head = self.dep, self.head[self.dep]
         if family == "between":
@@ -115,7 +115,7 @@ def code_shares(
     strings: Mapping[View, Mapping[str, int]],
 ) -> Shares:
     """Digits of exact keys; the number of the template is the last digit."""
-    from partwise.features._arc_kernels import MISSING
+    from partwise.features._arc_compiled import MISSING
 
     codes = {}
     for view, known in strings.items():
@@ -145,7 +145,7 @@ def hash_shares(
     templates: Sequence[ArcTemplate], table: Table, places: Places
 ) -> Shares:
     """Sixty bits of a hash of the template, the role and the role's strings."""
-    from partwise.features._arc_kernels import MISSING
+    from partwise.features._arc_compiled import MISSING
 
     boundary, root = hash_strings([BOUNDARY, ROOT])
     hashes, has_value = {}, {}

@@ -13,7 +13,7 @@ A term names the token it looks at by its role, the rest is as for sequences::
 
 The root has the value ``<root>`` in every column; a term outside the sentence has
 ``<s>``. Each feature stands for fifteen: itself, and itself together with direction
-and distance (see `variant` in `partwise.features._arc_kernels`).
+and distance (see `variant` in `partwise.features._arc_compiled`).
 """
 
 from collections.abc import Iterable

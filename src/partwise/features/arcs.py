@@ -3,7 +3,7 @@
 A treebank has millions of candidate arcs, so nothing is kept per arc. Each template
 becomes one number per token and role, its share; the key of a feature of an arc is the
 sum of the shares of its tokens, made on the fly by the scorer
-(`partwise.features._arc_kernels`). With a vocabulary the shares are the digits of an
+(`partwise.features._arc_compiled`). With a vocabulary the shares are the digits of an
 exact number in mixed radix; hashed, they are 60 random bits.
 """
 
@@ -27,7 +27,7 @@ from partwise.features.vocabulary import (
 from partwise.readers.table import Table
 
 if TYPE_CHECKING:
-    from partwise.features._arc_kernels import ArcFeatures
+    from partwise.features._arc_compiled import ArcFeatures
 
 ALL_BITS = np.iinfo(np.uint32).max
 SEEN_BITS_MORE = 3  # eight times as many bits as rows, so that few others pass as seen
@@ -131,7 +131,7 @@ class ArcFeaturizer:
         self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
     ) -> None:
         """One bit per hashed feature of true arcs."""
-        from partwise.features._arc_kernels import mark_seen
+        from partwise.features._arc_compiled import mark_seen
 
         arcs = Places.of_trees(offset, heads)
         self._seen[:] = 0
@@ -142,7 +142,7 @@ class ArcFeaturizer:
         self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
     ) -> None:
         """Keys of the features of true arcs: arcs, then labels; frequent ones first."""
-        from partwise.features._columnar_kernels import count_keys
+        from partwise.features._columnar_compiled import count_keys
 
         arcs = Places.of_trees(offset, heads)
         kept = [np.full(1, -1, np.int64)]
@@ -173,7 +173,7 @@ class ArcFeaturizer:
         -------
         ArcFeatures
         """
-        from partwise.features import _arc_kernels as kernels
+        from partwise.features import _arc_compiled as kernels
 
         self._check_fitted()
         table = as_table(X)

@@ -303,7 +303,7 @@ class Featurizer:
     def _learn_features(
         self, codes: Mapping[View, np.ndarray], offset: np.ndarray
     ) -> None:
-        from partwise.features import _columnar_kernels as kernels
+        from partwise.features import _columnar_compiled as kernels
 
         spaces = [self._key_space(template) for template in self.templates]
         keys, counts = [], []
@@ -323,7 +323,7 @@ class Featurizer:
 
     def _set_features(self, template: np.ndarray, key: np.ndarray) -> None:
         """Keep the vocabulary and make it searchable, one hash table per template."""
-        from partwise.features import _columnar_kernels as kernels
+        from partwise.features import _columnar_compiled as kernels
 
         self.n_features_ = len(key)
         self._template = template
@@ -344,7 +344,7 @@ class Featurizer:
     def _look_up(
         self, codes: Mapping[View, np.ndarray], offset: np.ndarray
     ) -> Features:
-        from partwise.features import _columnar_kernels as kernels
+        from partwise.features import _columnar_compiled as kernels
 
         found = np.empty((offset[-1], len(self.templates)), np.int32)
         for first, last in pieces(offset):

@@ -257,7 +257,7 @@ class Nystroem(_Approximation):
 
 def _project(rows: Matrix, matrix: Floats) -> Floats:
     """Rows times a dense matrix; a row does not depend on its company."""
-    from partwise.kernels import _vector_kernels as kernels
+    from partwise.kernels import _vector_compiled as kernels
 
     out = np.empty((rows.n_rows, matrix.shape[1]))
     if isinstance(rows, DenseMatrix):

@@ -309,7 +309,7 @@ def _spread_out(vectors: Floats, n: int, random: Any) -> Floats:
 
 def _distances(vectors: Floats, centres: Floats) -> Floats:
     """Squared distances, shape (n, n_centres), without BLAS: same bits everywhere."""
-    from partwise.kernels._vector_kernels import dense_products
+    from partwise.kernels._vector_compiled import dense_products
 
     dots = np.empty((len(vectors), len(centres)))
     every, all_centres = np.arange(len(vectors)), np.arange(len(centres))

@@ -193,7 +193,7 @@ class BoundExactly(BoundSequences):
 
     def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
         """Values of these rows and columns."""
-        from partwise.kernels._exact_string_kernels import exact_block
+        from partwise.kernels._exact_string_compiled import exact_block
 
         rows, cols = self.shape_of(rows, cols)
         # lanes of about the same length waste the least
@@ -208,7 +208,7 @@ class BoundExactly(BoundSequences):
         return out[:, back]
 
     def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
-        from partwise.kernels._exact_string_kernels import exact_diagonal
+        from partwise.kernels._exact_string_compiled import exact_diagonal
 
         out = np.empty(len(offset) - 1)
         exact_diagonal(codes, offset, self.weights, self.gap, self.n, out)

@@ -264,7 +264,7 @@ def _fill(
     threads: int,
     progress: Callable[[Progress], Any] | None,
 ) -> None:
-    from partwise.kernels._gram_kernels import mirror, scatter
+    from partwise.kernels._gram_compiled import mirror, scatter
 
     precision = out.dtype.type
     if bound.is_symmetric:

@@ -184,7 +184,7 @@ class BoundSequences(Bound):
 
     def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
         """Single precision is twice as fast; it gives way where it would overflow."""
-        from partwise.kernels._string_kernels import make_scale, subsequence_block
+        from partwise.kernels._string_compiled import make_scale, subsequence_block
 
         rows, cols = self.shape_of(rows, cols)
         if dtype is np.float32 and self.weights[self.weights > 0].min() < LEAST:
@@ -211,7 +211,7 @@ class BoundSequences(Bound):
         return self._diagonal(self.y, self.y_offset)
 
     def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
-        from partwise.kernels._string_kernels import make_scale, subsequence_diagonal
+        from partwise.kernels._string_compiled import make_scale, subsequence_diagonal
 
         out = np.empty(len(offset) - 1)
         scale = make_scale(self.weights, self.decay, np.float64)

@@ -76,7 +76,7 @@ class BoundTrees(Bound):
 
     def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
         """Always in double precision: the values span many orders of magnitude."""
-        from partwise.kernels._tree_kernels import tree_block
+        from partwise.kernels._tree_compiled import tree_block
 
         rows, cols = self.shape_of(rows, cols)
         out = np.empty((len(rows), len(cols)))
@@ -92,7 +92,7 @@ class BoundTrees(Bound):
         return self._diagonal(self.y)
 
     def _diagonal(self, trees: Any) -> Floats:
-        from partwise.kernels._tree_kernels import tree_diagonal
+        from partwise.kernels._tree_compiled import tree_diagonal
 
         out = np.empty(len(trees.node_ptr) - 1)
         tree_diagonal(trees, self.decay, out)
@@ -117,7 +117,7 @@ class BoundTrees(Bound):
 
 def _sort_productions(forest: Forest, numbers: dict[tuple[Any, ...], int]) -> Any:
     """Arrays of `TreeArrays`; productions are numbered by first appearance."""
-    from partwise.kernels._tree_kernels import TreeArrays
+    from partwise.kernels._tree_compiled import TreeArrays
 
     n_trees = len(forest.offset) - 1
     is_inner = forest.arity != WORD

@@ -147,7 +147,7 @@ class BoundRows(Bound):
         return self.finish(dots, self.x_squares[rows, None], self.y_squares[None, cols])
 
     def _products(self, rows: np.ndarray, cols: np.ndarray, out: Floats) -> None:
-        from partwise.kernels import _vector_kernels as kernels
+        from partwise.kernels import _vector_compiled as kernels
 
         x, y = self.x, self.y
         if isinstance(x, DenseMatrix) or isinstance(y, DenseMatrix):

@@ -119,7 +119,7 @@ def write_columns(
 
 def _join(columns: dict[str, Column], offset: np.ndarray, separator: str) -> bytes:
     """Return the text of a column file: each distinct string is encoded once."""
-    from partwise.readers import _columns_kernels as kernels
+    from partwise.readers import _columns_compiled as kernels
 
     values = [value for column in columns.values() for value in column.values]
     sizes = [len(column.values) for column in columns.values()]

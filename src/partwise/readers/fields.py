@@ -47,7 +47,7 @@ def scan_fields(
     ReaderError
         The first line with another number of columns.
     """
-    from partwise.readers import _columns_kernels as kernels
+    from partwise.readers import _columns_compiled as kernels
 
     buffer = np.frombuffer(data, np.uint8)
     # a row of `width` fields has at least `width` bytes, its newline included; a first
@@ -82,7 +82,7 @@ def encode_fields(data: bytes, start: np.ndarray, stop: np.ndarray) -> Column:
     -------
     Column
     """
-    from partwise.readers import _columns_kernels as kernels
+    from partwise.readers import _columns_compiled as kernels
 
     n_rows = len(start)
     codes = np.empty(n_rows, np.int32)

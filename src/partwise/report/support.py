@@ -17,7 +17,7 @@ from partwise.report.content import Picture
 from partwise.report.wording import visible
 
 if TYPE_CHECKING:
-    from partwise.models.sequence import SequenceModel
+    from partwise.outputs.sequence.model import SequenceModel
 
 _SIZE = 13  # of the type
 _LINE = 20.0

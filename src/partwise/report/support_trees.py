@@ -15,7 +15,7 @@ from partwise.report.content import Picture
 from partwise.report.support import count_words, heaviest
 
 if TYPE_CHECKING:
-    from partwise.models.dependency import DependencyModel
+    from partwise.outputs.dependency.model import DependencyModel
 
 _LONGEST = 20  # words of a sentence that is drawn
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import ArcFeatures
+from partwise.features._arc_compiled import ArcFeatures
 from partwise.scorers._arc_rows import (
     ARRAYS,
     ONE_INT,

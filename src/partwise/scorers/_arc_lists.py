@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import ArcFeatures, find_label_row, find_row
+from partwise.features._arc_compiled import ArcFeatures, find_label_row, find_row
 from partwise.scorers._arc_scoring import label_columns
 
 ENTRY = 4  # bytes of a number in a list

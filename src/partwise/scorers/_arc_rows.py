@@ -16,7 +16,7 @@ from numba import cfunc, types
 from numba.core import config
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import ArcFeatures
+from partwise.features._arc_compiled import ArcFeatures
 from partwise.scorers._arc_scoring import (
     ArcScores,
     score_between,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import (
+from partwise.features._arc_compiled import (
     N_VARIANTS,
     find_label_row,
     find_row,

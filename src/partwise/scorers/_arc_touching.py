@@ -6,7 +6,7 @@ One text for the three, so that they cannot disagree about what a part has.
 import numpy as np
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import (
+from partwise.features._arc_compiled import (
     N_VARIANTS,
     find_label_row,
     find_row,

@@ -15,7 +15,7 @@ itself it is 79 %, because wrong heads are found while the model is bad.
 import numpy as np
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import N_VARIANTS, variant
+from partwise.features._arc_compiled import N_VARIANTS, variant
 from partwise.scorers._arc_scoring import new_arc_scores
 from partwise.scorers._stored_arcs import WIDTH, StoredRows
 from partwise.scorers.arcs import score_arcs

@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import kernel
-from partwise.features._arc_kernels import N_VARIANTS, variant
+from partwise.features._arc_compiled import N_VARIANTS, variant
 from partwise.scorers._arc_lists import ArcLists
 from partwise.scorers._arc_rows import ONE, ONE_INT, THREE, TWO, by_address
 from partwise.scorers._arc_touching import ADD, ARC, DOT, WIPE, touch

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from partwise.compiled import operation, optional_operation
-from partwise.features._arc_kernels import N_VARIANTS, ArcFeatures
+from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.protocol import Ints
 from partwise.scorers._arc_lists import list_arcs
 from partwise.scorers._arc_rows import ArcRows, bind_rows

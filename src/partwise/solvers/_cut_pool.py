@@ -17,7 +17,7 @@ from partwise.protocol import (
     join,
     take,
 )
-from partwise.solvers import _pool_kernels as kernels
+from partwise.solvers import _pool_compiled as kernels
 from partwise.solvers._breaths import in_breaths
 from partwise.solvers._passes import Pass
 from partwise.solvers._pool_arena import Pool, masses

@@ -51,7 +51,7 @@ from partwise.protocol import (
     Votes,
     refuse_lacking,
 )
-from partwise.solvers import _online_kernels as kernels
+from partwise.solvers import _online_compiled as kernels
 from partwise.solvers._breaths import in_breaths
 from partwise.solvers._step_log import StepLog
 

@@ -1,1 +1,1 @@
-"""Output spaces: one per file, with its numba kernels beside it."""
+"""Output spaces: a sub-package each, with its compiled programs beside it."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from partwise.protocol import Cuts, Floats
 from partwise.scorers.kernel import KernelScorer
-from partwise.structures._packed_kernels import combine
+from partwise.structures._packed_compiled import combine
 from partwise.structures.packed import PackedProblem
 from partwise.threads import dot
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from partwise.compiled import Reference, as_reference
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
-from partwise.structures import _packed_kernels as kernels
+from partwise.structures import _packed_compiled as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
 
 

@@ -57,7 +57,7 @@ def dense_chain() -> None:
 def kernel_chain() -> None:
     """Chains over anchors: slots of a Gram matrix."""
     from partwise.datasets import toy_entities
-    from partwise.estimators import SequenceTagger
+    from partwise.outputs.sequence.estimator import SequenceTagger
 
     X, y = toy_entities(12)
     for solver in SOLVERS[:-1]:
@@ -69,7 +69,7 @@ def kernel_chain() -> None:
 
 
 def _fit_chains(X: Any, y: Any) -> None:
-    from partwise.estimators import SequenceTagger
+    from partwise.outputs.sequence.estimator import SequenceTagger
     from partwise.solvers.bcfw import BCFW
 
     for solver in SOLVERS:
@@ -88,8 +88,8 @@ def selection() -> None:
     from numba import njit
     from scipy.sparse import csr_matrix
 
-    from partwise.estimators import StructuredSVM
-    from partwise.structures.part_selection import PartSelection
+    from partwise.outputs.custom.estimator import StructuredSVM
+    from partwise.structures.parts import PartSelection
 
     @njit
     def best_part(scores, shape, selected):  # type: ignore[no-untyped-def]
@@ -147,15 +147,15 @@ def trees() -> None:
     """Dependency trees: decoders, probabilities, k best, frontiers."""
     import numpy as np
 
-    from partwise.structures import _tree_climb as climbing
-    from partwise.structures import _tree_frontier as frontier
-    from partwise.structures import _tree_k_best as k_best
-    from partwise.structures import _tree_programs as programs
-    from partwise.structures import _tree_second_order as second_order
-    from partwise.structures import _tree_sibling_sums as sibling_sums
-    from partwise.structures import _tree_sums as sums
-    from partwise.structures._tree_decoders import FirstOrder, Siblings
-    from partwise.structures._tree_pruning import prune_arcs
+    from partwise.structures.dependency import _climb as climbing
+    from partwise.structures.dependency import _frontier as frontier
+    from partwise.structures.dependency import _k_best as k_best
+    from partwise.structures.dependency import _programs as programs
+    from partwise.structures.dependency import _second_order as second_order
+    from partwise.structures.dependency import _sibling_sums as sibling_sums
+    from partwise.structures.dependency import _sums as sums
+    from partwise.structures.dependency._decoders import FirstOrder, Siblings
+    from partwise.structures.dependency._pruning import prune_arcs
 
     n = 2
     score, marginal = np.zeros((2, n + 1, n + 1))
@@ -198,7 +198,7 @@ def _kernel_trees() -> None:
     from partwise.objective import Objective
     from partwise.scorers.kernel import KernelScorer
     from partwise.solvers import make_solver
-    from partwise.structures.arborescence import Arborescence
+    from partwise.structures.dependency import Arborescence
 
     keys = ArcHasher("word").transform([["a", "b"], ["b", "a"]])
     heads = np.array([0, 1, 2, 0])
@@ -214,7 +214,7 @@ def _kernel_trees() -> None:
 def grammar() -> None:
     """Phrase structure: charts, oracles, sums, all solvers."""
     from partwise.datasets import toy_treebank
-    from partwise.estimators import ConstituencyParser
+    from partwise.outputs.phrase.estimator import ConstituencyParser
 
     X, y = toy_treebank(12)
     for solver in (*SOLVERS[:-1], "pcfg"):

@@ -1,0 +1,271 @@
+"""`StructuredSVM`: learning for a structure that the user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.callback import with_callbacks
+
+from partwise.certificate import Certificate
+from partwise.model_file import load_model, save_model
+from partwise.outputs.custom.model import WeightsModel
+from partwise.outputs.estimator import StructuredEstimator, as_object_array
+from partwise.outputs.saved import portable_parameters
+from partwise.protocol import HistoryPoint, Structure, Support
+from partwise.structures.joint_kernel import KernelModel
+from partwise.structures.loop import sparse_feature
+
+
+class Lead(NamedTuple):
+    """Winner against runner-up: (coordinate of Ψ, its share of the lead), largest."""
+
+    winner: Any
+    runner_up: Any
+    lead: float
+    reasons: list[tuple[int, float]]
+
+
+class StructuredSVM(StructuredEstimator):
+    """Maximum-margin learning over any output space.
+
+    Parameters
+    ----------
+    structure : Structure or JointKernel
+        Joint feature map, loss and the two maximisations, for one example; see
+        `partwise.Structure`. With a kernel on pairs instead of features, see
+        `partwise.JointKernel`. It is cloned, never changed.
+    C : float or None
+        Weight of the losses; None stands for a tenth of the number of examples.
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. What the structure lacks for a formulation is
+        refused by name before any work.
+
+    Attributes
+    ----------
+    coef_ : array (n_psi,), or KernelModel
+        Weights of features; of a joint kernel, pairs with their coefficients.
+    structure_ : Structure, set up
+    certificate_, history_, n_iter_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partwise import Chain, StructuredSVM
+    >>> X = [np.eye(2)[[0, 1, 0]], np.eye(2)[[1, 1]]]
+    >>> svm = StructuredSVM(Chain(2), C=10.0).fit(X, [[0, 1, 0], [1, 1]])
+    >>> [y.tolist() for y in svm.predict(X)]
+    [[0, 1, 0], [1, 1]]
+    """
+
+    coef_: Any
+    structure_: Structure
+
+    def __init__(
+        self,
+        structure: Any = None,
+        *,
+        C: float | None = None,
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "bcfw",
+        tol: float = 1e-3,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+    ) -> None:
+        self.structure = structure
+        self.C = C
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+
+    @with_callbacks
+    def fit(
+        self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None
+    ) -> Self:
+        """Learn from inputs and outputs of the structure.
+
+        Parameters
+        ----------
+        X, y : sequences of equal length
+            Inputs and true outputs, as the structure's methods take them.
+        sample_weight : array (n,), optional
+        """
+        if not isinstance(self.structure, Structure):
+            raise TypeError(
+                f"structure is a {type(self.structure).__name__}; give an instance of "
+                "a class derived from partwise.Structure"
+            )
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} examples and y {len(y)}")
+        if not len(X):
+            raise ValueError("there is no example to learn from")
+        previous = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
+        structure = clone(self.structure).setup(X, y)
+        if not hasattr(structure, "n_psi_"):
+            raise ValueError(
+                f"{type(structure).__name__}.setup must set n_psi_, the length of Ψ"
+            )
+        problem = structure.pack(X, y, self._formulation(), n_jobs=self._n_jobs())
+        start = None if previous is None else problem.expand(previous)
+        state, support = self._solve(problem, sample_weight, start)
+        self.structure_ = structure
+        self.coef_ = problem.compact(state.model)
+        self._support = (problem, support)
+        self._remove_checkpoints()
+        return self
+
+    def predict(self, X: Sequence[Any]) -> np.ndarray:
+        """Best outputs, as a 1-D object array."""
+        self._check_fitted()
+        return as_object_array(list(self.structure_.decode(X, self.coef_)))
+
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+        """Minus the mean loss, so that larger is better."""
+        pairs = zip(y, self.predict(X), strict=True)
+        return -float(np.mean([self.structure_.loss(a, b) for a, b in pairs]))
+
+    def margin(self, X: Sequence[Any]) -> np.ndarray:
+        """Score of the best output and its lead over the second, (n, 2).
+
+        The structure must offer ``two_best``.
+        """
+        self._check_fitted()
+        structure: Any = self.structure_
+        if not hasattr(structure, "two_best"):
+            raise ValueError(
+                f"margin needs `two_best(x, w)`, which {type(structure).__name__} lacks"
+            )
+        rows = []
+        for x in X:
+            first, *rest = (
+                self._value(x, y) for y in structure.two_best(x, self._seen_from(x))
+            )
+            rows.append((first, first - rest[0] if rest else np.inf))
+        return np.array(rows)
+
+    def _seen_from(self, x: Any) -> Any:
+        """What the structure's methods take as a model."""
+        return self.coef_.at(x) if isinstance(self.coef_, KernelModel) else self.coef_
+
+    def _value(self, x: Any, y: Any) -> float:
+        if isinstance(self.coef_, KernelModel):
+            return self.coef_.at(x)(y)
+        psi = self.structure_.joint_feature(x, y)
+        index, value = sparse_feature(psi, len(self.coef_))
+        return float(np.sum(self.coef_[index] * value))
+
+    def explain(self, x: Any, top: int = 10) -> Lead:
+        """Why the best output won: the coordinates of Ψ that decide.
+
+        The structure must offer ``two_best``. The coordinates of a joint kernel are the
+        pairs of `coef_`.
+
+        Parameters
+        ----------
+        x : one input
+        top : int
+            Number of coordinates to show.
+        """
+        self._check_fitted()
+        structure: Any = self.structure_
+        if not hasattr(structure, "two_best"):
+            raise ValueError(
+                f"explain needs `two_best(x, w)`, which {type(structure).__name__} "
+                "lacks"
+            )
+        outputs = list(structure.two_best(x, self._seen_from(x)))
+        if len(outputs) == 1:
+            return Lead(outputs[0], None, np.inf, [])
+        shares = np.zeros(len(self.coef_))
+        for y, sign in zip(outputs, (1, -1), strict=True):
+            if isinstance(self.coef_, KernelModel):
+                row = structure.kernel_row(x, y, self.coef_.pairs)
+                shares += sign * self.coef_.alpha * row
+                continue
+            index, value = sparse_feature(structure.joint_feature(x, y), len(shares))
+            np.add.at(shares, index, sign * value * self.coef_[index])
+        order = np.argsort(-np.abs(shares), kind="stable")[:top]
+        reasons = [(int(k), float(shares[k])) for k in order if shares[k]]
+        return Lead(outputs[0], outputs[1], float(shares.sum()), reasons)
+
+    def support_structures(self) -> list[tuple[int, Any, float]]:
+        """Support structures of the dual: (example, wrong output, α), largest first."""
+        self._check_fitted()
+        problem, support = self._support
+        if support is None:
+            raise ValueError(
+                f"{type(self.solver_).__name__} keeps no dual; choose bcfw or n_slack"
+            )
+        return list_support(problem, support)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write weights and certificate, atomically; the structure is your code."""
+        self._check_fitted()
+        if isinstance(self.coef_, KernelModel):
+            raise ValueError(
+                "the model of a joint kernel holds your own inputs and outputs; keep "
+                "coef_.pairs and coef_.alpha in a format of yours, from which "
+                "structure.decode(X, KernelModel(structure, pairs, alpha)) predicts"
+            )
+        info = {
+            "certificate": self.certificate_.to_dict(),
+            "parameters": portable_parameters(self.get_params(deep=False)),
+            "history": [list(point) for point in self.history_],
+            "n_iter": self.n_iter_,
+        }
+        save_model(WeightsModel(type(self.structure_).__name__, self.coef_, info), path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], structure: Structure) -> StructuredSVM:
+        """Read weights for a structure that is set up (its ``n_psi_`` is known)."""
+        model = load_model(path)
+        if not isinstance(model, WeightsModel):
+            raise ValueError(f"{path} holds a {type(model).__name__}, not weights")
+        if model.structure_name != type(structure).__name__:
+            raise ValueError(
+                f"{path} was trained for the structure {model.structure_name}, not "
+                f"{type(structure).__name__}"
+            )
+        if getattr(structure, "n_psi_", None) != len(model.weights):
+            raise ValueError(
+                f"{path} has {len(model.weights)} weights where the structure has "
+                f"n_psi_ = {getattr(structure, 'n_psi_', None)}; call setup(X, y) with "
+                "the training data first"
+            )
+        told = portable_parameters(model.info.get("parameters", {}))
+        names = set(cls._get_param_names()) - {"structure"}
+        svm = cls(structure, **{name: told[name] for name in names & told.keys()})
+        svm.structure_ = structure
+        svm.coef_ = model.weights
+        svm.certificate_ = Certificate.from_dict(model.info["certificate"])
+        svm.history_ = [HistoryPoint(*row) for row in model.info["history"]]
+        svm.n_iter_ = model.info["n_iter"]
+        return svm
+
+
+def list_support(problem: Any, support: Support) -> list[tuple[int, Any, float]]:
+    """(example, wrong output, α) of all planes, largest α first."""
+    outputs = problem.outputs(support.cuts)
+    order = np.argsort(-support.alpha, kind="stable")
+    return [
+        (int(support.cuts.block[k]), outputs[k], float(support.alpha[k])) for k in order
+    ]

@@ -1,0 +1,422 @@
+"""`DependencyParser`: dependency trees with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.features.sentences import sentence_table
+from partwise.metrics import metric as find_metric
+from partwise.outputs._kernel_side import refuse_kernel_settings
+from partwise.outputs.dependency._kernel_fit import fit_kernel
+from partwise.outputs.dependency._kernel_model import KernelDependencyModel
+from partwise.outputs.dependency._stages import (
+    LABELS,
+    arc_featurizer,
+    fit_labeller,
+    fit_pruner,
+)
+from partwise.outputs.dependency.model import (
+    DependencyModel,
+    SupportTrees,
+    encode_trees,
+)
+from partwise.outputs.estimator import as_object_array
+from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.sequence.labels import refuse_many_roots
+from partwise.protocol import Floats
+from partwise.scorers.arcs import ArcScorer
+from partwise.structures.dependency import Arborescence
+
+
+class DependencyParser(SavedEstimator):
+    """Parse sentences into labelled dependency trees of maximum margin.
+
+    Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong tree ŷ of sentence i
+    comes too near: max_ŷ Δ(y_i, ŷ) − <w, φ(x_i, y_i) − φ(x_i, ŷ)>.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; None stands for a fiftieth of the number of sentences.
+    templates : str, list of str or None
+        Templates of arcs over the columns of the sentences, or the name of a preset
+        (`ARC_PRESETS`). None: all that the columns form, lemma, upos and xpos allow.
+    label_templates : str, list of str or None
+        Templates of labels.
+    min_count : int
+        Without hashing: leave out features that occur on fewer true arcs.
+    hash_bits : int or None
+        Hash features to ``2**hash_bits`` rows of weights. None: a vocabulary of the
+        features of true arcs, with names, several times slower.
+    arc_memory : float
+        Gigabytes that lists of the features of all arcs may take while training. Where
+        they take more, features are made anew whenever an arc is scored, which takes
+        several times as long.
+    order : {1, 2}
+        Score single arcs, or also arcs with the next sibling and with the head of the
+        head, over the candidate heads that a small first model chooses.
+    n_candidates : int
+        With ``order=2``: heads per word that the first model keeps.
+    projective : bool
+        Whether arcs must not cross. With crossing arcs, a parser of order 2 finds good
+        trees but not surely the best ones.
+    single_root : bool
+        Whether exactly one word hangs from the root, as in Universal Dependencies.
+    labels : {"joint", "second_stage", None}
+        The best label of each arc within the same search; labels given to finished
+        trees by a second model; or trees without labels (all ``_``).
+    cost : {"uas", "las"} or float
+        The loss of a wrong label at the right head: 0, as much as a wrong head, or
+        this share of it.
+    normalized : bool
+        Divide the loss by the number of words.
+    construction : {"exact", "best_heads"}
+        The best tree, or the best head of each word, which may run in circles.
+    kernel : Kernel, str, callable or None
+        Compare whole sentences by this kernel instead of features, as in
+        ``"normalized(annotated)"``; see `partwise.kernels` and docs/atomic.md. Labels
+        then come from a second stage.
+    match : str, callable, sequence of them, or None
+        When two arcs of two sentences are alike, as in ``"xpos+distance"`` (the
+        default of kernels); see `partwise.features.arc_keys`. With `match` alone arcs
+        are compared and sentences are not.
+    clusters : int, WordClusters or None
+        With a kernel or `match`: group the words of the training text by their
+        neighbours, or by word vectors (``WordClusters(vectors=…)``), into a column
+        ``cluster``, as in ``match="cluster+distance"``.
+    budget : int or None
+        Training sentences that a kernel parser may keep.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful ones go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
+        of sentences, as in ``{"cache_dir": "folder"}``.
+    loss : {"hinge", "log"}
+        Maximum margin, or conditional likelihood.
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
+        ``loss="log"``. The default `tol` is loose because accuracy on held-out
+        treebanks stands still long before (docs/parsing.md).
+    warm_start : bool
+        Keep the labels and features of the last fit and start from its weights, where
+        the solver can.
+    metric : str or None
+        What `score` measures: ``"las"``, ``"uas"`` or another of `partwise.metrics`.
+        None: LAS, or UAS for a parser without labels.
+
+    Attributes
+    ----------
+    model_ : DependencyModel
+    classes_ : array of labels
+    certificate_ : Certificate
+    label_certificate_ : Certificate
+        Of the labeller, with ``labels="second_stage"``.
+    history_ : list of HistoryPoint
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_dependencies
+    >>> X, y = toy_dependencies(60, random_state=0)
+    >>> parser = DependencyParser(hash_bits=14, tol=0.05).fit(X[:40], y[:40])
+    >>> bool(parser.certificate_.relative_gap <= 0.05)
+    True
+    >>> parser.predict(X[40:41])[0].heads == y[40].heads
+    True
+    """
+
+    model_: DependencyModel
+    model_class = DependencyModel
+    as_given = ("templates", "cost", "projective", "single_root")
+
+    def __init__(
+        self,
+        C: float | None = None,
+        *,
+        templates: Any = None,
+        label_templates: Any = None,
+        min_count: int = 1,
+        hash_bits: int | None = 20,
+        arc_memory: float = 1.0,
+        order: int = 1,
+        n_candidates: int = 10,
+        projective: bool = True,
+        single_root: bool = True,
+        labels: str | None = "joint",
+        cost: Any = "las",
+        normalized: bool = False,
+        construction: str = "exact",
+        kernel: Any = None,
+        match: Any = None,
+        clusters: Any = None,
+        budget: int | None = None,
+        over_budget: str = "project",
+        gram_options: dict[str, Any] | None = None,
+        loss: str = "hinge",
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "auto",
+        tol: float = 0.2,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+        metric: str | None = None,
+    ) -> None:
+        self.C = C
+        self.templates = templates
+        self.label_templates = label_templates
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.arc_memory = arc_memory
+        self.order = order
+        self.n_candidates = n_candidates
+        self.projective = projective
+        self.single_root = single_root
+        self.labels = labels
+        self.cost = cost
+        self.normalized = normalized
+        self.construction = construction
+        self.kernel = kernel
+        self.match = match
+        self.clusters = clusters
+        self.budget = budget
+        self.over_budget = over_budget
+        self.gram_options = gram_options
+        self.loss = loss
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.metric = metric
+
+    # ------------------------------------------------------------------ learning
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from sentences and their trees.
+
+        Parameters
+        ----------
+        X : Table, or list of sentences
+            With the columns that the templates need; see
+            `partwise.features.sentences.sentence_table`.
+        y : list of DependencyTree, or of pairs (heads, labels)
+            Heads count words from 1; 0 is the root.
+        sample_weight : array (n_sentences,), optional
+        """
+        self._check_settings()
+        formulation = self._formulation()
+        table = sentence_table(X)
+        if self.single_root and self.construction == "exact":
+            refuse_many_roots(y)
+        self._weighted = sample_weight is not None
+        if self.kernel is not None or self.match is not None:
+            self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
+            self._remove_checkpoints()
+            return self
+        if self.clusters is not None:
+            raise ValueError("clusters= is for kernels; give match= or kernel=")
+        refuse_kernel_settings(self)
+        joint = self.labels == "joint"
+        warm = self.warm_start and hasattr(self, "model_")
+        names = sorted({label for _, own in y for label in own}) if self.labels else []
+        if warm:
+            featurizer, names = self.model_.featurizer, self.model_.labels
+        else:
+            featurizer = arc_featurizer(self, table, labelled=joint)
+        own = names if joint else []
+        codes = encode_trees(y, table.offset, own)
+        if not warm:
+            featurizer.fit(table, [heads for heads, _ in y])
+        structure = self._structure(len(own))
+        pruner = candidates = None
+        n_jobs = self._n_jobs()
+        if self.order == 2:
+            pruner = self.model_.pruner if warm else fit_pruner(self, table, y)
+            assert pruner is not None
+            truth = codes // max(len(own), 1)
+            candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
+        problem = structure.pack(
+            featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
+            scorer=ArcScorer(1e9 * self.arc_memory), candidates=candidates,
+        )  # fmt: skip
+        start = problem.expand(self.model_.weights) if warm else None
+        state, support = self._solve(problem, sample_weight, start)
+        kept = None
+        if support is not None:
+            kept = SupportTrees.create(table, codes, support)
+        labeller = None
+        if self.labels == "second_stage":
+            labeller, self.label_certificate_ = fit_labeller(
+                self, table, y, names, sample_weight
+            )
+        info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = DependencyModel(
+            featurizer, structure, own, problem.compact(state.model), info, kept,
+            labeller, pruner, self.n_candidates,
+        )  # fmt: skip
+        self._remove_checkpoints(LABELS)
+        return self
+
+    def _structure(self, n_labels: int) -> Arborescence:
+        return Arborescence(
+            n_labels,
+            projective=self.projective and self.construction == "exact",
+            single_root=self.single_root and self.construction == "exact",
+            cost=self.cost if n_labels else "uas",
+            normalized=self.normalized,
+            construction=self.construction,
+        )
+
+    def _check_settings(self) -> None:
+        if self.loss not in ("hinge", "log"):
+            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
+        if self.labels not in ("joint", "second_stage", None):
+            raise ValueError(
+                f"labels={self.labels!r}: choose 'joint', 'second_stage' or None"
+            )
+        if self.construction not in ("exact", "best_heads"):
+            raise ValueError(
+                f"construction={self.construction!r}: choose 'exact' or 'best_heads'"
+            )
+        if self.order not in (1, 2):
+            raise ValueError(f"order={self.order!r}: choose 1 or 2")
+        if self.order == 2 and (self.loss == "log" or self.n_candidates < 1):
+            raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
+        if self.metric is not None:
+            find_metric(self.metric)
+
+    def _default_C(self, n: int) -> float:
+        return n / 50
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any, given: Any = None, constraints: Any = ()) -> np.ndarray:
+        """Best trees: a 1-D object array of `DependencyTree`.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        given : list of lists, optional
+            Heads that are known and must be kept; None where they are not.
+        constraints : iterable of ArcConstraint, or functions of the number of words
+            Linear constraints over arcs, as ``at_most_per_head("nsubj")``; see
+            `partwise.structures.dependency.constraints`. Sentences whose best tree
+            breaks one take an integer program each.
+        """
+        self._check_fitted()
+        found = self.model_.predict(
+            X, given=given, constraints=constraints, n_jobs=self._n_jobs()
+        )
+        return as_object_array(found)
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best trees of each sentence, exactly, as (tree, score) pairs."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """P(arc from h to d), (n + 1, n + 1) each; see ``loss="log"``."""
+        self._check_fitted()
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def confidences(self, X: Any) -> list[Floats]:
+        """P(predicted head) of each word, one array per sentence."""
+        self._check_fitted()
+        return self.model_.confidences(X, n_jobs=self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best tree and its lead over the second, (n, 2)."""
+        self._check_fitted()
+        return self.model_.margin(X, n_jobs=self._n_jobs())
+
+    def explain(self, x: Any, top: int = 10) -> Any:
+        """Why the best tree of a sentence won.
+
+        Parameters
+        ----------
+        x : one sentence
+            As an item of X in `fit`.
+        top : int
+            Number of reasons.
+
+        Returns
+        -------
+        Explanation
+            Winner against runner-up, arc by arc; of a kernel parser, the training
+            sentences that decide.
+        """
+        from partwise.outputs.dependency.explanation import explain_tree
+
+        self._check_fitted()
+        if hasattr(self.model_, "explain"):
+            return self.model_.explain(x, top=top)
+        return explain_tree(self.model_, [x], top=top)
+
+    def valid_share(self, X: Any) -> float:
+        """Share of sentences whose prediction is a tree; below 1 for best heads."""
+        self._check_fitted()
+        return float(np.mean(self.model_.parse(X, n_jobs=self._n_jobs())[1]))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` on these sentences."""
+        self._check_fitted()
+        metric = self.metric or ("las" if self.model_.labels else "uas")
+        return float(find_metric(metric).function(list(y), list(self.predict(X))))
+
+    # -------------------------------------------------------------------- files
+
+    @classmethod
+    def _parameters_of(cls, model: DependencyModel) -> dict[str, Any]:
+        tree = model.structure
+        labels = "second_stage" if model.labeller else "joint"
+        return {
+            "projective": tree.projective,
+            "single_root": tree.single_root,
+            "labels": labels if model.labels else None,
+            "cost": tree.cost,
+            "normalized": tree.normalized,
+            "construction": tree.construction,
+            **_features_of(model),
+        }
+
+    # --------------------------------------------------------------- attributes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of arcs."""
+        return np.array(self.model_.labels)
+
+
+def _features_of(model: DependencyModel) -> dict[str, Any]:
+    """The parameters that say how arcs were scored."""
+    if isinstance(model, KernelDependencyModel):
+        return {
+            "kernel": model.index.kernel,
+            "match": list(model.hasher.match),
+            "clusters": model.clusters,
+        }
+    return {
+        "min_count": model.featurizer.min_count,
+        "hash_bits": model.featurizer.hash_bits,
+        "templates": [str(template) for template in model.featurizer.templates],
+        "order": 1 if model.pruner is None else 2,
+        "n_candidates": model.n_candidates,
+    }

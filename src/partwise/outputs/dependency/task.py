@@ -1,0 +1,352 @@
+"""The task `depparse`: CoNLL-U files, dependency trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.treebanks import listing, shares, unseen_warning
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from partwise.objective import Formulation
+    from partwise.protocol import Cuts, Floats, Ints, Problem
+    from partwise.readers import ConlluDocument, DependencyTree
+    from partwise.report import Report
+
+
+class Treebank(NamedTuple):
+    """Files as they were read, and which of their sentences are in the data."""
+
+    documents: list[ConlluDocument]
+    rows: np.ndarray  # numbers over all documents, rising
+
+
+class DependencyTask(Task):
+    """Dependency trees in CoNLL-U and CoNLL-X files."""
+
+    title: ClassVar[str] = "Dependency parser"
+
+    def __init__(
+        self, *, single_root: bool = True, max_length: int | None = None
+    ) -> None:
+        if max_length is not None and max_length < 1:
+            raise ValueError(f"--max-length {max_length}: give a positive whole number")
+        self.single_root = single_root
+        self.max_length = max_length
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """With as many roots in a tree as the training files had."""
+        options.refuse("columns", "label", "separator", "comment")
+        kept = model.info.get("reader", {}).get("single_root")
+        return cls(single_root=kept is not False, max_length=options.max_length)
+
+    @classmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """The labels of arcs."""
+        return list(model.labels)
+
+    # -------------------------------------------------------------------- files
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Columns of the words, and trees if asked; longer sentences are left out."""
+        import numpy as np
+
+        from partwise.readers import ReaderError, Table, read_conllu_document
+
+        documents = [
+            read_conllu_document(path, single_root=self.single_root, trees=truth)
+            for path in paths
+        ]
+        tables = [document.table for document in documents]
+        names = [n for n in tables[0].columns if all(n in t.columns for t in tables)]
+        X = Table.concatenate([table.select(names) for table in tables])
+        rows = np.arange(len(X))
+        if self.max_length is not None:
+            rows = np.flatnonzero(np.diff(X.offset) <= self.max_length)
+            if not len(rows):
+                raise ReaderError(
+                    f"{paths[0]}: no sentence of at most {self.max_length} words; "
+                    "raise --max-length"
+                )
+            X = X[rows]
+        y = None
+        if truth:
+            trees: list[DependencyTree] = []
+            for document in documents:
+                if document.trees is None:
+                    raise ReaderError(
+                        f"{document.name}: no trees, every HEAD is `_`; give a file "
+                        "with HEAD and DEPREL"
+                    )
+                trees += document.trees
+            y = [trees[s] for s in rows.tolist()]
+        return Data(X, y, X.n_tokens, Treebank(documents, rows))
+
+    def describe(self, data: Data) -> str:
+        """Sentences, words, relations."""
+        n_labels = len({label for tree in data.y for label in tree.labels})
+        return (
+            f"{len(data.X):,} sentences, {data.n_tokens:,} words, {n_labels} relations"
+        )
+
+    def reader_info(self) -> dict[str, Any]:
+        """How many roots a tree may have, and words a sentence."""
+        return {
+            "format": "conllu",
+            "single_root": self.single_root,
+            "max_length": self.max_length,
+        }
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """The files again with other HEAD and DEPREL."""
+        from partwise.readers.sink import write_bytes
+
+        if topk > 1:
+            raise ValueError(
+                f"--topk {topk}: CoNLL-U has room for one tree; add --json, without "
+                "--output"
+            )
+        write_bytes(output, _filled(data.source, answers.best))
+
+    # -------------------------------------------------------------- predictions
+
+    def make_estimator(self, settings: dict[str, Any]) -> Any:
+        """A dependency parser."""
+        from partwise.outputs.dependency.estimator import DependencyParser
+
+        return DependencyParser(single_root=self.single_root, **settings)
+
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Trees; `given` is "head": the HEAD of the file is kept where it is there."""
+        if topk > 1:
+            ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
+            return Answers([found[0][0] for found in ranked], ranked)
+        if given is None:
+            return Answers(list(model.predict(data.X, n_jobs=n_jobs)))
+        if given.lower() != "head":
+            raise ValueError(f"--given {given}: the column of known heads is HEAD")
+        known = [
+            heads
+            for document in data.source.documents
+            for heads in document.known_heads()
+        ]
+        chosen = [known[s] for s in data.source.rows.tolist()]
+        return Answers(list(model.predict(data.X, given=chosen, n_jobs=n_jobs)))
+
+    def json_outputs(self, answers: Answers) -> dict[str, Any]:
+        """Heads and labels of each sentence."""
+        told: dict[str, Any] = {"trees": [_as_dict(tree) for tree in answers.best]}
+        if answers.ranked:
+            told["topk"] = [
+                [_as_dict(tree) | {"score": score} for tree, score in found]
+                for found in answers.ranked
+            ]
+        return told
+
+    # --------------------------------------------------------------- evaluation
+
+    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+        """UAS, LAS, CLAS and whole trees."""
+        from partwise.outputs.dependency.report import measure
+
+        return measure(data.y, predicted)
+
+    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+        """By relation, distance and length; crossing arcs; relations never seen."""
+        from partwise.metrics import (
+            arc_length_report,
+            relation_report,
+            sentence_length_report,
+        )
+        from partwise.readers import is_projective
+
+        labels = [label for tree in data.y for label in tree.labels]
+        unseen, warnings = unseen_warning("relations", labels, model.labels)
+        n_crossing = {
+            name: sum(not is_projective(tree[0]) for tree in trees)
+            for name, trees in (("true", data.y), ("predicted", predicted))
+        }
+        relations = relation_report(data.y, predicted)
+        arcs = arc_length_report(data.y, predicted)
+        lengths = sentence_length_report(data.y, predicted)
+        told = {
+            "n_tokens": data.n_tokens,
+            "unseen_labels": unseen,
+            "non_projective": n_crossing,
+            "relations": [row._asdict() for row in relations],
+            "arc_lengths": [row._asdict() for row in arcs],
+            "sentence_lengths": [row._asdict() for row in lengths],
+        }
+        rates = ("precision", "recall", "f1", "n")
+        crossing = (f"{n_crossing['true']:,}", f"{n_crossing['predicted']:,}")
+        listings = [
+            listing("relation", rates, relations),
+            listing("words apart", rates, arcs),
+            Listing("", ("words", "uas", "las", "sentences"), shares(lengths)),
+            Listing(
+                "",
+                ("", "true", "predicted"),
+                [("non-projective trees", *crossing)],
+            ),
+        ]
+        return Details(warnings, told, listings)
+
+    def report(
+        self, model: Any, data: Data, predicted: list[Any], **common: Any
+    ) -> Report:
+        """Scores by relation and length, confusions, errors and support drawn."""
+        from partwise.outputs.dependency.explanation import telling_arcs
+        from partwise.outputs.dependency.report import dependency_report
+        from partwise.report import FeatureGroup
+        from partwise.report.support import NOTE, TITLE
+        from partwise.report.support_trees import support_tree_pictures
+
+        pairs = telling_arcs(model, 15)
+        groups = [
+            FeatureGroup(
+                "arcs",
+                [pair for pair in pairs if pair[1] > 0],
+                [pair for pair in pairs if pair[1] < 0],
+            )
+        ]
+        tags = next((n for n in ("upos", "xpos") if n in data.X.columns), None)
+        report = dependency_report(
+            words=data.X.strings("form"),
+            tags=None if tags is None else data.X.strings(tags),
+            y=data.y,
+            y_pred=predicted,
+            features=groups if pairs else (),
+            **common,
+        )
+        report.pictures = support_tree_pictures(model)
+        report.pictures_title, report.pictures_note = TITLE, NOTE
+        return report
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """Number of relations, and what the trees are like."""
+        tree = model.structure
+        kind = "projective" if tree.projective else "any"
+        if tree.construction == "best_heads":
+            kind = "best head of each word"
+        root = "one root" if tree.single_root else "any number of roots"
+        return [("Relations", str(len(model.labels))), ("Trees", f"{kind}, {root}")]
+
+    # ------------------------------------------------------------ inside a model
+
+    @classmethod
+    def facts(cls, model: Any) -> dict[str, Any]:
+        """Relations, features, kind of trees."""
+        settings, _ = model.featurizer.state()
+        return {
+            "labels": model.labels,
+            "n_features": model.featurizer.n_rows_ + model.featurizer.n_label_rows_,
+            "featurizer": settings,
+            "trees": model.structure.get_params(),
+            "order": 1 if model.pruner is None else 2,
+            "labeller": model.labeller is not None,
+            "support": 0 if model.support is None else len(model.support.alpha),
+            "reader": model.info.get("reader", {}),
+        }
+
+    @classmethod
+    def telling_parts(
+        cls, model: Any, top: int
+    ) -> tuple[dict[str, Any], list[Listing]]:
+        """The heaviest features of arcs; those of a hashed model have no names."""
+        from partwise.outputs.dependency.explanation import telling_arcs
+
+        pairs = telling_arcs(model, top) if top else []
+        rows = [(f"{weight:+.4f}", feature) for feature, weight in pairs]
+        listings = [Listing("features of arcs", (), rows)] if rows else []
+        return {"features": pairs}, listings
+
+    def explain(
+        self, model: Any, data: Data, row: int, top: int
+    ) -> tuple[dict[str, Any], str]:
+        """Winner against runner-up, arc by arc."""
+        from partwise.outputs.dependency.explanation import explain_tree
+
+        explanation = explain_tree(model, data.X[row], top=top)
+        told = asdict(explanation)
+        told["contributions"] = [c._asdict() for c in explanation.contributions]
+        return told, str(explanation)
+
+    # ------------------------------------------------------------------- verify
+
+    def as_in_training(self, model: Any) -> None:
+        """Without the sentences that training left out."""
+        self.max_length = model.info.get("reader", {}).get("max_length")
+
+    def foreign(self, model: Any, data: Data) -> str | None:
+        """A relation that the model does not know."""
+        if not model.labels:
+            return None
+        known = set(model.labels)
+        unknown = sorted({label for tree in data.y for label in tree.labels} - known)
+        return f"unknown relation {unknown[0]}" if unknown else None
+
+    def pack(
+        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
+    ) -> Problem:
+        """The parser's problem; a labeller has none here."""
+        return model.training_problem(data.X, data.y, formulation, n_jobs)
+
+    def judge(
+        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+    ) -> tuple[Floats, int]:
+        """By `Arborescence.loss`, and by what makes a tree."""
+        import numpy as np
+
+        structure, offset, truth = (
+            model.structure, problem.blocks.offset, problem.blocks.y,
+        )  # fmt: skip
+        size = max(structure.n_labels, 1)
+        losses, n_impossible = np.empty(len(rows)), 0
+        for k, output in enumerate(problem.outputs(cuts)):
+            y = truth[offset[rows[k]] : offset[rows[k] + 1]]
+            losses[k] = structure.loss(y, output)
+            n_impossible += not _is_possible(structure, (output // size).tolist())
+        return losses, n_impossible
+
+
+def _is_possible(structure: Any, heads: list[int]) -> bool:
+    """Whether the structure allows these heads."""
+    from partwise.outputs.dependency.model import check_tree
+    from partwise.readers import is_projective
+
+    if structure.construction == "best_heads":
+        return all(0 <= h <= len(heads) and h != d for d, h in enumerate(heads, 1))
+    try:
+        check_tree(heads, 0)
+    except ValueError:
+        return False
+    if structure.single_root and heads.count(0) != 1:
+        return False
+    return not structure.projective or is_projective(heads)
+
+
+def _as_dict(tree: DependencyTree) -> dict[str, Any]:
+    return {"heads": [int(head) for head in tree[0]], "labels": list(tree[1])}
+
+
+def _filled(treebank: Treebank, trees: Sequence[Any]) -> bytes:
+    """Documents with the trees of those of their sentences that are in the data."""
+    parts: list[bytes] = []
+    begin = at = 0
+    for document in treebank.documents:
+        if parts and not parts[-1].endswith((b"\n\n", b"\n\r\n")):
+            parts.append(b"\n" if parts[-1].endswith(b"\n") else b"\n\n")
+        end = begin + len(document.table)
+        n = int((treebank.rows < end).sum()) - at
+        rows = treebank.rows[at : at + n] - begin
+        parts.append(document.fill(trees[at : at + n], rows=rows.tolist()))
+        begin, at = end, at + n
+    return b"".join(parts)

@@ -1,0 +1,300 @@
+"""`ConstituencyParser`: phrase-structure trees with scikit-learn's interface."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.metrics import metric as find_metric
+from partwise.outputs.estimator import as_object_array
+from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
+from partwise.outputs.phrase.model import ConstituencyModel, as_sentences
+from partwise.outputs.saved import SavedEstimator
+from partwise.protocol import Floats
+from partwise.readers.trees import as_phrase_tree, tagged_words
+from partwise.structures.phrase import Grammar
+from partwise.structures.phrase._rules import WRAPPERS
+
+
+class ConstituencyParser(SavedEstimator):
+    """Parse sentences into phrase-structure trees of a grammar of maximum margin.
+
+    The rules are read off the training trees. Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where
+    ξ_i is how much a wrong tree ŷ of sentence i comes too near:
+    max_ŷ Δ(y_i, ŷ) − <w, φ(x_i, y_i) − φ(x_i, ŷ)>.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; None stands for a fiftieth of the number of sentences
+        where the loss counts brackets and spans have features, else for half of it.
+    horizontal, vertical, unary_steps, lexical, min_count
+        How rules are read; see `Grammar`.
+    features : {"spans", "rules"}
+        Features of both ends of each bracket besides the rules, or the rules alone, as
+        in Tsochantaridis et al. (ICML 2004).
+    cost : {"brackets", "f1", "zero_one"}
+        The loss Δ: brackets missed plus brackets made up; 1 − F1; 1 for a wrong tree.
+    max_length : int or None
+        Sentences with more words give their rules but are not trained on, and get a
+        flat tree when parsed.
+    loss : {"hinge", "log"}
+        Maximum margin, or conditional likelihood.
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
+        ``loss="log"``; ``"pcfg"`` gives the rules their relative frequencies.
+    warm_start : bool
+        Keep the grammar of the last fit and start from its weights, where the solver
+        can. Trees with other rules are then left out.
+    metric : str
+        What `score` measures; a name of `partwise.metrics`.
+
+    Attributes
+    ----------
+    model_ : ConstituencyModel
+    grammar_ : Grammar
+    rule_weights_ : dict of rule to weight
+    n_unfit_ : int
+        Training trees left out because the grammar does not derive them.
+    n_failures_ : int
+        Sentences of the last `predict` without a tree under the grammar, or too long.
+    n_unknown_tags_ : int
+        Its words with a tag that training never showed; it stands for any other.
+    certificate_ : Certificate
+    history_ : list of HistoryPoint
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_treebank
+    >>> X, y = toy_treebank(60, random_state=0)
+    >>> parser = ConstituencyParser(features="rules").fit(X[:40], y[:40])
+    >>> parser.predict(X[40:41])[0] == y[40]
+    True
+    >>> parser.n_failures_
+    0
+    """
+
+    model_: ConstituencyModel
+    model_class = ConstituencyModel
+    as_given = ("features",)  # counts take "rules" in place of "spans"
+
+    def __init__(
+        self,
+        C: float | None = None,
+        *,
+        horizontal: int | None = None,
+        vertical: int = 1,
+        unary_steps: int = 3,
+        lexical: bool = False,
+        features: str = "spans",
+        min_count: int = 2,
+        cost: str = "brackets",
+        max_length: int | None = None,
+        loss: str = "hinge",
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "auto",
+        tol: float = 0.05,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+        metric: str = "labelled_f1",
+    ) -> None:
+        self.C = C
+        self.horizontal = horizontal
+        self.vertical = vertical
+        self.unary_steps = unary_steps
+        self.lexical = lexical
+        self.features = features
+        self.min_count = min_count
+        self.cost = cost
+        self.max_length = max_length
+        self.loss = loss
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.metric = metric
+
+    # ------------------------------------------------------------------ learning
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from sentences and their trees.
+
+        Parameters
+        ----------
+        X : list of lists of (word, tag)
+        y : list of trees (label, children), or of `nltk.Tree`
+        sample_weight : array (n_sentences,), optional
+        """
+        if self.loss not in ("hinge", "log"):
+            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
+        find_metric(self.metric)
+        formulation = self._formulation()
+        sentences = as_sentences(X, need_tags=not self.lexical)
+        trees = [as_phrase_tree(tree) for tree in y]
+        if len(trees) != len(sentences):
+            raise ValueError(f"y has {len(trees)} trees where X has {len(sentences)}")
+        warm = self.warm_start and hasattr(self, "model_")
+        grammar = self.model_.grammar if warm else self._read(trees)
+        model = ConstituencyModel(
+            grammar, np.zeros(0), _wrapper(trees), self.max_length
+        )
+        rows = self._usable(model, sentences, trees)
+        self._weighted = sample_weight is not None
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[rows]
+        sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
+        problem = grammar.pack(sentences, trees, formulation, n_jobs=self._n_jobs())
+        start = problem.expand(self.model_.weights) if warm else None
+        state, support = self._solve(problem, sample_weight, start)
+        model.weights = np.array(problem.compact(state.model))
+        if support is not None:
+            model.support = SupportPhrases.create(sentences, trees, support)
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self._remove_checkpoints()
+        return self
+
+    def _read(self, trees: list[Any]) -> Grammar:
+        is_counted = isinstance(self.solver, str) and self.solver == "pcfg"
+        return Grammar(
+            horizontal=self.horizontal,
+            vertical=self.vertical,
+            unary_steps=self.unary_steps,
+            lexical=self.lexical,
+            features="rules" if is_counted else self.features,  # counts know no spans
+            min_count=self.min_count,
+            cost=self.cost,
+        ).setup(None, trees)
+
+    def _usable(
+        self, model: ConstituencyModel, sentences: list[Any], trees: list[Any]
+    ) -> list[int]:
+        """Sentences to train on; counts those whose tree is not in the grammar."""
+        self.n_unfit_ = 0
+        rows = []
+        for i, (x, tree) in enumerate(zip(sentences, trees, strict=True)):
+            leaves = tagged_words(tree)
+            same = [w for w, _ in leaves] == [w for w, _ in x]
+            if not same or not (self.lexical or leaves == list(x)):
+                raise ValueError(f"tree {i} has other words or tags than sentence {i}")
+            if model.is_too_long(x):
+                continue
+            if model.grammar.fits(tree):
+                rows.append(i)
+            else:
+                self.n_unfit_ += 1
+        if self.n_unfit_:
+            warnings.warn(
+                f"{self.n_unfit_} of {len(trees)} trees are not in the grammar and were"
+                " left out; raise unary_steps",
+                UserWarning,
+                stacklevel=4,
+            )
+        if not rows:
+            raise ValueError("no sentence is left to train on; raise max_length")
+        return rows
+
+    def _default_C(self, n: int) -> float:
+        # rules alone are few features: at n/50 their weights hardly leave zero
+        is_rich = self.cost == "brackets" and self.features == "spans"
+        return n * (0.02 if is_rich else 0.5)
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Best trees: a 1-D object array of (label, children).
+
+        A sentence without a tree under the grammar gets a flat one: all words below
+        the most frequent root label; `n_failures_` tells how many there were.
+        """
+        self._check_fitted()
+        trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
+        self.n_failures_ = int(np.sum(~is_parse))
+        self.n_unknown_tags_ = self.model_.n_unknown_tags(X)
+        return as_object_array(trees)
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best trees of each sentence, exactly, as (tree, score) pairs."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """P(bracket), (n + 1, n + 1, n_labels) each; see ``loss="log"``."""
+        self._check_fitted()
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best tree and its lead over the second, (n, 2)."""
+        self._check_fitted()
+        return self.model_.margin(X, n_jobs=self._n_jobs())
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` on these sentences."""
+        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
+
+    def explain(self, x: Any, top: int = 10) -> TreeExplanation:
+        """Why the best tree of one sentence won.
+
+        Shows the runner-up, the rules and features that decide between the two, and
+        the support structures of the dual: training sentences whose wrong tree ŷ
+        carries weight α, with their share of the decision.
+        """
+        self._check_fitted()
+        return self.model_.explain([x], top=top)
+
+    # -------------------------------------------------------------------- files
+
+    @classmethod
+    def _parameters_of(cls, model: ConstituencyModel) -> dict[str, Any]:
+        own = model.grammar.get_params()
+        del own["exact_words"]
+        return {"max_length": model.max_length, **own}
+
+    # --------------------------------------------------------------- attributes
+
+    @property
+    def grammar_(self) -> Grammar:
+        """The grammar read off the training trees."""
+        return self.model_.grammar
+
+    @property
+    def rule_weights_(self) -> dict[str, float]:
+        """Weight of each rule, by its text."""
+        rules = self.grammar_.rules()
+        return {
+            " ".join(rule): float(w)
+            for rule, w in zip(rules, self.model_.weights, strict=False)
+        }
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of brackets."""
+        return np.array(self.grammar_.labels_)
+
+
+def _wrapper(trees: list[Any]) -> str | None:
+    """The label around all trees, if it is one that is no bracket."""
+    tops = {(label, len(children)) for label, children in trees}
+    label, n_children = next(iter(tops))
+    is_one = len(tops) == 1 and n_children == 1 and label in WRAPPERS
+    return label if is_one and not isinstance(trees[0][1][0], str) else None

@@ -1,0 +1,173 @@
+"""Why a phrase-structure tree won: rules, features and support structures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from partwise.protocol import Cuts, Floats, Ints, Support, take
+from partwise.readers.brackets import format_tree
+from partwise.readers.trees import PhraseTree
+
+if TYPE_CHECKING:
+    from partwise.outputs.phrase.model import ConstituencyModel
+    from partwise.structures.phrase import Grammar
+
+
+class SupportPhrases(NamedTuple):
+    """Support structures with the training sentences they belong to."""
+
+    sentences: list[list[tuple[str, str]]]
+    trees: list[PhraseTree]  # the true ones, as the grammar sees them
+    cuts: Cuts  # blocks are numbered as in `sentences`
+    alpha: Floats  # (m,)
+    rows: Ints  # (n_sentences,) their place among the sentences trained on
+
+    @classmethod
+    def create(
+        cls, sentences: list[Any], trees: list[PhraseTree], support: Support
+    ) -> SupportPhrases:
+        """Keep only the sentences that carry dual mass."""
+        rows, block = np.unique(support.cuts.block, return_inverse=True)
+        cuts = support.cuts._replace(block=block.astype(np.int64))
+        return cls(
+            [sentences[i] for i in rows], [trees[i] for i in rows], cuts, support.alpha,
+            rows,
+        )  # fmt: skip
+
+
+class Reason(NamedTuple):
+    """A rule or feature that decides between two trees."""
+
+    name: str
+    in_winner: int  # how often it occurs
+    in_runner_up: int
+    share: float  # of the lead
+
+
+class SupportTree(NamedTuple):
+    """A support structure of the dual and its share of the lead."""
+
+    row: int  # place among the sentences trained on
+    truth: PhraseTree
+    output: PhraseTree
+    alpha: float
+    share: float
+    missed: list[str]  # brackets of the truth that the output lacks, as NP[0:2]
+    made_up: list[str]  # brackets of the output that the truth lacks
+
+
+@dataclass
+class TreeExplanation:
+    """Why a tree won: winner against runner-up."""
+
+    winner: PhraseTree
+    runner_up: PhraseTree | None
+    score: float
+    lead: float
+    contributions: list[Reason] = field(default_factory=list)
+    support: list[SupportTree] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"winner     {format_tree(self.winner)}"]
+        if self.runner_up is not None:
+            lines.append(f"runner-up  {format_tree(self.runner_up)}")
+        lines.append(
+            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}"
+        )
+        for c in self.contributions:
+            lines.append(
+                f"  {c.share:+.4f}  {c.name} ({c.in_winner} times rather than "
+                f"{c.in_runner_up})"
+            )
+        for s in self.support:
+            changed = [f"−{name}" for name in s.missed] + [f"+{n}" for n in s.made_up]
+            lines.append(
+                f"  {s.share:+.4f}  training sentence {s.row} (α = {s.alpha:.4g}): "
+                f"{' '.join(changed)}"
+            )
+        return "\n".join(lines)
+
+
+def explain_tree(model: ConstituencyModel, x: Any, *, top: int = 10) -> TreeExplanation:
+    """Why the best tree of one sentence beat the second best.
+
+    Parameters
+    ----------
+    model : ConstituencyModel
+    x : list of (word, tag)
+    top : int
+        Number of reasons, and of support structures where the model keeps them.
+
+    Returns
+    -------
+    TreeExplanation
+        Without a tree under the grammar the score is −inf; without a second one there
+        is no runner-up and the lead is infinite.
+    """
+    if model.is_too_long(x):
+        return TreeExplanation(model.predict([x])[0], None, -np.inf, 0.0)
+    problem = model.problem([x])
+    found = problem.k_best_codes(problem.expand(model.weights), 2)[0]
+    if not found:
+        return TreeExplanation(model.predict([x])[0], None, -np.inf, 0.0)
+    grammar = model.grammar
+    winner, score = model.wrapped(grammar.tree(found[0][0], x)), found[0][1]
+    if len(found) == 1:
+        return TreeExplanation(winner, None, score, np.inf)
+    runner_up, second = model.wrapped(grammar.tree(found[1][0], x)), found[1][1]
+    one, other = (problem.features_of(0, code) for code, _ in found)
+    shares = (one - other) * model.weights
+    names = grammar.feature_names()
+    reasons = [
+        Reason(names[k], int(one[k]), int(other[k]), float(shares[k]))
+        for k in np.argsort(-np.abs(shares), kind="stable")[:top]
+        if shares[k]
+    ]
+    explanation = TreeExplanation(winner, runner_up, score, score - second, reasons)
+    if model.support is not None:
+        explanation.support = _support_for(grammar, model.support, one - other, top)
+    return explanation
+
+
+def _support_for(
+    grammar: Grammar, kept: SupportPhrases, lead: Floats, top: int
+) -> list[SupportTree]:
+    """Planes whose α a has the largest part in <w, φ(winner) − φ(runner-up)>."""
+    problem = grammar.pack(kept.sentences, kept.trees)
+    shares = kept.alpha * problem.margins(problem.expand(lead), kept.cuts)
+    best = np.argsort(-np.abs(shares), kind="stable")[:top]
+    best = best[shares[best] != 0.0]
+    answers: list[SupportTree] = []
+    if not len(best):
+        return answers
+    outputs = problem.outputs(take(kept.cuts, best))
+    for k, output in zip(best.tolist(), outputs, strict=True):
+        block = int(kept.cuts.block[k])
+        truth = kept.trees[block]
+        missed, made_up = _differences(grammar, truth, output)
+        answers.append(
+            SupportTree(
+                int(kept.rows[block]), truth, output, float(kept.alpha[k]),
+                float(shares[k]), missed, made_up,
+            )
+        )  # fmt: skip
+    return answers
+
+
+def _differences(
+    grammar: Grammar, truth: PhraseTree, output: PhraseTree
+) -> tuple[list[str], list[str]]:
+    """Brackets of one tree that the other lacks, and the other way round."""
+    counts = []
+    for tree in (truth, output):
+        code = grammar.encode(tree)
+        assert code is not None
+        n = int(code[1])  # the root's cell is [0, n)
+        names = (f"{label}[{i}:{j}]" for label, i, j in grammar.brackets(code, n))
+        counts.append(Counter(names))
+    one, other = counts
+    return list((one - other).elements()), list((other - one).elements())

@@ -1,0 +1,361 @@
+"""The task `constparse`: bracket files, phrase-structure trees."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.treebanks import listing, unseen_warning
+
+if TYPE_CHECKING:
+    from partwise.objective import Formulation
+    from partwise.protocol import Cuts, Floats, Ints, Problem
+    from partwise.report import FeatureGroup, Report
+
+# a file of trees: brackets come first, after white space, comments and names
+_TREES = re.compile(rb"(?:\s+|#[^\n]*|[^\s()#][^\s()]*\t[ \t]*(?=\())*\(")
+
+
+class PhraseTask(Task):
+    """Phrase-structure trees in files of Penn brackets.
+
+    Sentences to be parsed may also stand in a column file, a word and its tag on each
+    line.
+    """
+
+    title: ClassVar[str] = "Phrase-structure parser"
+
+    def __init__(
+        self,
+        *,
+        max_length: int | None = None,
+        separator: str | None = None,
+        comment: str | None = None,
+        need_tags: bool = True,
+    ) -> None:
+        if max_length is not None and max_length < 1:
+            raise ValueError(f"--max-length {max_length}: give a positive whole number")
+        self.max_length = max_length
+        self.separator = separator
+        self.comment = comment
+        self.need_tags = need_tags
+        self.n_failures = 0  # sentences without a parse in the last answer
+        self._trained: Any = None  # the model whose training is repeated
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """Trees as in training: without traces and functions."""
+        options.refuse("columns", "label")
+        separator = "\t" if options.separator in ("tab", "\\t") else options.separator
+        return cls(
+            max_length=options.max_length,
+            separator=separator,
+            comment=options.comment,
+            need_tags=not model.grammar.lexical,
+        )
+
+    @classmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """Labels of brackets, and tags."""
+        return [*_known_labels(model), *model.grammar.tags_]
+
+    # -------------------------------------------------------------------- files
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Tagged words, and trees if asked; longer sentences are left out."""
+        from partwise.readers import ReaderError
+
+        X: list[list[tuple[str, str]]] = []
+        y: list[Any] = []
+        for path in paths:
+            sentences, trees = self._read_one(path, truth)
+            X += sentences
+            y += trees
+        if self.max_length is not None:
+            kept = [s for s, x in enumerate(X) if len(x) <= self.max_length]
+            if not kept:
+                raise ReaderError(
+                    f"{paths[0]}: no sentence of at most {self.max_length} words; "
+                    "raise --max-length"
+                )
+            X = [X[s] for s in kept]
+            y = [y[s] for s in kept] if truth else y
+        if self._trained is not None:
+            model = self._trained
+            kept = [
+                s
+                for s, tree in enumerate(y)
+                if not model.is_too_long(X[s]) and model.grammar.fits(tree)
+            ]
+            X, y = [X[s] for s in kept], [y[s] for s in kept]
+        return Data(X, y if truth else None, sum(map(len, X)), None)
+
+    def _read_one(self, path: str, truth: bool) -> tuple[list[Any], list[Any]]:
+        from partwise.readers import ReaderError, read_brackets, read_columns
+        from partwise.readers.source import read_text_bytes
+
+        name, data = read_text_bytes(path)
+        file = _Named(name, data)
+        if truth or _TREES.match(data):
+            return read_brackets(file)
+        table, _ = read_columns(
+            file, label=None, separator=self.separator, comment=self.comment
+        )
+        names = list(table.columns)
+        if len(names) < 2 and self.need_tags:
+            raise ReaderError(
+                f"{name}: one column; give words with their tags, one to a line, or "
+                "trees in brackets"
+            )
+        words, tags = (table.strings(column) for column in (names[0], names[:2][-1]))
+        pairs = zip(words, tags, strict=True)
+        return [list(zip(w, t, strict=True)) for w, t in pairs], []
+
+    def describe(self, data: Data) -> str:
+        """Sentences, words, labels."""
+        n_labels = len({label for tree in data.y for label in _labels(tree)})
+        return f"{len(data.X):,} trees, {data.n_tokens:,} words, {n_labels} labels"
+
+    def reader_info(self) -> dict[str, Any]:
+        """The format."""
+        return {"format": "brackets"}
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """One tree on a line; of several, the best first, then a blank line."""
+        from partwise.readers import format_tree, write_brackets
+        from partwise.readers.sink import write_bytes
+
+        if topk == 1:
+            write_brackets(output, answers.best)
+            return
+        blocks = [
+            "".join(format_tree(tree) + "\n" for tree, _ in found or [(flat, 0.0)])
+            for found, flat in zip(answers.ranked, answers.best, strict=True)
+        ]
+        write_bytes(output, "\n".join(blocks).encode())
+
+    # -------------------------------------------------------------- predictions
+
+    def make_estimator(self, settings: dict[str, Any]) -> Any:
+        """A phrase-structure parser."""
+        from partwise.outputs.phrase.estimator import ConstituencyParser
+
+        return ConstituencyParser(**settings)
+
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Trees; nothing can be given."""
+        if given is not None:
+            raise ValueError("--given does not go with this model; drop it")
+        trees, is_parse = model.parse(data.X, n_jobs=n_jobs)
+        self.n_failures = int((~is_parse).sum())
+        if topk == 1:
+            return Answers(trees)
+        ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
+        return Answers(trees, ranked)
+
+    def json_outputs(self, answers: Answers) -> dict[str, Any]:
+        """Trees in brackets."""
+        from partwise.readers import format_tree
+
+        told: dict[str, Any] = {"trees": [format_tree(tree) for tree in answers.best]}
+        if answers.ranked:
+            told["topk"] = [
+                [{"tree": format_tree(tree), "score": score} for tree, score in found]
+                for found in answers.ranked
+            ]
+        return told
+
+    # --------------------------------------------------------------- evaluation
+
+    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+        """EVALB's figures; the flat tree of a failure counts as it is."""
+        from partwise.outputs.phrase.report import measure
+
+        return measure(data.y, predicted) | {"failures": self.n_failures}
+
+    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+        """By label and length; failures; labels never seen."""
+        from partwise.metrics import bracket_report
+        from partwise.outputs.phrase.report import length_rows
+
+        labels = [label for tree in data.y for label in _labels(tree)]
+        unseen, warnings = unseen_warning("labels", labels, _known_labels(model))
+        if self.n_failures:
+            warnings.append(
+                f"{self.n_failures} sentences without a parse got a flat tree"
+            )
+        n_unknown = model.n_unknown_tags(data.X)
+        if n_unknown:
+            warnings.append(
+                f"{n_unknown} words have tags that training never showed; each stands "
+                "for any other"
+            )
+        rows = bracket_report(data.y, predicted)
+        lengths = list(length_rows(data.y, predicted))
+        told = {
+            "n_tokens": data.n_tokens,
+            "unseen_labels": unseen,
+            "unknown_tags": n_unknown,
+            "labels": [row._asdict() for row in rows],
+            "sentence_lengths": [row._asdict() for row in lengths],
+        }
+        header = ("f1", "exact", "crossing", "sentences")
+        listings = [
+            listing("label", ("precision", "recall", "f1", "n"), rows),
+            listing("words", header, lengths),
+        ]
+        return Details(warnings, told, listings)
+
+    def report(
+        self, model: Any, data: Data, predicted: list[Any], **common: Any
+    ) -> Report:
+        """Scores by label and length, confusions, worst errors drawn."""
+        from partwise.outputs.phrase.report import phrase_report
+
+        return phrase_report(
+            y=data.y,
+            y_pred=predicted,
+            n_failures=self.n_failures,
+            features=_telling_rules(model, 15),
+            **common,
+        )
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """Size of the grammar."""
+        return [
+            ("Rules", f"{len(model.grammar.rules()):,}"),
+            ("Labels", f"{len(model.grammar.labels_):,}"),
+        ]
+
+    # ------------------------------------------------------------ inside a model
+
+    @classmethod
+    def facts(cls, model: Any) -> dict[str, Any]:
+        """Labels, rules, settings of the grammar."""
+        return {
+            "labels": list(model.grammar.labels_),
+            "n_features": len(model.weights),
+            "n_rules": len(model.grammar.rules()),
+            "tags": list(model.grammar.tags_),
+            "grammar": model.grammar.get_params(),
+            "support": 0 if model.support is None else len(model.support.alpha),
+            "reader": model.info.get("reader", {}),
+        }
+
+    @classmethod
+    def telling_parts(
+        cls, model: Any, top: int
+    ) -> tuple[dict[str, Any], list[Listing]]:
+        """The heaviest rules and features."""
+        groups = _telling_rules(model, top) if top else []
+        pairs = [pair for g in groups for pair in (*g.positive, *reversed(g.negative))]
+        rows = [(f"{weight:+.4f}", name) for name, weight in pairs]
+        listings = [Listing("rules and features", (), rows)] if rows else []
+        return {"features": pairs}, listings
+
+    def explain(
+        self, model: Any, data: Data, row: int, top: int
+    ) -> tuple[dict[str, Any], str]:
+        """Winner against runner-up, rule by rule."""
+        from partwise.readers import format_tree
+
+        explanation = model.explain([data.X[row]], top=top)
+        told = {
+            "winner": format_tree(explanation.winner),
+            "runner_up": None
+            if explanation.runner_up is None
+            else format_tree(explanation.runner_up),
+            "score": explanation.score,
+            "lead": explanation.lead,
+            "contributions": [c._asdict() for c in explanation.contributions],
+            "support": [
+                s._asdict()
+                | {"truth": format_tree(s.truth), "output": format_tree(s.output)}
+                for s in explanation.support
+            ],
+        }
+        return told, str(explanation)
+
+    # ------------------------------------------------------------------- verify
+
+    def as_in_training(self, model: Any) -> None:
+        """Without long sentences, and trees that the grammar does not derive."""
+        self._trained = model
+
+    def foreign(self, model: Any, data: Data) -> str | None:
+        """Not a single tree of the grammar."""
+        return None if data.X else "no tree is one of the grammar"
+
+    def pack(
+        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
+    ) -> Problem:
+        """The parser's problem."""
+        self._truth = data.y
+        return model.training_problem(data.X, data.y, formulation, n_jobs)
+
+    def judge(
+        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+    ) -> tuple[Floats, int]:
+        """By `Grammar.loss`, and by whether the grammar derives the tree."""
+        import numpy as np
+
+        grammar = model.grammar
+        losses, n_impossible = np.zeros(len(rows)), 0
+        codes = np.split(cuts.code, cuts.indptr[1:-1])
+        for k, (row, code) in enumerate(zip(rows.tolist(), codes, strict=True)):
+            try:
+                output = grammar.tree(code, problem.sentences[row])
+            except (IndexError, RecursionError):  # brackets that do not nest
+                output = None
+            own = None if output is None else grammar.encode(output)
+            if own is None or not np.array_equal(own, code[: len(own)]):
+                n_impossible += 1  # not the derivation of any tree
+                continue
+            losses[k] = grammar.loss(self._truth[row], output)
+        return losses, n_impossible
+
+
+class _Named(io.BytesIO):
+    """Bytes in memory that keep the name of their file for messages."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def _known_labels(model: Any) -> list[str]:
+    return [*model.grammar.labels_, *([model.wrapper] if model.wrapper else [])]
+
+
+def _telling_rules(model: Any, top: int) -> list[FeatureGroup]:
+    """Heaviest rules and features, for and against."""
+    import numpy as np
+
+    from partwise.report import FeatureGroup
+
+    weights = np.asarray(model.weights)
+    order = np.argsort(-weights, kind="stable")
+    names = model.grammar.feature_names()
+    positive = [f for f in order[:top] if weights[f] > 0]
+    negative = [f for f in order[::-1][:top] if weights[f] < 0]
+    return [
+        FeatureGroup(
+            "rules and features",
+            [(names[f], float(weights[f])) for f in positive],
+            [(names[f], float(weights[f])) for f in negative],
+        )
+    ]
+
+
+def _labels(tree: Any) -> set[str]:
+    """Labels of the phrases of a tree."""
+    label, children = tree
+    if isinstance(children[0], str):
+        return set()
+    return {label}.union(*map(_labels, children))

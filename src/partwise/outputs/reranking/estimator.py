@@ -1,0 +1,360 @@
+"""`Reranker`: choose among the candidates of another model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.bounds import MAX_FEATURE, check_magnitude
+from partwise.certificate import Certificate
+from partwise.features.dicts import DictFeaturizer
+from partwise.kernels.gram import gram
+from partwise.kernels.naming import as_kernel
+from partwise.kernels.positive import refuse_indefinite
+from partwise.metrics import metric as find_metric
+from partwise.model_file import load_model, save_model
+from partwise.outputs.estimator import StructuredEstimator, as_object_array
+from partwise.outputs.reranking.model import (
+    Ballot,
+    Ranked,
+    RerankerModel,
+    check_lists,
+    describe,
+)
+from partwise.outputs.saved import portable_parameters
+from partwise.protocol import Floats, HistoryPoint, Ints, Votes
+from partwise.structures.candidates import CandidateProblem
+
+
+class RankExplanation(NamedTuple):
+    """Why a candidate won: shares of its lead over the runner-up, largest first."""
+
+    winner: Any
+    runner_up: Any
+    lead: float
+    base: float  # share of the base score
+    anchors: list[tuple[int, int, float]]  # training example, candidate in it, share
+
+
+class Reranker(StructuredEstimator):
+    """Choose among candidates by a kernel, or features, and the base model's score.
+
+    A base model (a grammar, a tagger) proposes a few outputs with scores; the reranker
+    learns which of them to take, from parts that the base model cannot see, such as all
+    fragments of a tree. Of each training example the best candidate by `metric` is the
+    truth, and what another lacks is its loss.
+
+    Parameters
+    ----------
+    kernel : str, Kernel, callable or None
+        On candidates, as in ``"normalized(tree)"``; with `features` on their rows,
+        linear by default.
+    features : callable or None
+        Features of a candidate, a dict, instead of the candidate itself.
+    base : fitted estimator or None
+        With ``predict_topk``: X are its inputs, and it proposes the candidates. Inputs
+        for which it has none are not trained on; `predict` takes its prediction.
+        Without it, X is a list of lists of pairs (candidate, score).
+    n_candidates : int
+        Candidates to ask `base` for.
+    metric : str or callable
+        How good a candidate is: a name of `partwise.metrics`, or a function of the true
+        output and the candidate; larger is better.
+    base_scale : float
+        Factor of the base score among the features; 0 leaves it out.
+    C, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`. ``solver="voted_perceptron"`` is that of Collins and
+        Duffy: scores are shares of the votes of all models that training went through.
+    n_jobs : int
+        Threads; the bits of the result do not depend on it.
+
+    Attributes
+    ----------
+    n_left_out_ : int
+        Training examples for which `base` had no candidate.
+    certificate_, history_, n_iter_
+
+    Examples
+    --------
+    >>> def tree(label):
+    ...     return ("S", (("V", ("see",)), (label, (("N", ("cats",)),))))
+    >>> X = [[(tree("PP"), 0.1), (tree("NP"), 0.0)]] * 2
+    >>> y = [tree("NP")] * 2
+    >>> reranker = Reranker("normalized(tree)", C=10.0).fit(X, y)
+    >>> reranker.predict(X)[0] == y[0]
+    True
+    """
+
+    model_: RerankerModel
+    can_vote = True
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        features: Any = None,
+        base: Any = None,
+        n_candidates: int = 20,
+        metric: Any = "exact_match",
+        base_scale: float = 1.0,
+        C: float | None = None,
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "bcfw",
+        tol: float = 1e-3,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        random_state: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.kernel = kernel
+        self.features = features
+        self.base = base
+        self.n_candidates = n_candidates
+        self.metric = metric
+        self.base_scale = base_scale
+        self.C = C
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X: Any, y: Sequence[Any], sample_weight: Any = None) -> Self:
+        """Learn which candidate to take.
+
+        Parameters
+        ----------
+        X : list of lists of (candidate, score), or inputs of `base`
+        y : list of true outputs
+            They need not be among the candidates.
+        sample_weight : array (n,), optional
+        """
+        kernel = self._kernel()
+        lists = self._proposals(X)
+        if len(lists) != len(y):
+            raise ValueError(f"X has {len(lists)} examples and y {len(y)}")
+        held = list(range(len(lists)))
+        if self.base is not None:
+            held = [row for row in held if len(lists[row])]
+            if not held:
+                raise ValueError("base has no candidate for any example")
+        self.n_left_out_ = len(lists) - len(held)
+        lists, y = [lists[row] for row in held], [y[row] for row in held]
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[held]
+        check_lists(lists)
+        featurizer = None
+        inputs: Any = [candidate for ranked in lists for candidate, _ in ranked]
+        if self.features is not None:
+            featurizer = DictFeaturizer()
+            inputs = featurizer.fit_transform(describe(lists, self.features))
+        base = np.array([score for ranked in lists for _, score in ranked], float)
+        base *= self.base_scale
+        table = gram(kernel, inputs, n_jobs=self._n_jobs())
+        refuse_indefinite(kernel, table)
+        table += base[:, None] * base
+        offset = np.append(0, np.cumsum([len(ranked) for ranked in lists]))
+        quality = self._quality(lists, y)
+        problem = CandidateProblem(table, offset, quality, self._formulation())
+        state, support = self._solve(problem, sample_weight)
+        beta = problem.compact(state.model)
+        kept: Ints = np.flatnonzero(beta)
+        ballot = None
+        if self.solver_.is_voting:
+            ballot, kept = self._ballot(problem, self.solver_.votes(state), kept, base)
+        row = np.searchsorted(offset, kept, side="right") - 1
+        place = np.stack([row, kept - offset[row]], axis=1).astype(np.int64)
+        self.model_ = RerankerModel(
+            kernel,
+            kernel.input_family().select(inputs, kept),
+            beta[kept],
+            place,
+            float(np.sum(beta * base) * self.base_scale),
+            featurizer,
+            self.features,
+            {"certificate": self.certificate_.to_dict()},
+            ballot,
+        )
+        self._support = (problem, support)
+        self._remove_checkpoints()
+        return self
+
+    def _ballot(
+        self, problem: CandidateProblem, votes: Votes, kept: Ints, base: Floats
+    ) -> tuple[Ballot, Ints]:
+        """The models that vote, and the candidates that they and others `kept` need."""
+        added = problem.blocks.truth[votes.cuts.block]
+        subtracted = problem.blocks.offset[votes.cuts.block] + votes.cuts.code
+        kept = np.unique(np.concatenate([kept, added, subtracted]))
+        step = np.searchsorted(kept, np.stack([added, subtracted], axis=1))
+        change = self.base_scale * (base[added] - base[subtracted])
+        return Ballot(step, change, votes.n_votes), kept
+
+    def _kernel(self) -> Any:
+        if self.kernel is None and self.features is None:
+            raise ValueError(
+                "give kernel=, as in 'normalized(tree)', or features=, a function of a "
+                "candidate"
+            )
+        kernel = as_kernel("linear" if self.kernel is None else self.kernel)
+        family = type(kernel.input_family()).__name__
+        if self.features is not None and family != "Vectors":
+            raise ValueError(f"features= are rows of numbers; {kernel} takes others")
+        return kernel
+
+    def _proposals(self, X: Any) -> list[Ranked]:
+        if self.base is None:
+            return list(X)
+        return list(self.base.predict_topk(X, self.n_candidates))
+
+    def _candidates(self, X: Any) -> list[Ranked]:
+        """Proposals; where `base` has none, its prediction stands for them."""
+        lists = self._proposals(X)
+        if self.base is not None:
+            for row, ranked in enumerate(lists):
+                if not len(ranked):
+                    lists[row] = [(self.base.predict(X[row : row + 1])[0], 0.0)]
+        check_lists(lists)
+        return lists
+
+    def _quality(self, lists: list[Ranked], y: Sequence[Any]) -> Floats:
+        measure = self._measure()
+        values = np.array(
+            [
+                float(measure(truth, candidate))
+                for ranked, truth in zip(lists, y, strict=True)
+                for candidate, _ in ranked
+            ]
+        )
+        check_magnitude(values, MAX_FEATURE, "metric")
+        return values
+
+    def _measure(self) -> Any:
+        if callable(self.metric):
+            return self.metric
+        function = find_metric(self.metric).function
+        return lambda truth, candidate: function([truth], [candidate])
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The best candidate of each example, as a 1-D object array."""
+        return as_object_array([ranked[0][0] for ranked in self._rank(X)])
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best candidates of each example with their new scores."""
+        return as_object_array([ranked[:k] for ranked in self._rank(X)])
+
+    def _rank(self, X: Any) -> list[Ranked]:
+        self._check_fitted()
+        return self.model_.rank(self._candidates(X), self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best candidate and its lead over the second, (n, 2)."""
+        rows = []
+        for (_, best), *rest in self._rank(X):
+            rows.append((best, best - rest[0][1] if rest else np.inf))
+        return np.array(rows)
+
+    def score(self, X: Any, y: Sequence[Any]) -> float:
+        """Mean of `metric` over the chosen candidates."""
+        measure = self._measure()
+        pairs = zip(y, self.predict(X), strict=True)
+        return float(np.mean([measure(truth, chosen) for truth, chosen in pairs]))
+
+    def explain(self, x: Any, top: int = 10) -> RankExplanation:
+        """Which training candidates, and how much of the base score, decided.
+
+        Where models vote, winner and runner-up are theirs, and the shares those of the
+        average of the models.
+
+        Parameters
+        ----------
+        x : one list of (candidate, score), or one input of `base`
+        top : int
+            Number of training candidates to show.
+        """
+        self._check_fitted()
+        lists = self._candidates([x])
+        model, ranked = self.model_, lists[0]
+        order, _ = model.orders(lists)[0]
+        winner = ranked[order[0]]
+        if len(ranked) == 1:
+            return RankExplanation(winner[0], None, np.inf, 0.0, [])
+        runner = ranked[order[1]]
+        shares = np.zeros(0)
+        if len(model.weights):
+            values = gram(model.kernel, model.inputs([[winner, runner]]), model.anchors)
+            shares = model.weights * (values[0] - values[1])
+        base = model.base_weight * (winner[1] - runner[1])
+        strongest = np.argsort(-np.abs(shares), kind="stable")[:top]
+        return RankExplanation(
+            winner[0],
+            runner[0],
+            float(np.sum(shares)) + base,
+            base,
+            [
+                (int(model.place[a, 0]), int(model.place[a, 1]), float(shares[a]))
+                for a in strongest
+            ],
+        )
+
+    # -------------------------------------------------------------------- files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model, atomically; `features` and `base` are yours to keep."""
+        self._check_fitted()
+        self.model_.info |= {
+            "parameters": portable_parameters(self.get_params(deep=False)),
+            "history": [list(point) for point in self.history_],
+            "n_iter": self.n_iter_,
+        }
+        save_model(self.model_, path)
+
+    @classmethod
+    def load(
+        cls, path: str | PathLike[str], *, features: Any = None, base: Any = None
+    ) -> Reranker:
+        """Read a model that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        features, base
+            As the model was trained with. A metric that is a function is not kept:
+            ``set_params(metric=...)`` gives it back.
+        """
+        model = load_model(path)
+        if not isinstance(model, RerankerModel):
+            raise ValueError(f"{path} holds a {type(model).__name__}, not a reranker")
+        if model.featurizer is not None and features is None:
+            raise ValueError(
+                f"{path} needs features=, the function it was trained with"
+            )
+        told = portable_parameters(model.info.get("parameters", {}))
+        names = set(cls._get_param_names()) - {"kernel", "features", "base"}
+        kept = {name: told[name] for name in names & told.keys()}
+        reranker = cls(model.kernel, features=features, base=base, **kept)
+        model.features = features
+        reranker.model_ = model
+        reranker.certificate_ = Certificate.from_dict(model.info["certificate"])
+        reranker.history_ = [
+            HistoryPoint(*row) for row in model.info.get("history", [])
+        ]
+        reranker.n_iter_ = model.info.get("n_iter", 0)
+        return reranker

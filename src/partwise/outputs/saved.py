@@ -1,0 +1,169 @@
+"""Estimators whose model has a file: `save` and `load`."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from partwise.certificate import Certificate
+from partwise.outputs.estimator import StructuredEstimator
+from partwise.protocol import HistoryPoint
+
+MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
+MAX_JOBS = 256  # a stranger's file must not start thousands of threads
+
+
+class SavedEstimator(StructuredEstimator):
+    """A `StructuredEstimator` that keeps all it has learnt in ``model_``.
+
+    The model's `info` tells its certificate; `save` adds the settings, so that `verify`
+    can rebuild the objective, the history, and the parameters, so that a loaded
+    estimator can be fitted again. Parameters that no file can hold (functions, solvers,
+    arrays) are left out: a loaded estimator has their defaults.
+    """
+
+    model_: Any
+    loss: str  # "hinge" or "log"
+    _weighted: bool  # whether examples had weights of their own
+    model_class: ClassVar[Any]
+    told: ClassVar[tuple[str, ...]] = (
+        "C", "loss", "formulation", "penalty", "random_state",
+    )  # fmt: skip
+    # what a model knows as `fit` resolved it, a file as it was given: the file's goes
+    # first. Only what has no part in the layout of weights, for a warm start.
+    as_given: ClassVar[tuple[str, ...]] = ()
+
+    def _penalty(self) -> str:
+        return "log" if self.loss == "log" else super()._penalty()
+
+    def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
+        """Write the model to a safetensors file, atomically.
+
+        Parameters
+        ----------
+        path : path
+        keep_dual : bool
+            Also keep the support structures, so that `verify` can recompute the dual.
+        """
+        from partwise.model_file import save_model
+
+        self._check_fitted()
+        model = copy(self.model_)
+        model.info = dict(model.info)
+        model.info["parameters"] = portable_parameters(self.get_params(deep=False))
+        model.support = model.support if keep_dual else None
+        if hasattr(self, "objective_"):  # a loaded estimator has told all this already
+            model.info |= {
+                "settings": self._settings(),
+                "history": [list(point) for point in self.history_],
+                "n_iter": self.n_iter_,
+            }
+        save_model(model, path)
+
+    def _settings(self) -> dict[str, Any]:
+        """What `verify` needs to rebuild the objective, and people like to know."""
+        settings = {name: getattr(self, name) for name in self.told}
+        return settings | {
+            "C": float(self.objective_.weight.sum()),
+            "n_examples": len(self.objective_.weight),
+            "weighted": self._weighted,
+            "solver": type(self.solver_).__name__,
+        }
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        from partwise.model_file import load_model
+
+        model: Any = load_model(path)
+        wanted = cls.model_class
+        if not isinstance(model, wanted):
+            raise ValueError(
+                f"{path} holds a {type(model).__name__}, not a {wanted.__name__}"
+            )
+        if "certificate" not in model.info:
+            raise ValueError(f"{path} has no certificate; load it with load_model")
+        estimator = cls(**cls._parameters_in(model))
+        estimator.model_ = model
+        estimator.certificate_ = Certificate.from_dict(model.info["certificate"])
+        history = model.info.get("history", [])
+        estimator.history_ = [HistoryPoint(*row) for row in history]
+        estimator.n_iter_ = model.info.get("n_iter", 0)
+        return estimator
+
+    @classmethod
+    def _parameters_in(cls, model: Any) -> dict[str, Any]:
+        """The estimator's parameters as a file tells them; it may be a stranger's."""
+        settings = model.info.get("settings", {})
+        told = {name: settings[name] for name in cls.told if name in settings}
+        given = portable_parameters(model.info.get("parameters", {}))
+        known = cls._parameters_of(model)
+        for name in given.keys() & set(cls.as_given):
+            known.pop(name, None)
+        names = cls._get_param_names()
+        found = told | given | known
+        return {name: value for name, value in found.items() if name in names}
+
+    @classmethod
+    @abstractmethod
+    def _parameters_of(cls, model: Any) -> dict[str, Any]:
+        """The estimator's parameters that a model knows by itself."""
+
+
+def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Keep what a model file can hold and another machine can use.
+
+    Parameters
+    ----------
+    params : mapping
+        Of an estimator, or of a file that may come from a stranger.
+
+    Returns
+    -------
+    dict
+        None, strings, booleans, finite numbers, lists and dicts of such; the others
+        are absent.
+
+    Examples
+    --------
+    >>> portable_parameters({"tol": 0.01, "solver": print, "order": np.int64(2)})
+    {'tol': 0.01, 'order': 2}
+    """
+    found = {name: _portable(value) for name, value in params.items()}
+    options = params.get("gram_options")
+    if isinstance(options, Mapping):  # folders and limits are those of one machine
+        kept = {name: options[name] for name in ("dtype",) if name in options}
+        found["gram_options"] = _portable(kept or None)
+    n_jobs = found.get("n_jobs")
+    if n_jobs is not None and not (type(n_jobs) is int and n_jobs <= MAX_JOBS):
+        del found["n_jobs"]
+    return {name: value for name, value in found.items() if value is not _NOTHING}
+
+
+_NOTHING = object()  # None is a value of its own
+
+
+def _portable(value: Any, depth: int = 0) -> Any:
+    """The value in the types of JSON, or `_NOTHING`."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NOTHING
+    if depth == MAX_DEPTH:
+        return _NOTHING
+    if isinstance(value, list | tuple):
+        items = [_portable(item, depth + 1) for item in value]
+        return _NOTHING if _NOTHING in items else items
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        found = {name: _portable(item, depth + 1) for name, item in value.items()}
+        return _NOTHING if _NOTHING in found.values() else found
+    return _NOTHING

@@ -1,0 +1,366 @@
+"""`SequenceTagger`: label sequences with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.metrics import metric as find_metric
+from partwise.objective import Formulation
+from partwise.outputs._kernel_side import refuse_kernel_settings
+from partwise.outputs.estimator import as_object_array
+from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.sequence._kernel_fit import fit_kernel_tagger
+from partwise.outputs.sequence._kernel_model import KernelSequenceModel
+from partwise.outputs.sequence.explanation import Explanation
+from partwise.outputs.sequence.labels import (
+    encode_labels,
+    fit_featurizer,
+    label_set,
+    make_chain,
+    refuse_other_chain,
+    show_tokens,
+)
+from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.support import SupportSet
+from partwise.protocol import Floats
+from partwise.readers.table import Table
+
+
+class SequenceTagger(SavedEstimator):
+    """Tag sequences with a maximum-margin chain, or a conditional random field.
+
+    Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
+    sequence i comes too near: max_ŷ Δ(y_i, ŷ) − <w, φ(x_i, y_i) − φ(x_i, ŷ)>.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; None stands for a tenth of the number of sequences.
+    templates : str, list of str or None
+        Feature templates for columns of text, or the name of a preset (``"chunk"``,
+        ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
+    min_count : int
+        Leave out features that occur less often.
+    hash_bits : int or None
+        Hash features to ``2**hash_bits`` columns instead of naming them.
+    order : {0, 1, 2}
+        How many labels back a transition looks.
+    boundary : bool
+        Give the first and the last label scores of their own.
+    cost : {"hamming", "normalized", "zero_one"}, or a dict or matrix
+        The loss Δ: wrong tokens, share of wrong tokens, wrong sequence; or the cost
+        of a label for a true label, ``{(true, predicted): cost}``, else 1.
+    scheme : {"BIO", "IOB1", "BIOES"} or None
+        Forbid labels in an order that the tag scheme does not allow.
+    forbidden : list of (label, label) or None
+        Pairs of labels that must not follow each other; None instead of a label stands
+        for the outside of the sequence, so ``(None, "I-PER")`` is a first label.
+    kernel : str, Kernel, callable or None
+        Compare tokens by a kernel on their features instead of by the features, as in
+        ``"poly:degree=2"`` (see `partwise.kernels`). The model is then coefficients of
+        training tokens, its anchors: a hidden Markov support vector machine. Or
+        compare whole sequences, as in ``"normalized(ngram)"``. Needs a table of all
+        pairs of training tokens or sequences.
+    match : str, callable, sequence of them, or None
+        When the labels of two tokens are alike: ``"label"`` (the default of kernels on
+        tokens), ``"type"``, ``"label+word"``, …; see `partwise.features.label_keys`.
+        Kernels on whole sequences add the first column by default, as in
+        ``"label+word, label"``. With `match` alone labels are compared and inputs are
+        not.
+    budget : int or None
+        With a kernel: the most anchors that the model may keep.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful anchors go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten. The certificate is that of the smaller model.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table, as in
+        ``{"dtype": "float32", "cache_dir": "folder"}``.
+    loss : {"hinge", "log"}
+        Maximum margin, or conditional likelihood (a CRF).
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
+        ``loss="log"``; ``"hmm"`` is the generative baseline.
+    warm_start : bool
+        Keep the labels and features of the last fit and start from its weights, where
+        the solver can. With a kernel, the data of the last fit must come first in X.
+    metric : str
+        What `score` measures; a name of `partwise.metrics`.
+
+    Attributes
+    ----------
+    classes_ : array of labels
+    coef_ : array (n_labels, n_features), aligned with ``feature_names_``
+        With a kernel, a sparse array (n_keys, n_anchors).
+    transitions_ : array (n_labels, n_labels), from row to column
+    certificate_ : Certificate
+    history_ : list of HistoryPoint
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_entities
+    >>> X, y = toy_entities(60, random_state=0)
+    >>> tagger = SequenceTagger(tol=0.01).fit(X[:40], y[:40])
+    >>> bool(tagger.certificate_.relative_gap <= 0.01)
+    True
+    >>> len(tagger.predict(X[40:]))
+    20
+    """
+
+    model_: SequenceModel
+    n_features_in_: (
+        int  # of rows of tokens; absent where the model does not look at them
+    )
+
+    model_class = SequenceModel
+    told = (*SavedEstimator.told, "scheme")
+
+    def __init__(
+        self,
+        C: float | None = None,
+        *,
+        templates: Any = None,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+        order: int = 1,
+        boundary: bool = False,
+        cost: Any = "hamming",
+        scheme: str | None = None,
+        forbidden: Any = None,
+        kernel: Any = None,
+        match: Any = None,
+        budget: int | None = None,
+        over_budget: str = "project",
+        gram_options: dict[str, Any] | None = None,
+        loss: str = "hinge",
+        formulation: str = "margin",
+        penalty: str = "l1",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        eps: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+        metric: str = "token_accuracy",
+    ) -> None:
+        self.C = C
+        self.templates = templates
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.order = order
+        self.boundary = boundary
+        self.cost = cost
+        self.scheme = scheme
+        self.forbidden = forbidden
+        self.kernel = kernel
+        self.match = match
+        self.budget = budget
+        self.over_budget = over_budget
+        self.gram_options = gram_options
+        self.loss = loss
+        self.formulation = formulation
+        self.penalty = penalty
+        self.solver = solver
+        self.tol = tol
+        self.eps = eps
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.metric = metric
+
+    # ------------------------------------------------------------------ learning
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, token_weight: Any = None
+    ) -> Self:
+        """Learn from sequences and their labels.
+
+        Parameters
+        ----------
+        X : Table, or list of sequences
+            A sequence is a list of tokens (strings, tuples of strings, dicts, lists
+            of strings), or an array or CSR matrix (tokens × features).
+        y : list of lists of labels
+        sample_weight : array (n_sequences,), optional
+        token_weight : list of arrays, optional
+            Factor of the loss of each token.
+        """
+        if self.loss not in ("hinge", "log"):
+            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
+        find_metric(self.metric)
+        formulation = self._formulation()
+        self._weighted = sample_weight is not None or token_weight is not None
+        weight = None
+        if token_weight is not None:
+            weight = np.concatenate([np.asarray(row, float) for row in token_weight])
+        if self.kernel is not None or self.match is not None:
+            self.model_ = fit_kernel_tagger(
+                self, X, y, formulation, sample_weight, weight
+            )
+        else:
+            self.model_ = self._fit_features(X, y, formulation, sample_weight, weight)
+        if hasattr(self, "n_features_in_"):  # of an earlier fit
+            del self.n_features_in_
+        if self.model_.featurizer is not None:
+            self.n_features_in_ = self.model_.featurizer.n_features_
+        self._remove_checkpoints()
+        return self
+
+    def _fit_features(
+        self, X: Any, y: Any, formulation: Formulation, sample_weight: Any, weight: Any
+    ) -> SequenceModel:
+        """A linear model over features."""
+        refuse_kernel_settings(self)
+        warm = self.warm_start and hasattr(self, "model_")
+        if warm:
+            if isinstance(self.model_, KernelSequenceModel):
+                raise ValueError(
+                    "warm_start=True goes on with the last model, which had a kernel; "
+                    "leave kernel= as it was"
+                )
+            refuse_other_chain(self, self.model_.chain)
+            featurizer, labels = self.model_.featurizer, self.model_.labels
+            features = featurizer.transform(X)
+        else:
+            featurizer, features = fit_featurizer(self, X)
+            labels = label_set(y)
+        codes = encode_labels(y, features.offset, labels)
+        chain = make_chain(
+            labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
+        )
+        problem = chain.pack(
+            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight,
+            label_names=labels,
+        )  # fmt: skip
+        start = problem.expand(self.model_.weights) if warm else None
+        state, support = self._solve(problem, sample_weight, start)
+        kept = None
+        if support is not None:
+            kept = SupportSet.create(
+                features, features.offset, codes, support, lambda i: show_tokens(X, i)
+            )
+        info = {"certificate": self.certificate_.to_dict()}
+        weights = problem.compact(state.model)
+        return SequenceModel(featurizer, chain, labels, weights, info, kept)
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any, given: Any = None) -> np.ndarray:
+        """Best labels: a 1-D object array with one list per sequence.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        given : list of lists, optional
+            Labels that are known and must be kept; None where they are not.
+        """
+        self._check_fitted()
+        return as_object_array(
+            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
+        )
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best labellings of each sequence, exactly, as (labels, score) pairs."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """P(label at token), (n_tokens, n_labels) each; see ``loss="log"``."""
+        self._check_fitted()
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best labelling and its lead over the second, (n, 2)."""
+        self._check_fitted()
+        return self.model_.margin(X, n_jobs=self._n_jobs())
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` on these sequences."""
+        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Why the best labelling of one sequence won.
+
+        Shows the runner-up, the features that decide between the two, and the support
+        structures of the dual: training sequences whose wrong labelling ŷ carries
+        weight α, with their share of the decision.
+        """
+        self._check_fitted()
+        X = x[:1] if isinstance(x, Table) else [x]
+        return self.model_.explain(X, tokens=show_tokens(X, 0), top=top)
+
+    # -------------------------------------------------------------------- files
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        tagger = super().load(path)
+        if tagger.model_.featurizer is not None:
+            tagger.n_features_in_ = tagger.model_.featurizer.n_features_
+        return tagger
+
+    @classmethod
+    def _parameters_of(cls, model: SequenceModel) -> dict[str, Any]:
+        chain = model.chain
+        cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
+        known: dict[str, Any] = {
+            "order": chain.order,
+            "boundary": chain.boundary,
+            "cost": cost,
+        }
+        if isinstance(model, KernelSequenceModel):
+            known["kernel"] = model.index.kernel
+            known["match"] = list(model.hasher.match)
+        return known
+
+    # --------------------------------------------------------------- attributes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels in the order of `coef_`."""
+        return np.array(self.model_.labels)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, aligned with the columns of `coef_`."""
+        model = self.model_
+        if not isinstance(model, KernelSequenceModel):
+            return model.featurizer.feature_names_
+        return model.index.names if model.index.kernel is None else model.anchor_names()
+
+    @property
+    def key_names_(self) -> list[str]:
+        """With `match` or a kernel: what the rows of `coef_` stand for."""
+        if not isinstance(self.model_, KernelSequenceModel):
+            raise AttributeError("a tagger without kernel and match has no keys")
+        return self.model_.index.names
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of features for labels, (n_labels, n_features).
+
+        With a kernel, coefficients of anchors for keys (``key_names_``), a sparse array
+        (n_keys, n_anchors); with `match` alone, weights of keys, (n_keys,).
+        """
+        model = self.model_
+        if not isinstance(model, KernelSequenceModel):
+            return model.parts().emission.T
+        return model.coefficients()
+
+    @property
+    def transitions_(self) -> Floats:
+        """Weights of label pairs, from row to column."""
+        return self.model_.parts().bigram

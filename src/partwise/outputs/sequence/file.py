@@ -1,0 +1,186 @@
+"""What a model file keeps of a `SequenceModel`, and the checks when it comes back.
+
+Kernels do not check bounds, so nothing leaves this module that could make them read
+outside their arrays.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import (
+    MAX_FEATURE,
+    MAX_WEIGHT,
+    check_indices,
+    check_rows,
+    read_array,
+    read_numbers,
+)
+from partwise.features import DenseFeatures, Features, featurizer_from_state
+from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.kernels.inputs import SEQUENCES
+from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
+from partwise.outputs.file_checks import entry, require, under
+from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.support import SupportSet
+from partwise.structures.chain import Chain
+
+Arrays = dict[str, np.ndarray]
+State = tuple[dict[str, Any], Arrays]
+
+MAX_LABELS = 5000  # the kernels want several tables of labels × labels
+MASKS = ("transitions", "starts", "ends")
+
+
+def to_state(model: SequenceModel) -> State:
+    """Settings for JSON, and arrays."""
+    featurizer, arrays = model.featurizer.state()
+    arrays = {f"featurizer/{name}": array for name, array in arrays.items()}
+    arrays["weights"] = np.asarray(model.weights, np.float64)
+    settings, more = chain_state(model)
+    settings["featurizer"] = featurizer
+    settings["support"] = model.support is not None
+    if model.support is not None:
+        more |= support_arrays(model.support, feature_arrays(model.support.inputs))
+    return settings, arrays | more
+
+
+def chain_state(model: SequenceModel) -> State:
+    """What all taggers keep: labels and the chain over them."""
+    chain, arrays = model.chain, {}
+    for name in MASKS:
+        if getattr(chain, name) is not None:
+            arrays[f"chain/{name}"] = np.asarray(getattr(chain, name), np.bool_)
+    if not isinstance(chain.cost, str):
+        arrays["chain/cost"] = np.asarray(chain.cost, np.float64)
+    settings = {
+        "labels": model.labels,
+        "order": int(chain.order),
+        "boundary": bool(chain.boundary),
+        "cost": chain.cost if isinstance(chain.cost, str) else "matrix",
+    }
+    labels_from_state(settings)
+    return settings, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> SequenceModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    labels = labels_from_state(settings)
+    featurizer = featurizer_from_state(
+        entry(settings, "featurizer", dict), under("featurizer/", arrays)
+    )
+    chain = chain_from_state(settings, arrays, len(labels))
+    n_features = featurizer.n_features_
+    weights = read_numbers(arrays, "weights", MAX_WEIGHT, chain.n_weights(n_features))
+    support = None
+    if entry(settings, "support", bool):
+        support = support_from_arrays(
+            under("support/", arrays), n_features, len(labels)
+        )
+    return SequenceModel(featurizer, chain, labels, weights, info, support)
+
+
+def labels_from_state(settings: dict[str, Any]) -> list[Any]:
+    """Labels of one kind, each once."""
+    labels = entry(settings, "labels", list)
+    require(0 < len(labels) <= MAX_LABELS, f"{len(labels)} labels")
+    kinds = {type(label) for label in labels}
+    require(
+        len(kinds) == 1 and kinds <= {str, int, bool, float},
+        "labels that are not of one kind",
+    )
+    require(len(set(labels)) == len(labels), "a label that stands twice")
+    return labels
+
+
+def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) -> Chain:
+    """The chain over as many labels."""
+    order = entry(settings, "order", int)
+    require(order in (0, 1, 2), f"order {order}")
+    cost: Any = entry(settings, "cost", str)
+    if cost == "matrix":
+        cost = read_numbers(arrays, "chain/cost", MAX_FEATURE, n_labels, n_labels)
+    masks = {}
+    for name in MASKS:
+        if f"chain/{name}" in arrays:
+            shape = (n_labels,) * (2 if name == "transitions" else 1)
+            masks[name] = read_array(arrays, f"chain/{name}", np.bool_, *shape)
+    boundary = entry(settings, "boundary", bool)
+    chain = Chain(n_labels, order, boundary, cost=cost, **masks)
+    chain.cost_matrix()  # refuses unknown names and negative entries
+    return chain
+
+
+# ------------------------------------------------------------------------- support
+
+
+def feature_arrays(features: Features | DenseFeatures) -> Arrays:
+    """Arrays of the features of a support."""
+    if isinstance(features, DenseFeatures):
+        return {"X": features.X}
+    return {
+        "indptr": features.indptr,
+        "indices": features.indices,
+        "data": features.data,
+    }
+
+
+def support_arrays(support: SupportSet, inputs: Arrays) -> Arrays:
+    """Arrays of a dual; those of its sequences are given."""
+    text, text_offset = pack_strings([t for row in support.tokens for t in row])
+    arrays: Arrays = {
+        "offset": np.asarray(support.offset, np.int64),
+        "y": np.asarray(support.y, np.int32),
+        "text": text,
+        "text_offset": text_offset,
+        **plane_arrays(support.cuts, support.alpha, support.rows),
+        **inputs,
+    }
+    return {f"support/{name}": own for name, own in arrays.items()}
+
+
+def support_from_arrays(
+    arrays: Arrays, n_features: int | None, n_labels: int
+) -> SupportSet:
+    """Rebuild a dual; without a number of features its sequences are in a table."""
+    offset = read_array(arrays, "offset", np.int64, None)
+    lengths = read_lengths(offset)
+    n_tokens = int(offset[-1])
+    inputs: Any
+    if "table/offset" in arrays:
+        inputs = SEQUENCES.unpack(under("table/", arrays))
+        require(np.array_equal(inputs.offset, offset), "support of other lengths")
+    else:
+        require(n_features is not None, "support sequences without content")
+        inputs = _features(arrays, offset, n_features or 0)
+    y = read_array(arrays, "y", np.int32, n_tokens)
+    check_indices(y, n_labels, "a true label")
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
+    check_indices(cuts.code, n_labels, "a label of a cut")
+    strings = unpack_strings(
+        read_array(arrays, "text", np.uint8, None),
+        read_array(arrays, "text_offset", np.int64, n_tokens + 1),
+    )
+    tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
+    return SupportSet(inputs, y, cuts, alpha, rows, tokens)
+
+
+def _features(
+    arrays: Arrays, offset: np.ndarray, n_features: int
+) -> Features | DenseFeatures:
+    n_tokens = int(offset[-1])
+    if "X" in arrays:
+        X = read_numbers(arrays, "X", MAX_FEATURE, n_tokens, n_features)
+        return DenseFeatures(X, offset)
+    indptr = read_array(arrays, "indptr", np.int64, n_tokens + 1)
+    indices = read_array(arrays, "indices", np.int32, None)
+    check_rows(indptr, indices, (n_tokens, n_features), "support features")
+    data = read_numbers(arrays, "data", MAX_FEATURE)
+    fits = len(data) == len(indices) or (len(data) == 1 and data[0] == 1.0)
+    require(fits, "values of features that do not fit")
+    return Features(indptr, indices, data, offset, n_features)

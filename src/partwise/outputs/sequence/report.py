@@ -1,0 +1,189 @@
+"""What a report says about a tagger: tables, confusion, features, worst errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partwise.metrics import (
+    METRICS,
+    confusion,
+    label_report,
+    span_report,
+    spans,
+)
+from partwise.report import support
+from partwise.report.content import (
+    Confusion,
+    ErrorExample,
+    FeatureGroup,
+    MetricTable,
+    Report,
+)
+from partwise.report.support import support_pictures
+from partwise.report.training import history_points, stated_certificate
+
+if TYPE_CHECKING:
+    from partwise.outputs.sequence.model import SequenceModel
+
+Labels = list[list[Any]]
+
+
+def sequence_report(
+    model: SequenceModel,
+    *,
+    title: str,
+    tokens: Sequence[Sequence[str]],
+    y: Labels,
+    y_pred: Labels,
+    subtitle: str = "",
+    caption: str = "Evaluation",
+    facts: Sequence[tuple[str, str]] = (),
+    certificate: dict[str, Any] | None = None,
+    history: Sequence[Any] = (),
+    tolerance: float | None = None,
+    n_features: int = 10,
+    n_errors: int = 20,
+) -> Report:
+    """Fill a report from a tagger and its predictions.
+
+    Parameters
+    ----------
+    model : SequenceModel
+    title, subtitle : str
+    tokens : list of lists of str
+        The evaluated sequences, as they are shown.
+    y, y_pred : lists of lists of labels
+    caption : str
+        What was evaluated.
+    facts : list of (str, str)
+    certificate : dict, optional
+        As `partwise.Certificate.to_dict` gives it.
+    history : list of partwise.protocol.HistoryPoint
+        Objectives before the first full pass are the solver's estimates.
+    tolerance : float, optional
+    n_features, n_errors : int
+        How many features per label and how many errors to show.
+
+    Returns
+    -------
+    Report
+    """
+    labels, matrix = confusion(y, y_pred)
+    return Report(
+        title,
+        subtitle,
+        facts=list(facts),
+        certificate=stated_certificate(certificate),
+        history=history_points(history),
+        tolerance=tolerance,
+        metrics=_tables(y, y_pred, caption),
+        confusion=Confusion([str(label) for label in labels], matrix.tolist()),
+        features=telling_features(model, n_features),
+        errors=_worst_errors(model, tokens, y, y_pred, n_errors),
+        pictures=support_pictures(model),
+        pictures_title=support.TITLE,
+        pictures_note=support.NOTE,
+    )
+
+
+def measure(y: Labels, y_pred: Labels) -> dict[str, float]:
+    """All metrics that these labels have; those of spans only for span tags."""
+    as_spans = as_span_tags(y, y_pred)
+    values = {}
+    for name, metric in METRICS.items():
+        if metric.output not in ("labels", "any"):
+            continue
+        if not name.startswith("span_"):
+            values[name] = metric.function(y, y_pred)
+        elif as_spans is not None:
+            values[name] = metric.function(*as_spans)
+    return values
+
+
+def as_span_tags(y: Labels, y_pred: Labels) -> tuple[Labels, Labels] | None:
+    """The labels, where they are span tags; None where they are not.
+
+    They are when everything predicted is one and some label has a type. A true label
+    that is none then becomes a span of its own, which no prediction can match.
+    """
+    predicted = {label for row in y_pred for label in row}
+    true = {label for row in y for label in row}
+    if not all(map(_is_span_tag, predicted)):
+        return None
+    if not any(_is_span_tag(t) and "-" in t for t in predicted | true):
+        return None
+    strange = {label for label in true if not _is_span_tag(label)}
+    if strange:
+        y = [[f"S-{t}" if t in strange else t for t in row] for row in y]
+    return y, y_pred
+
+
+def _is_span_tag(label: Any) -> bool:
+    try:
+        spans([label])
+    except ValueError:
+        return False
+    return True
+
+
+def telling_features(model: SequenceModel, top: int = 10) -> list[FeatureGroup]:
+    """Heaviest features for and against each label, or each key of a kernel model."""
+    groups = []
+    for label, names, weights in model.weights_by_label():
+        n = min(top, len(weights))
+        order = np.argsort(-weights, kind="stable")
+        most, least = order[:n], order[::-1][:n]
+        groups.append(
+            FeatureGroup(
+                label,
+                [(names[f], float(weights[f])) for f in most if weights[f] > 0],
+                [(names[f], float(weights[f])) for f in least if weights[f] < 0],
+            )
+        )
+    return groups
+
+
+def _tables(y: Labels, y_pred: Labels, caption: str) -> list[MetricTable]:
+    header = ("precision", "recall", "F1", "number")
+    rows = [(str(row.label), *row[1:]) for row in label_report(y, y_pred)]
+    by_label = MetricTable("By label", {}, ("label", *header), rows)
+    overall = MetricTable(caption, dict(measure(y, y_pred)))
+    as_spans = as_span_tags(y, y_pred)
+    if as_spans is None:
+        return [overall, by_label]
+    found = [(row.type, *row[1:]) for row in span_report(*as_spans)]
+    return [overall, MetricTable("By span", {}, ("span", *header), found), by_label]
+
+
+def _worst_errors(
+    model: SequenceModel,
+    tokens: Sequence[Sequence[str]],
+    y: Labels,
+    y_pred: Labels,
+    n: int,
+) -> list[ErrorExample]:
+    """Sequences of largest loss, as the chain counts it; a new label costs 1."""
+    number = {str(label): k for k, label in enumerate(model.labels)}
+    cost = model.chain.cost_matrix()
+    errors = []
+    for row, (true, predicted) in enumerate(zip(y, y_pred, strict=True)):
+        loss = 0.0
+        for a, b in zip(true, predicted, strict=True):
+            if a != b:
+                known = str(a) in number and str(b) in number
+                loss += cost[number[str(a)], number[str(b)]] if known else 1.0
+        if loss > 0:
+            errors.append((-loss, row))
+    return [
+        ErrorExample(
+            list(tokens[row]),
+            [str(label) for label in y[row]],
+            [str(label) for label in y_pred[row]],
+            loss=-loss,
+            note=f"sequence {row}",
+        )
+        for loss, row in sorted(errors)[:n]
+    ]

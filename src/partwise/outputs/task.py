@@ -1,0 +1,224 @@
+"""What commands ask of a task: commands are shared, a kind of output is one class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from unicodedata import category
+
+if TYPE_CHECKING:
+    from partwise.objective import Formulation, Objective
+    from partwise.protocol import Cuts, Floats, Ints, Problem
+    from partwise.report import Report
+
+
+class FileOptions(NamedTuple):
+    """What the user says of the files; None where nothing was said."""
+
+    columns: str | None = None
+    label: str | None = None
+    separator: str | None = None
+    comment: str | None = None
+    max_length: int | None = None
+
+    def refuse(self, *names: str) -> None:
+        """Raise when the user gave an option that the task has no use for."""
+        for name in names:
+            if getattr(self, name) is not None:
+                option = "--" + name.replace("_", "-")
+                raise ValueError(f"{option} does not go with this model; drop it")
+
+
+class Data(NamedTuple):
+    """What a file holds, as the estimator of the task takes it."""
+
+    X: Any
+    y: Any  # None where the truth was not asked for
+    n_tokens: int
+    source: Any  # the whole file, to write it again with predictions
+
+
+class Answers(NamedTuple):
+    """Predictions: the best output of each example, and the k best where asked."""
+
+    best: list[Any]
+    ranked: Sequence[list[tuple[Any, float]]] = ()
+
+
+class Listing(NamedTuple):
+    """A table to print."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Details(NamedTuple):
+    """What an evaluation tells besides its metrics."""
+
+    warnings: list[str]
+    json: dict[str, Any]
+    listings: list[Listing]
+
+
+class Task(ABC):
+    """A kind of output at the command line.
+
+    Commands do what is common: options, order of work, messages, exit codes. A task
+    knows its files, its estimator, its metrics and its report. Reading refuses bad
+    files with an error that names file and line.
+    """
+
+    title: ClassVar[str]  # of the report, as in "Tagger"
+    has_plain_check: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """The task of a trained model, or a refusal of options it cannot use."""
+
+    @classmethod
+    @abstractmethod
+    def written_labels(cls, model: Any) -> list[str]:
+        """What predictions of the model may add to a file."""
+
+    @abstractmethod
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Files as one data set, with the outputs that evaluation needs if `truth`."""
+
+    @abstractmethod
+    def describe(self, data: Data) -> str:
+        """Sizes of training data in a line."""
+
+    @abstractmethod
+    def make_estimator(self, settings: dict[str, Any]) -> Any:
+        """The estimator to fit."""
+
+    @abstractmethod
+    def reader_info(self) -> dict[str, Any]:
+        """What the model file keeps so that later files are read the same way."""
+
+    @abstractmethod
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Predictions, from parts that are `given` (in whatever way the task says)."""
+
+    @abstractmethod
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """The file of `data` with predictions; ``-`` is standard output."""
+
+    @abstractmethod
+    def json_outputs(self, answers: Answers) -> dict[str, Any]:
+        """Predictions for ``--json``."""
+
+    @abstractmethod
+    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+        """All metrics of the task, by the names of the field."""
+
+    @abstractmethod
+    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+        """What else an evaluation shows."""
+
+    @abstractmethod
+    def report(
+        self, model: Any, data: Data, predicted: list[Any], **common: Any
+    ) -> Report:
+        """The report of a training; `common` goes to the report's constructor."""
+
+    @classmethod
+    @abstractmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """Facts on the first lines of the report that only this task has."""
+
+    @classmethod
+    @abstractmethod
+    def facts(cls, model: Any) -> dict[str, Any]:
+        """What `inspect` tells of the model, for people and in JSON."""
+
+    @classmethod
+    @abstractmethod
+    def telling_parts(
+        cls, model: Any, top: int
+    ) -> tuple[dict[str, Any], list[Listing]]:
+        """The heaviest weights: for JSON, and as tables."""
+
+    @abstractmethod
+    def explain(
+        self, model: Any, data: Data, row: int, top: int
+    ) -> tuple[dict[str, Any], str]:
+        """Why the prediction of an example won: for JSON, and as text."""
+
+    # ------------------------------------------------------- what `verify` needs
+
+    def as_in_training(self, model: Any) -> None:  # noqa: B027
+        """Read files from now on as the training files were read."""
+
+    @abstractmethod
+    def foreign(self, model: Any, data: Data) -> str | None:
+        """Why these data cannot be those the model was trained on, if so."""
+
+    @abstractmethod
+    def pack(
+        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
+    ) -> Problem:
+        """The training problem of a model, from its file and the data."""
+
+    @abstractmethod
+    def judge(
+        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+    ) -> tuple[Floats, int]:
+        """Loss of each output, by the plain methods, and how many are impossible."""
+
+    def plain_primal(
+        self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
+    ) -> float:
+        """The objective by plain Python; see `has_plain_check`."""
+        raise NotImplementedError
+
+
+# by the class of the model, so that predicting imports only what it needs
+_TASKS = {
+    "ConstituencyModel": ("partwise.outputs.phrase.task", "PhraseTask"),
+    "DependencyModel": ("partwise.outputs.dependency.task", "DependencyTask"),
+    "KernelDependencyModel": (
+        "partwise.outputs.dependency._kernel_task",
+        "KernelDependencyTask",
+    ),
+    "KernelSequenceModel": ("partwise.outputs.sequence._kernel_task", "KernelTagTask"),
+    "SequenceModel": ("partwise.outputs.sequence.task", "TagTask"),
+}
+
+
+def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:
+    """A trained model and its task, or a clear refusal."""
+    from partwise.model_file import ModelFileError, load_model
+
+    model = load_model(path)
+    name = type(model).__name__
+    if name not in _TASKS:
+        raise ModelFileError(
+            f"{path}: the model ({name}) has no files of its own; use it from Python "
+            "with partwise.load"
+        )
+    module, task = _TASKS[name]
+    found: type[Task] = getattr(import_module(module), task)
+    for label in found.written_labels(model):
+        if any(category(c) == "Cc" for c in label):
+            raise ModelFileError(
+                f"{path}: label {label[:40]!r} has control characters, which have no "
+                "place in files; use the model from Python with partwise.load"
+            )
+    return model, found.of_model(model, path, options)
+
+
+def task_of(model: Any) -> type[Task] | None:
+    """The task of a model's class; None for models without files of their own."""
+    name = type(model).__name__
+    if name not in _TASKS:
+        return None
+    module, task = _TASKS[name]
+    found: type[Task] = getattr(import_module(module), task)
+    return found

@@ -1,0 +1,5 @@
+"""Label sequences."""
+
+from partwise.structures.chain.structure import Chain
+
+__all__ = ["Chain"]

@@ -1,0 +1,249 @@
+"""Batches of chains: decoding, k-best, marginals and the conditional likelihood."""
+
+import numpy as np
+
+from partwise.compiled import (
+    allocating,
+    has_pairs,
+    kernel,
+    output_loss,
+    recall_margin,
+)
+from partwise.structures._formulations import plane
+from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
+from partwise.structures.chain._compiled import (
+    fill_losses,
+    prepare,
+    score_block,
+)
+from partwise.structures.chain._programs import (
+    Edges,
+    backward,
+    forward,
+    k_best,
+    n_states,
+    trace,
+)
+from partwise.structures.chain._searches import score_code
+
+
+@kernel
+def fix_labels(work, given, begin, n):
+    """Forbid all labels but the given ones; −1 leaves a token free."""
+    for t in range(n):
+        if given[begin + t] >= 0:
+            for label in range(work.emit.shape[1]):
+                if label != given[begin + t]:
+                    work.emit[t, label] = -np.inf
+
+
+@kernel
+def decode_rows(blocks, work, w, given, first, last, code, value):
+    """Best output and score of the rows [first, last), under the given labels."""
+    for i in range(first, last):
+        if i == first or has_pairs(blocks.rows):
+            prepare(blocks, work.edges, w, i)
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        score_block(blocks, work, w, i)
+        if given.shape[0] > 0:
+            fix_labels(work, given, begin, n)
+        forward(MAX_PLUS, blocks.order, n, work.emit, work.edges, work.alpha)
+        here = code[begin : begin + n]
+        value[i] = trace(blocks.order, n, work.emit, work.edges, work.alpha, here)
+
+
+@allocating
+def k_best_rows(
+    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found
+):  # fmt: skip
+    """The k best outputs of rows [first, last), loss-augmented on demand.
+
+    Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
+    """
+    for r in range(first, last):
+        i = rows[r]
+        if r == first or has_pairs(blocks.rows):
+            prepare(blocks, work.edges, w, i)
+        n = blocks.offset[i + 1] - blocks.offset[i]
+        score_block(blocks, work, w, i)
+        score = work.emit
+        if with_loss:
+            fill_losses(blocks, work, i, True)
+            score = work.score
+        forward(MAX_PLUS, blocks.order, n, score, work.edges, work.alpha)
+        codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
+        found[r] = k_best(
+            blocks.order,
+            n,
+            k,
+            score.shape[1],
+            work.edges,
+            work.alpha,
+            codes,
+            value[r],
+        )
+
+
+@allocating
+def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, violation):
+    """Offset, scale and violation of the k outputs of each row."""
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        if r == 0 or has_pairs(blocks.rows):
+            prepare(blocks, work.edges, w, i)
+        n = blocks.offset[i + 1] - blocks.offset[i]
+        score_block(blocks, work, w, i)
+        codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
+        for j in range(found[r]):
+            loss = output_loss(blocks, i, codes[j])
+            b[r, j], scale[r, j] = plane(blocks.rule, loss)
+            gap = recall_margin(blocks, work, i, codes[j])
+            violation[r, j] = b[r, j] - scale[r, j] * gap
+
+
+@allocating
+def _exponentials(table, out):
+    """exp(table − its maximum) into `out`, both flat; returns the maximum."""
+    top = -np.inf
+    for k in range(table.shape[0]):
+        top = max(top, table[k])
+    if top == -np.inf:
+        top = 0.0
+    for k in range(table.shape[0]):
+        out[k] = np.exp(table[k] - top)
+    return top
+
+
+@allocating
+def sum_rows(
+    blocks, work, w, rows, first, last, weight, node, pair, triple, begin_end, log_z,
+    truth,
+):  # fmt: skip
+    """Forward-backward on rows [first, last): log Z, truth scores and marginals.
+
+    node (n_tokens, L) receives c_i·P(label at token); pair (L, L), triple (L, L, L)
+    and begin_end (2, L) accumulate c_i times expected counts of transitions, and of
+    labels at both ends. Empty `pair` asks for node marginals only. Rows that have pairs
+    of their own are to be asked for one by one.
+    """
+    prepare(blocks, work.edges, w, rows[first])
+    sr, order = SUM_TIMES, blocks.order
+    n_labels = work.emit.shape[1]
+    plain = work.edges
+    edges = Edges(
+        np.empty(plain.opening.shape),
+        np.empty(plain.inner.shape),
+        np.empty(plain.last.shape),
+    )
+    top_opening = _exponentials(plain.opening.ravel(), edges.opening.ravel())
+    top_inner = _exponentials(plain.inner.ravel(), edges.inner.ravel())
+    top_end = _exponentials(plain.last, edges.last)
+    turned = turn(order, edges)
+    score, alpha, beta = work.score, work.alpha, work.beta
+    after = np.empty(beta.shape)
+    log_scale = np.empty(beta.shape[0])
+    # Expected counts of edges without their own factor, which is the same at every
+    # position and is multiplied in at the end: first step, and later ones.
+    opening_mass = np.zeros((n_labels, n_labels))
+    inner_mass = np.zeros(plain.inner.shape)
+    for r in range(first, last):
+        i = rows[r]
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        score_block(blocks, work, w, i)
+        truth[r] = score_code(
+            order, work.emit, work.edges, blocks.y[begin : begin + n], n
+        )
+        total = top_end
+        for t in range(n):
+            total += _exponentials(work.emit[t], score[t])
+        if n > 1:
+            total += top_opening + (n - 2) * top_inner
+        total += forward(sr, order, n, score, edges, alpha)
+        log_z[r] = total
+        backward(sr, order, n, score, edges, turned, beta, after, log_scale)
+        for t in range(n):
+            row = node[begin + t]
+            for label in range(n_labels):
+                row[label] = 0.0
+            width = n_states(order, n_labels, t)
+            for s in range(width):
+                # the last forward row has the end scores already
+                rest = 1.0 if t == n - 1 else beta[t, s]
+                row[s % n_labels] += alpha[t, s] * rest
+            norm = 0.0
+            for label in range(n_labels):
+                norm += row[label]
+            for label in range(n_labels):
+                row[label] *= weight[r] / norm
+            if t == n - 1 or pair.shape[0] == 0:
+                continue
+            mass = opening_mass if t == 0 else inner_mass
+            factor = weight[r] / (norm * np.exp(log_scale[t]))
+            for s in range(width):
+                to = s % n_labels * n_labels if order == 2 else 0
+                share = factor * alpha[t, s]
+                into = mass[s]
+                follow = after[t + 1, to : to + n_labels]
+                for label in range(n_labels):
+                    into[label] += share * follow[label]
+        if begin_end.shape[0] > 0:
+            begin_end[0] += node[begin]
+            begin_end[1] += node[begin + n - 1]
+    if pair.shape[0] > 0:
+        pair += opening_mass * edges.opening
+        inner_mass *= edges.inner
+        if order == 2:
+            cube = inner_mass.reshape(n_labels, n_labels, n_labels)
+            triple += cube
+            for h in range(n_labels):
+                pair += cube[h]
+        else:
+            pair += inner_mass
+
+
+@allocating
+def turn(order, edges):
+    """Edges from label to state, for `backward`."""
+    n_labels = edges.last.shape[0]
+    opening = np.ascontiguousarray(edges.opening.T)
+    if order < 2:
+        return Edges(opening, opening, edges.last)
+    cube = edges.inner.reshape(n_labels, n_labels, n_labels)
+    inner = np.ascontiguousarray(cube.transpose(1, 2, 0))
+    return Edges(opening, inner.reshape(n_labels * n_labels, n_labels), edges.last)
+
+
+@allocating
+def subtract_truth(blocks, first, last, weight, node, pair, triple, begin_end):
+    """Take c_i times the counts of the true labels of rows [first, last)."""
+    for i in range(first, last):
+        begin = blocks.offset[i]
+        end = blocks.offset[i + 1]
+        for token in range(begin, end):
+            here = blocks.y[token]
+            node[token, here] -= weight[i]
+            if token > begin and pair.shape[0] > 0:
+                pair[blocks.y[token - 1], here] -= weight[i]
+                if token > begin + 1 and triple.shape[0] > 0:
+                    triple[blocks.y[token - 2], blocks.y[token - 1], here] -= weight[i]
+        if begin_end.shape[0] > 0:
+            begin_end[0, blocks.y[begin]] -= weight[i]
+            begin_end[1, blocks.y[end - 1]] -= weight[i]
+
+
+@allocating
+def gather_columns(indptr, rows, data, step, first, last, node, out):
+    """out[f] = Σ_t x_tf·node[t] for the features [first, last), from columns of x.
+
+    Each element is summed by one thread in row order, so bits do not depend on how
+    many threads there are.
+    """
+    n_labels = node.shape[1]
+    for f in range(first, last):
+        for p in range(indptr[f], indptr[f + 1]):
+            value = data[p * step]
+            t = rows[p]
+            for label in range(n_labels):
+                out[f, label] += value * node[t, label]

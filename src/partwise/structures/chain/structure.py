@@ -1,0 +1,256 @@
+"""Label sequences: a chain of order 0, 1 or 2.
+
+An output is one label per token. Its parts are (token, label), each run of two labels
+(order 1 and 2) and of three (order 2), and optionally the labels at both ends:
+
+    <w, φ(x, y)> = Σ_t <w[:, y_t], x_t> + Σ_t T[y_{t−1}, y_t] + …
+
+`Chain` holds the settings and the plain-Python reference of its methods; `ChainProblem`
+runs whole batches in numba behind the same contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import MAX_FEATURE, check_magnitude
+from partwise.compiled import plain_array
+from partwise.features.arrays import as_features
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError, Floats, Structure
+from partwise.scorers.linear import LinearScorer
+from partwise.structures.chain._compiled import ChainBlocks
+from partwise.structures.chain._reference import ChainReference
+from partwise.structures.chain._searches import (
+    ADDITIVE,
+    FRONTIER,
+    TWO_BEST,
+    search_by,
+)
+from partwise.structures.chain._truth import check_allowed, check_labels
+from partwise.structures.chain.problem import (
+    ChainProblem,
+    KernelChainProblem,
+    padded,
+)
+
+COSTS = ("hamming", "normalized", "zero_one")
+
+
+class Chain(ChainReference, Structure):
+    """Label sequences with scores on tokens and on runs of labels.
+
+    Parameters
+    ----------
+    n_labels : int
+        Labels are the integers below it.
+    order : {0, 1, 2}
+        Labels that a label's score may look back at. Order 2 has the transitions of
+        order 1 as well.
+    boundary : bool
+        Whether the first and the last label have scores of their own.
+    cost : {"hamming", "normalized", "zero_one"} or array (L, L)
+        The loss: number of wrong tokens, share of wrong tokens, 1 for any wrong
+        sequence, or the cost of predicting the column's label for the row's.
+    transitions, starts, ends : bool arrays (L, L), (L,), (L,), optional
+        False forbids a transition, a first and a last label.
+
+    Examples
+    --------
+    >>> chain = Chain(2, cost="normalized")
+    >>> chain.loss([0, 1, 1, 0], [0, 1, 0, 0])
+    0.25
+    """
+
+    def __init__(
+        self,
+        n_labels: int,
+        order: int = 1,
+        boundary: bool = False,
+        cost: Any = "hamming",
+        transitions: Any = None,
+        starts: Any = None,
+        ends: Any = None,
+    ) -> None:
+        self.n_labels = n_labels
+        self.order = order
+        self.boundary = boundary
+        self.cost = cost
+        self.transitions = transitions
+        self.starts = starts
+        self.ends = ends
+
+    def n_weights(self, n_features: int, size: int | None = None) -> int:
+        """Length of a model over that many features (and `size` labels)."""
+        size = self.n_labels if size is None else size
+        return (
+            n_features * size
+            + (self.order > 0) * size**2
+            + (self.order == 2) * size**3
+            + 2 * self.boundary * size
+        )
+
+    def cost_matrix(self) -> Floats:
+        """Loss of one token, shape (L, L)."""
+        if isinstance(self.cost, str):
+            if self.cost not in COSTS:
+                raise ValueError(
+                    f"cost={self.cost!r}: choose {', '.join(COSTS)} or give a matrix"
+                )
+            return 1.0 - np.eye(self.n_labels)
+        matrix = np.ascontiguousarray(self.cost, np.float64)
+        if matrix.shape != (self.n_labels, self.n_labels):
+            raise ValueError(
+                f"cost has shape {matrix.shape} where there are {self.n_labels} labels"
+            )
+        check_magnitude(matrix, MAX_FEATURE, "cost")
+        if (matrix < 0).any() or matrix.trace():
+            raise ValueError("cost: entries must be ≥ 0 and the diagonal zero")
+        return matrix
+
+    def masks(self) -> tuple[Floats, Floats, Floats]:
+        """0 where a transition, first or last label is allowed, −inf elsewhere."""
+        size = self.n_labels
+        shapes = ((size, size), (size,), (size,))
+        masks = []
+        for name, shape in zip(("transitions", "starts", "ends"), shapes, strict=True):
+            given = getattr(self, name)
+            allowed = np.ones(shape, bool) if given is None else np.asarray(given, bool)
+            if allowed.shape != shape:
+                raise ValueError(f"{name} has shape {allowed.shape}, expected {shape}")
+            masks.append(np.where(allowed, 0.0, -np.inf))
+        return masks[0], masks[1], masks[2]
+
+    def n_outputs(self, n: int) -> int:
+        """Number of label sequences of n tokens, |Y|, forbidden ones left out.
+
+        Examples
+        --------
+        >>> Chain(16).n_outputs(9) == 16**9
+        True
+        """
+        transitions, starts, ends = (mask == 0 for mask in self.masks())
+        if not n:
+            return 1
+        # whole numbers of Python: they do not overflow
+        count = [int(allowed) for allowed in starts]
+        for _ in range(n - 1):
+            count = [
+                sum(c for c, allowed in zip(count, column, strict=True) if allowed)
+                for column in transitions.T
+            ]
+        return sum(c for c, allowed in zip(count, ends, strict=True) if allowed)
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        Y: Any,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+        token_weight: Any = None,
+        scorer: Any = None,
+        label_names: Sequence[Any] | None = None,
+    ) -> ChainProblem:
+        """Lay sequences out for a solver.
+
+        Parameters
+        ----------
+        X : Features, DenseFeatures, or list of matrices (tokens × features)
+            Rows of all tokens with the offsets of the sequences; `LabelKeys` with a
+            `KernelScorer`.
+        Y : int array (n_tokens,), or one per matrix; None to predict only
+        formulation : Formulation
+        n_jobs : int
+        token_weight : array (n_tokens,), optional
+            Factor of each token's loss.
+        scorer : LinearScorer or KernelScorer, optional
+            How rows are scored; linear by default.
+        label_names : sequence, optional
+            Labels as the user knows them, for error messages.
+        """
+        formulation = (formulation or Formulation()).validate()
+        if not hasattr(X, "offset"):
+            X = as_features(X)
+            Y = None if Y is None else np.concatenate([np.asarray(y) for y in Y])
+        if self.order not in (0, 1, 2):
+            raise ValueError(f"order={self.order!r}: choose 0, 1 or 2")
+        offset = plain_array(X.offset, np.int64)
+        if (offset[1:] <= offset[:-1]).any():
+            raise ValueError("X has a sequence without tokens; leave it out")
+        n_tokens = int(offset[-1])
+        edges, starts, ends = self.masks()
+        y = np.zeros(n_tokens, np.int32)
+        if Y is not None:
+            if np.shape(Y) != (n_tokens,):
+                raise ValueError(f"Y has {len(Y)} labels where X has {n_tokens} tokens")
+            check_labels(np.asarray(Y), offset, self.n_labels)
+            y = plain_array(Y, np.int32)
+            check_allowed(y, offset, (edges, starts, ends), label_names)
+        weight = np.ones(1)
+        if token_weight is not None:
+            weight = plain_array(token_weight, np.float64)
+            check_magnitude(weight, MAX_FEATURE, "token_weight")
+            bad = weight.shape != (n_tokens,)
+            if bad or (weight <= 0).any():
+                raise ValueError("token_weight: give one positive number per token")
+        unit = np.ones(len(offset) - 1)
+        if isinstance(self.cost, str) and self.cost == "normalized":
+            unit = 1.0 / np.diff(offset)
+        cost = self.cost_matrix()
+        extra = padded(self.n_labels) - self.n_labels
+        zero_one = isinstance(self.cost, str) and self.cost == "zero_one"
+        oracle = self._oracle(formulation, cost, weight, zero_one)
+        scorer = scorer or LinearScorer()
+        rows = scorer.bind(X, padded(self.n_labels))
+        number = None
+        if Y is not None:  # learning visits the rows many times: worth a renumbering
+            rows, number = scorer.ordered(rows)
+        blocks = ChainBlocks(
+            rows=rows,
+            offset=offset,
+            y=y,
+            cost=np.pad(cost, (0, extra)),
+            unit=unit,
+            token_weight=weight,
+            weight_step=int(token_weight is not None),
+            forbid_edge=np.pad(edges, (0, extra), constant_values=-np.inf),
+            forbid_start=np.pad(starts, (0, extra), constant_values=-np.inf),
+            forbid_end=np.pad(ends, (0, extra), constant_values=-np.inf),
+            order=self.order,
+            boundary=int(self.boundary),
+            oracle=oracle,
+            search=search_by(oracle),
+            rule=formulation.rule,
+            zero_one=int(zero_one),
+        )
+        if scorer.is_euclidean:
+            return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
+        return KernelChainProblem(self, blocks, formulation, n_jobs, scorer, number)
+
+    def decode(self, X: Any, w: Floats) -> list[Any]:
+        """The best labels of each sequence."""
+        problem = self.pack(X, None)
+        code, _ = problem.decode(problem.expand(w))
+        return np.split(code, problem.blocks.offset[1:-1])
+
+    def _oracle(
+        self, formulation: Formulation, cost: Floats, weight: Floats, zero_one: bool
+    ) -> int:
+        if zero_one or formulation.rescaling == "hard":
+            # two-best knows one output without loss, the truth
+            has_free = (cost + np.eye(self.n_labels) == 0).any()
+            return FRONTIER if has_free else TWO_BEST
+        if formulation.is_additive:
+            return ADDITIVE
+        if (cost % 1 != 0).any() or (weight % 1 != 0).any():
+            raise CapabilityError(
+                f"{formulation.rescaling} rescaling with penalty "
+                f"{formulation.penalty!r} needs losses that are whole numbers, because "
+                "its oracle runs over every value of the loss; round cost and "
+                "token_weight, or use formulation='margin' with penalty='l1'"
+            )
+        return FRONTIER

@@ -1,0 +1,5 @@
+"""Dependency trees."""
+
+from partwise.structures.dependency.structure import Arborescence
+
+__all__ = ["Arborescence"]

@@ -1,0 +1,173 @@
+"""Dependency trees as numba blocks: the structure's side of `partwise.compiled`.
+
+A code has one integer per word, head · n_labels + label. The rows of any scorer with
+the operations of `partwise.scorers.arcs` serve.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.compiled import kernel, output_loss, recall_margin, uncounted
+from partwise.scorers._arc_scoring import new_arc_scores
+from partwise.scorers.arcs import knows_all, score_arcs
+from partwise.structures._formulations import plane, violation_of
+from partwise.structures.dependency._oracles import (
+    add_losses,
+    find_heads,
+    find_labels,
+    name_labels,
+    plane_of,
+    score_sentence,
+    word_loss,
+)
+from partwise.structures.dependency._planes import (
+    add_lead,
+    lead,
+    many_margins,
+    push_many,
+    wipe_lead,
+)
+from partwise.structures.dependency._searches import (
+    ADDITIVE,
+    GIVEN,
+    PROJECTIVE,
+    best_trees,
+    new_buffers,
+)
+
+
+class ArcWork(NamedTuple):
+    """Buffers of one thread."""
+
+    scores: tuple  # ArcScores
+    tables: np.ndarray  # these four: see `new_buffers`
+    lines: np.ndarray
+    stack: np.ndarray
+    nodes: np.ndarray
+    heads: np.ndarray  # (longest,) int32
+
+
+def new_arc_work(longest, width):
+    """Buffers for sentences of at most `longest` words."""
+    heads = np.zeros(longest, np.int32)
+    scores = new_arc_scores(longest, width)
+    return ArcWork(scores, *new_buffers(longest), heads)  # type: ignore[call-arg]
+
+
+@uncounted
+class ArcBlocks(NamedTuple):
+    """Packed sentences with their true trees."""
+
+    rows: tuple  # a tag with the operations of `partwise.scorers.arcs`
+    offset: np.ndarray  # (n_blocks + 1,) int64, words of each sentence
+    y: np.ndarray  # (n_words,) int32 true codes
+    unit: np.ndarray  # (n_blocks,) loss of one wrong head
+    label_cost: float  # loss of a wrong label at the right head, in units
+    n_labels: int  # 1 without labels
+    construction: int  # TREE, PROJECTIVE, BEST_HEADS, or GIVEN: only labels are free
+    single_root: int
+    decode: Any  # the decoder, see `_arborescence_searches.py`
+    oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
+    search: Any  # of the other two
+    rule: int  # how a loss becomes a plane, see `Formulation.rule`
+
+    def code_length(blocks, i):
+        return blocks.offset[i + 1] - blocks.offset[i]
+
+    def output_loss(blocks, i, code):
+        begin = blocks.offset[i]
+        total = 0.0
+        for t in range(blocks.offset[i + 1] - begin):
+            total += word_loss(blocks, blocks.y[begin + t], code[t])
+        return total * blocks.unit[i]
+
+    def find_output(blocks, work, w, i, code):
+        begin, end = blocks.offset[i], blocks.offset[i + 1]
+        if blocks.construction == GIVEN:
+            find_labels(blocks, work, w, i, code)
+        else:
+            scores = work.scores
+            score_sentence(blocks, work, w, i)
+            if blocks.oracle == ADDITIVE:
+                add_losses(blocks, work, i)
+                find_heads(blocks, work, i)
+                name_labels(blocks, work, i, code)
+            else:
+                blocks.search(
+                    scores.arc, scores.label, scores.total, blocks.unit[i],
+                    blocks.label_cost, blocks.n_labels,
+                    blocks.construction == PROJECTIVE, blocks.single_root == 1,
+                    blocks.rule, blocks.y[begin:end], code[: end - begin],
+                )  # fmt: skip
+        b, scale = plane_of(blocks, i, code)
+        margin = recall_margin(blocks, work, i, code)
+        violation = violation_of(blocks.rule, b, scale, margin)
+        if knows_all(blocks.rows):
+            return b, scale, violation, violation
+        return b, scale, violation, np.inf
+
+    def score_sentence(blocks, work, w, i):
+        score_arcs(blocks.rows, w, i, work.scores)
+
+    def find_heads(blocks, work, i):
+        n = blocks.offset[i + 1] - blocks.offset[i]
+        return blocks.decode(
+            work.scores.total, n, blocks.single_root == 1, work.tables, work.lines,
+            work.stack, work.nodes, work.heads,
+        )  # fmt: skip
+
+    def find_trees(blocks, work, options, n, k, heads, ranks, values):
+        return best_trees(
+            blocks.construction == PROJECTIVE, blocks.single_root == 1, options, n, k,
+            heads, ranks, values,
+        )  # fmt: skip
+
+    def plane_of(blocks, i, code):
+        return plane(blocks.rule, output_loss(blocks, i, code))
+
+    def recall_margin(blocks, work, i, code):
+        return recalled(blocks, work, i, code)
+
+    def margin(blocks, w, i, code):
+        begin = blocks.offset[i]
+        total = 0.0
+        for t in range(blocks.offset[i + 1] - begin):
+            if blocks.y[begin + t] != code[t]:
+                total += lead(blocks, w, i, t, code[t])
+        return total
+
+    def margins(blocks, work, w, i, codes, at, n, out):
+        many_margins(blocks, w, i, codes, at, n, out)
+
+    def push(blocks, w, i, code, coef):
+        begin = blocks.offset[i]
+        for t in range(blocks.offset[i + 1] - begin):
+            if blocks.y[begin + t] != code[t]:
+                add_lead(blocks, w, i, t, code[t], coef, coef)
+
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        push_many(blocks, w, i, codes, at, n, coef)
+
+    def wipe(blocks, w, i, code):
+        begin = blocks.offset[i]
+        for t in range(blocks.offset[i + 1] - begin):
+            if blocks.y[begin + t] != code[t]:
+                wipe_lead(blocks, w, i, t, code[t])
+
+
+@kernel
+def recalled(blocks, work, i, code):
+    """<w, δ(code)> from the scores in `work`."""
+    begin = blocks.offset[i]
+    arc, label = work.scores.arc, work.scores.label
+    size = blocks.n_labels
+    total = 0.0
+    for t in range(blocks.offset[i + 1] - begin):
+        y, hat = blocks.y[begin + t], code[t]
+        if y != hat:
+            h, h_hat, d = y // size, hat // size, t + 1
+            total += arc[h, d] - arc[h_hat, d]
+            if size > 1:
+                total += label[h, d, y % size] - label[h_hat, d, hat % size]
+    return total

@@ -1,0 +1,301 @@
+"""Dependency trees with second-order parts as numba blocks.
+
+As `_arborescence_kernels.py`, over candidate arcs. A tree has, beside its labelled
+arcs, one part per word for the next sibling towards the head (the head itself if there
+is none) and, below words, one for the head of the head.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from partwise.compiled import (
+    allocating,
+    kernel,
+    output_loss,
+    recall_margin,
+    uncounted,
+)
+from partwise.scorers._arc_candidates import PAIRS, PartScores
+from partwise.scorers._arc_rows import TWO, by_address, touch_rows
+from partwise.scorers._arc_scoring import new_arc_scores
+from partwise.scorers._arc_touching import ADD, DOT, GRANDPARENT, SIBLING, WIPE
+from partwise.scorers.arcs import score_arcs
+from partwise.structures.dependency._climb import ClimbWork, climb_trees
+from partwise.structures.dependency._grandparents import (
+    GrandparentWork,
+    eisner_grandparents,
+)
+from partwise.structures.dependency._k_best import KBestWork, k_best_trees
+from partwise.structures.dependency._oracles import (
+    add_losses,
+    find_heads,
+    name_labels,
+    score_sentence,
+    word_loss,
+)
+from partwise.structures.dependency._planes import add_lead, lead, wipe_lead
+from partwise.structures.dependency._programs import Charts, Contraction, TreeWork
+from partwise.structures.dependency._searches import PROJECTIVE
+from partwise.structures.dependency._second_order import SiblingWork, eisner_siblings
+
+DECODE_PARTS = types.float64(
+    TWO,  # (N, N) scores of arcs
+    PAIRS, TWO, TWO,  # row, sibling, grandparent: see `_tree_second_order.py`
+    types.int64, types.boolean,  # number of words, single_root
+    types.int32[::1],  # (n,) receives heads
+)  # fmt: skip
+
+
+class PartWork(NamedTuple):
+    """Buffers of one thread; `scores` as first-order oracles want them."""
+
+    parts: tuple  # PartScores
+    scores: tuple  # its ArcScores
+    heads: np.ndarray  # (longest,) int32
+    nodes: np.ndarray  # (1, N) int32
+
+
+def new_part_work(longest, width, n_candidates, has_grandparents):
+    """Buffers for sentences of at most `longest` words."""
+    arcs = new_arc_scores(longest, width)
+    size = longest + 1
+    shape = (longest * n_candidates, size)
+    grand = np.zeros(shape if has_grandparents else (0, 0))
+    row = np.zeros((size, size), np.int32)
+    parts = PartScores(arcs, row, np.zeros(shape), grand)
+    heads, nodes = np.zeros(longest, np.int32), np.zeros((1, size), np.int32)
+    return PartWork(parts, arcs, heads, nodes)
+
+
+@allocating
+def decode_siblings(score, row, sibling, grandparent, n, single_root, heads):
+    """The best projective tree under arcs and siblings."""
+    size = n + 1
+    t = np.empty((5, size, size))
+    stack = np.empty((3 * size, 3), np.int64)
+    work = SiblingWork(t[0], t[1], t[2], t[3], t[4], stack)
+    return eisner_siblings(score, row, sibling, n, single_root, work, heads)
+
+
+@allocating
+def decode_grandparents(score, row, sibling, grandparent, n, single_root, heads):
+    """The best projective tree under arcs, siblings and grandparents."""
+    size = n + 1
+    t = np.empty((5, size, size, size))
+    stack = np.empty((3 * size, 4), np.int64)
+    work = GrandparentWork(t[0], t[1], t[2], t[3], t[4], stack)
+    return eisner_grandparents(
+        score, row, sibling, grandparent, n, single_root, work, heads
+    )
+
+
+@allocating
+def decode_climbing(score, row, sibling, grandparent, n, single_root, heads):
+    """A tree of high score, crossing arcs allowed."""
+    size = n + 1
+    t = np.empty((5, size, size))
+    lines = np.empty((2, 2 * size))
+    nodes = np.empty((6, 2 * size), np.int32)
+    spans = np.empty((3 * size, 3), np.int64)
+    trees = TreeWork(
+        Charts(t[0], t[1], t[2], t[3], lines[0], spans),
+        Contraction(
+            t[4], lines[1], nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
+        ),
+    )
+    s = np.empty((5, size, size))
+    siblings = SiblingWork(s[0], s[1], s[2], s[3], s[4], spans)
+    deep = size if grandparent.shape[0] > 0 else 1
+    g = np.empty((5, deep, deep, deep))
+    stack = np.empty((3 * size, 4), np.int64)
+    grand = GrandparentWork(g[0], g[1], g[2], g[3], g[4], stack)
+    work = ClimbWork(trees, siblings, grand, np.empty(n, np.int32))
+    return climb_trees(score, row, sibling, grandparent, n, single_root, work, heads)
+
+
+def decode_parts_by(projective, has_grandparents):
+    """The address of the decoder of these settings."""
+    decoder = decode_grandparents if has_grandparents else decode_siblings
+    return by_address(decoder if projective else decode_climbing, DECODE_PARTS)
+
+
+class Parts(NamedTuple):
+    """A decoder of `_tree_decoders.py`: any of the above, by its address."""
+
+    decode: Any
+    row: np.ndarray
+    sibling: np.ndarray
+    grandparent: np.ndarray
+    single_root: bool
+
+    def decode_tree(decoder, score, n, heads):
+        return decoder.decode(
+            score, decoder.row, decoder.sibling, decoder.grandparent, n,
+            decoder.single_root, heads,
+        )  # fmt: skip
+
+
+@allocating
+def best_part_trees(decoder, options, n, k, heads, ranks, values):
+    """The k best trees of ranked arcs: how many there are."""
+    trees = np.zeros((2, k + 1, n), np.int32)
+    numbers = np.empty((4, k + 1), np.int32)
+    work = KBestWork(
+        np.empty((n + 1, n + 1)), trees[0], trees[1], np.empty(k + 1), numbers[0],
+        numbers[1], numbers[2], numbers[3], np.empty(n + 1, np.int32),
+    )  # fmt: skip
+    return k_best_trees(decoder, options, n, k, work, heads, ranks, values)
+
+
+@uncounted
+class PartBlocks(NamedTuple):
+    """Packed sentences with their true trees."""
+
+    rows: tuple  # CandidateRows
+    offset: np.ndarray  # (n_blocks + 1,) int64, words of each sentence
+    y: np.ndarray  # (n_words,) int32 true codes
+    unit: np.ndarray  # (n_blocks,) loss of one wrong head
+    label_cost: float  # loss of a wrong label at the right head, in units
+    n_labels: int  # 1 without labels
+    construction: int  # PROJECTIVE or TREE
+    single_root: int
+    decode: Any  # the decoder
+    is_narrow: int  # 1: the rows have a part of the candidates
+
+    def code_length(blocks, i):
+        return blocks.offset[i + 1] - blocks.offset[i]
+
+    def output_loss(blocks, i, code):
+        begin = blocks.offset[i]
+        total = 0.0
+        for t in range(blocks.offset[i + 1] - begin):
+            total += word_loss(blocks, blocks.y[begin + t], code[t])
+        return total * blocks.unit[i]
+
+    def find_output(blocks, work, w, i, code):
+        score_sentence(blocks, work, w, i)
+        add_losses(blocks, work, i)
+        is_found = find_heads(blocks, work, i) > -np.inf
+        loss, violation = 0.0, 0.0
+        if is_found:
+            name_labels(blocks, work, i, code)
+            loss = output_loss(blocks, i, code)
+            violation = loss - recall_margin(blocks, work, i, code)
+        is_exact = blocks.construction == PROJECTIVE and blocks.is_narrow == 0
+        if not is_found or (violation < 0.0 and not is_exact):
+            # no tree of these arcs, or climbing ended below the true tree
+            begin = blocks.offset[i]
+            for t in range(blocks.offset[i + 1] - begin):
+                code[t] = blocks.y[begin + t]
+            loss, violation = 0.0, 0.0
+        return loss, 1.0, violation, violation if is_exact else np.inf
+
+    def score_sentence(blocks, work, w, i):
+        score_arcs(blocks.rows, w, i, work.parts)
+
+    def find_heads(blocks, work, i):
+        parts = work.parts
+        return blocks.decode(
+            work.scores.total, parts.row, parts.sibling, parts.grandparent,
+            blocks.offset[i + 1] - blocks.offset[i], blocks.single_root == 1,
+            work.heads,
+        )  # fmt: skip
+
+    def find_trees(blocks, work, options, n, k, heads, ranks, values):
+        parts = work.parts
+        decoder = Parts(
+            blocks.decode, parts.row, parts.sibling, parts.grandparent,
+            blocks.single_root == 1,
+        )  # fmt: skip
+        return best_part_trees(decoder, options, n, k, heads, ranks, values)
+
+    def plane_of(blocks, i, code):
+        return output_loss(blocks, i, code), 1.0
+
+    def recall_margin(blocks, work, i, code):
+        return recall_parts(blocks, work, i, code)
+
+    def margin(blocks, w, i, code):
+        total = 0.0
+        begin = blocks.offset[i]
+        for t in range(blocks.offset[i + 1] - begin):
+            if blocks.y[begin + t] != code[t]:
+                total += lead(blocks, w, i, t, code[t])
+        return total + touch_parts(blocks, w, i, code, DOT, 1.0)
+
+    def push(blocks, w, i, code, coef):
+        begin = blocks.offset[i]
+        for t in range(blocks.offset[i + 1] - begin):
+            if blocks.y[begin + t] != code[t]:
+                add_lead(blocks, w, i, t, code[t], coef, coef)
+        touch_parts(blocks, w, i, code, ADD, coef)
+
+    def wipe(blocks, w, i, code):
+        begin = blocks.offset[i]
+        for t in range(blocks.offset[i + 1] - begin):
+            if blocks.y[begin + t] != code[t]:
+                wipe_lead(blocks, w, i, t, code[t])
+        touch_parts(blocks, w, i, code, WIPE, 0.0)
+
+
+@kernel
+def sibling_of(codes, at, size, d):
+    """The next child of d's head towards the head, or the head."""
+    h = codes[at + d - 1] // size
+    step = 1 if h > d else -1
+    s = d + step
+    while s != h and codes[at + s - 1] // size != h:
+        s += step
+    return s
+
+
+@kernel
+def touch_parts(blocks, w, i, code, mode, coef):
+    """Second-order parts of the true tree, minus those of another: see `touch`."""
+    y, begin, size = blocks.y, blocks.offset[i], blocks.n_labels
+    total = 0.0
+    for d in range(1, blocks.offset[i + 1] - begin + 1):
+        h, h_hat = y[begin + d - 1] // size, code[d - 1] // size
+        s, s_hat = sibling_of(y, begin, size, d), sibling_of(code, 0, size, d)
+        if h != h_hat or s != s_hat:
+            total += touch_rows(blocks.rows, w, i, h, d, SIBLING, s, mode, coef)
+            total -= touch_rows(
+                blocks.rows, w, i, h_hat, d, SIBLING, s_hat, mode, -coef
+            )
+        g = y[begin + h - 1] // size if h > 0 else -1
+        g_hat = code[h_hat - 1] // size if h_hat > 0 else -1
+        if h != h_hat or g != g_hat:
+            if h > 0:
+                total += touch_rows(blocks.rows, w, i, h, d, GRANDPARENT, g, mode, coef)
+            if h_hat > 0:
+                total -= touch_rows(
+                    blocks.rows, w, i, h_hat, d, GRANDPARENT, g_hat, mode, -coef
+                )
+    return total
+
+
+@kernel
+def recall_parts(blocks, work, i, code):
+    """<w, δ(code)> from the scores in `work`."""
+    y, begin, size = blocks.y, blocks.offset[i], blocks.n_labels
+    arc, label = work.scores.arc, work.scores.label
+    row, sibling, grand = work.parts.row, work.parts.sibling, work.parts.grandparent
+    total = 0.0
+    for d in range(1, blocks.offset[i + 1] - begin + 1):
+        here, hat = y[begin + d - 1], code[d - 1]
+        h, h_hat = here // size, hat // size
+        if h != h_hat:
+            total += arc[h, d] - arc[h_hat, d]
+        if size > 1 and here != hat:
+            total += label[h, d, here % size] - label[h_hat, d, hat % size]
+        s, s_hat = sibling_of(y, begin, size, d), sibling_of(code, 0, size, d)
+        if h != h_hat or s != s_hat:
+            total += sibling[row[h, d], s] - sibling[row[h_hat, d], s_hat]
+        if grand.shape[0] > 0:
+            if h > 0:
+                total += grand[row[h, d], y[begin + h - 1] // size]
+            if h_hat > 0:
+                total -= grand[row[h_hat, d], code[h_hat - 1] // size]
+    return total

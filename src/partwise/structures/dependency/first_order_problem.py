@@ -1,0 +1,134 @@
+"""Packed dependency trees: an arborescence's `Problem`, in numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.compiled import Reference
+from partwise.objective import MARGIN, Formulation
+from partwise.protocol import CapabilityError, Floats
+from partwise.scorers._stored_arcs import StoredRows
+from partwise.scorers.arcs import all_weights, used_weights
+from partwise.structures.dependency import _batch as batch
+from partwise.structures.dependency._compiled import ArcBlocks, new_arc_work
+from partwise.structures.dependency._searches import ADDITIVE, GIVEN
+from partwise.structures.dependency._sums import new_sum_work
+from partwise.structures.dependency.problem import TreeProblem
+from partwise.structures.kernel_problem import KernelProblem
+from partwise.threads import add_scaled, run_sharded
+
+
+class ArborescenceProblem(TreeProblem):
+    """Packed sentences and their trees."""
+
+    def __init__(
+        self,
+        structure: Any,
+        blocks: ArcBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+    ) -> None:
+        self.longest = int(np.diff(blocks.offset).max())
+
+        def localise() -> tuple[ArcBlocks, int]:
+            local = scorer.local(blocks.rows, blocks.offset)
+            return blocks._replace(rows=local), scorer.n_weights(local)
+
+        super().__init__(
+            blocks,
+            blocks._replace(
+                unit=np.zeros_like(blocks.unit),
+                oracle=ADDITIVE,
+                label_cost=0.0,
+                rule=MARGIN,
+            ),
+            localise,
+            n_blocks=len(blocks.offset) - 1,
+            n_weights=scorer.n_weights(blocks.rows),
+            formulation=formulation,
+            new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
+            n_jobs=n_jobs,
+        )
+        rows: Any = blocks.rows
+        if isinstance(rows, StoredRows) and len(rows.heads):
+            narrow = blocks._replace(rows=rows._replace(is_narrow=1))
+            self.narrow_blocks = Reference(narrow)
+        self.structure = structure
+        self.scorer = scorer
+        self.is_euclidean = scorer.is_euclidean
+
+    def compact(self, model: Floats) -> Floats:
+        """Weights of all rows of the featurizer."""
+        return all_weights(self.blocks.rows, self.features, model)
+
+    def expand(self, weights: Floats) -> Floats:
+        """Weights of the rows in use."""
+        return used_weights(self.blocks.rows, self.features, weights)
+
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""
+        sizes = np.diff(self.blocks.offset) + 1
+        indptr = np.append(0, np.cumsum(sizes * sizes)).astype(np.int64)
+        out, log_z = np.empty(indptr[-1]), np.empty(self.n_blocks)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            table = np.zeros((self.longest + 1, self.longest + 1))
+            batch.marginal_rows(
+                self.plain_blocks, work, new_sum_work(self.longest), model, table,
+                first, last, indptr, out, log_z,
+            )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        rows = np.split(out, indptr[1:-1])
+        shapes = zip(rows, sizes, strict=True)
+        return [row.reshape(size, size) for row, size in shapes], log_z
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i)).
+
+        Two halves of the rows, each summed in row order, whatever `n_jobs`.
+        """
+        if self.blocks.construction == GIVEN:
+            raise CapabilityError("a labeller of given trees has no log-likelihood")
+        loss = np.empty(self.n_blocks)
+        half = max(1, -(-self.n_blocks // 2))
+        models = [self.zero() for _ in range(0, self.n_blocks, half)]
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            table = np.zeros((self.longest + 1, self.longest + 1))
+            batch.likelihood_rows(
+                self.plain_blocks, work, new_sum_work(self.longest), model, table,
+                weight, first, last, loss, models[first // half],
+            )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=half)
+        if len(models) == 2:
+            add_scaled(self.n_jobs, models[0], 1.0, models[1])
+        return loss, models[0]
+
+
+class KernelTreeProblem(KernelProblem, ArborescenceProblem):
+    """Dependency trees with a `KernelScorer`."""
+
+    def compact(self, model: Floats) -> Floats:
+        """The coefficients."""
+        return model[: self.n_slots]
+
+    def expand(self, weights: Floats) -> Floats:
+        """The model of these coefficients; for new sentences those of an index."""
+        model = self.zero()
+        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
+        return model
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Refuse: a gradient of the log loss has a coefficient in every slot."""
+        raise CapabilityError(
+            "loss='log' has no kernel form here; use a margin, or explicit features"
+        )

@@ -1,0 +1,99 @@
+"""Packed dependency trees with second-order parts, over candidate heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.compiled import Reference
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.scorers.arcs import n_weights
+from partwise.structures.dependency._second_order_compiled import (
+    PartBlocks,
+    new_part_work,
+)
+from partwise.structures.dependency.problem import ScoreTables, TreeProblem
+
+FIRST_HEADS = 5  # of each word's candidates, and the true one, for narrow searches
+
+
+def first_heads(heads: Ints, truth: Ints) -> Ints:
+    """The first candidates of each word and its true head, (n_words, ·); −1 for none.
+
+    Parts of second order grow with the square of the candidates.
+    """
+    few = np.full((len(heads), min(FIRST_HEADS + 1, heads.shape[1])), -1, np.int32)
+    few[:, :FIRST_HEADS] = heads[:, :FIRST_HEADS]
+    absent = ~(few == truth[:, None]).any(axis=1)
+    few[absent, -1] = truth[absent]
+    return few
+
+
+class SecondOrderProblem(TreeProblem):
+    """Packed sentences whose trees also score siblings and grandparents.
+
+    The output space is the trees of candidate arcs. With crossing arcs allowed the
+    search climbs to a good tree and knows no bound of its violation.
+    """
+
+    def __init__(
+        self,
+        structure: Any,
+        blocks: PartBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        has_grandparents: bool,
+    ) -> None:
+        self.longest = int(np.diff(blocks.offset).max())
+        rows: Any = blocks.rows
+        size = n_weights(rows)
+        super().__init__(
+            blocks,
+            blocks._replace(unit=np.zeros_like(blocks.unit), label_cost=0.0),
+            lambda: (blocks, size),
+            n_blocks=len(blocks.offset) - 1,
+            n_weights=size,
+            formulation=formulation,
+            new_work=lambda: new_part_work(
+                self.longest, rows.width, rows.heads.shape[1], has_grandparents
+            ),
+            n_jobs=n_jobs,
+        )
+        self.structure = structure
+        few = rows._replace(heads=first_heads(rows.heads, blocks.y // blocks.n_labels))
+        self.narrow_blocks = Reference(blocks._replace(rows=few, is_narrow=1))
+
+    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
+        """The k most violated trees; with crossing arcs k good ones."""
+        cuts = super().k_cuts(model, rows, k)
+        if self.structure.projective:
+            return cuts
+        return cuts._replace(bound=np.full(len(cuts.bound), np.inf))
+
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
+        """The k trees of highest score; with crossing arcs k good ones."""
+        ranked = super().k_best(model, k)
+        return [sorted(found, key=lambda pair: -pair[1]) for found in ranked]
+
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """Not known."""
+        raise CapabilityError(
+            "probabilities of second-order trees are not known; fit with order=1"
+        )
+
+    def _with_parts(self, tables: ScoreTables, work: Any) -> ScoreTables:
+        """Second-order scores of candidate arcs, which alone have a row of them."""
+        size = len(tables.arc)
+        chosen = np.isfinite(tables.arc.max(axis=2))
+        chosen[:, 0] = False
+        np.fill_diagonal(chosen, False)
+        rows = work.parts.row[:size, :size][chosen]
+        found = []
+        for own in (work.parts.sibling, work.parts.grandparent):
+            full = np.zeros((size, size, size)) if len(own) else None
+            if full is not None:
+                full[chosen] = own[rows, :size]
+            found.append(full)
+        return tables._replace(sibling=found[0], grandparent=found[1])

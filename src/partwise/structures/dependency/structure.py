@@ -1,0 +1,359 @@
+"""Dependency trees: an arborescence over the words of a sentence, below a root.
+
+An output has a head, and a label when there are labels, for every word; the arcs form
+a tree below the root, node 0. Its parts are the labelled arcs:
+
+    <w, φ(x, y)> = Σ_d <w, φ(x, h_d → d)> + <w, φ(x, h_d → d, label_d)>
+
+`Arborescence` holds the settings and the plain-Python reference of its methods;
+`ArborescenceProblem` runs whole batches in numba behind the same contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import comb
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
+from partwise.features.arc_reference import arc_rows, label_rows
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.scorers._arc_candidates import bind_candidates
+from partwise.scorers._likely_heads import likely_heads
+from partwise.scorers._stored_arcs import StoredRows
+from partwise.scorers.arcs import ArcScorer, n_weights
+from partwise.structures.dependency._compiled import ArcBlocks
+from partwise.structures.dependency._reference import all_trees
+from partwise.structures.dependency._searches import (
+    ADDITIVE,
+    BEST_HEADS,
+    FRONTIER,
+    GIVEN,
+    PROJECTIVE,
+    TREE,
+    TWO_BEST,
+    decode_by,
+    search_by,
+)
+from partwise.structures.dependency._second_order_compiled import (
+    PartBlocks,
+    decode_parts_by,
+)
+from partwise.structures.dependency.first_order_problem import (
+    ArborescenceProblem,
+    KernelTreeProblem,
+)
+from partwise.structures.dependency.second_order_problem import SecondOrderProblem
+
+COSTS = {"uas": 0.0, "las": 1.0}
+CONSTRUCTIONS = ("exact", "best_heads", "given")
+MAX_STEPS = 4
+
+
+class Arborescence(Structure):
+    """Dependency trees with scores on labelled arcs.
+
+    An example x is the `ArcFeatures` of one sentence; an output is one integer per
+    word, head · n_labels + label (the head itself without labels).
+
+    Parameters
+    ----------
+    n_labels : int
+        0 for arcs without labels.
+    projective : bool
+        Whether arcs must not cross.
+    single_root : bool
+        Whether exactly one word hangs from the root.
+    cost : {"uas", "las"} or float
+        The loss counts wrong heads; a wrong label at the right head costs nothing
+        ("uas"), as much as a wrong head ("las"), or this share of it.
+    normalized : bool
+        Divide the loss by the number of words.
+    construction : {"exact", "best_heads", "given"}
+        The best tree; the best head of each word, tree or not; or labels of the true
+        heads only, for a labeller that comes after a parser.
+
+    Examples
+    --------
+    >>> tree = Arborescence(n_labels=3, cost=0.5)
+    >>> tree.loss([2 * 3 + 1, 0], [2 * 3 + 2, 0]), tree.loss([6, 0], [0, 3])
+    (0.5, 2.0)
+    """
+
+    def __init__(
+        self,
+        n_labels: int = 0,
+        projective: bool = False,
+        single_root: bool = False,
+        cost: Any = "uas",
+        normalized: bool = False,
+        construction: str = "exact",
+    ) -> None:
+        self.n_labels = n_labels
+        self.projective = projective
+        self.single_root = single_root
+        self.cost = cost
+        self.normalized = normalized
+        self.construction = construction
+
+    # ------------------------------------------------------------------ settings
+
+    def label_cost(self) -> float:
+        """Loss of a wrong label at the right head, where a wrong head costs 1."""
+        cost = COSTS.get(self.cost, self.cost) if self._has_name() else self.cost
+        if not isinstance(cost, int | float) or not 0.0 <= cost <= 1.0:
+            raise ValueError(
+                f"cost={self.cost!r}: choose {', '.join(COSTS)} or a number from 0 to 1"
+            )
+        return float(cost)
+
+    def _has_name(self) -> bool:
+        return isinstance(self.cost, str)
+
+    def loss_steps(self) -> int:
+        """How many times the loss of a wrong label is in that of a wrong head."""
+        cost = self.label_cost()
+        steps = 1 if cost in (0.0, 1.0) or self.n_labels == 0 else round(1 / cost)
+        if cost and self.n_labels and (steps > MAX_STEPS or steps * cost != 1.0):
+            raise CapabilityError(
+                f"cost={self.cost!r}: slack rescaling and L2 run over every value of "
+                f"the loss; use 1, 1/2, 1/3 or 1/4, or formulation='margin' with "
+                "penalty='l1'"
+            )
+        return steps
+
+    def kind(self) -> int:
+        """Which heads are allowed together, as kernels number it."""
+        if self.construction not in CONSTRUCTIONS:
+            raise ValueError(
+                f"construction={self.construction!r}: choose {', '.join(CONSTRUCTIONS)}"
+            )
+        if self.construction == "exact":
+            return PROJECTIVE if self.projective else TREE
+        if self.projective or self.single_root:
+            raise ValueError(
+                f"construction={self.construction!r} cannot promise projective=True or "
+                "single_root=True; use construction='exact'"
+            )
+        return BEST_HEADS if self.construction == "best_heads" else GIVEN
+
+    def n_outputs(self, n: int) -> int:
+        """Number of trees over n words, |Y|, with their labels.
+
+        Examples
+        --------
+        >>> tree = Arborescence(projective=True, single_root=True)
+        >>> [tree.n_outputs(n) for n in (2, 3)]
+        [2, 7]
+        """
+        kind = self.kind()
+        if not n or kind == GIVEN:
+            trees = 1
+        elif kind == BEST_HEADS:
+            trees = n**n
+        elif kind == TREE:  # Cayley's formula
+            trees = n ** (n - 1) if self.single_root else (n + 1) ** (n - 1)
+        elif self.single_root:
+            trees = comb(3 * n - 2, n - 1) // n
+        else:
+            trees = comb(3 * n, n) // (2 * n + 1)
+        return trees * max(self.n_labels, 1) ** n
+
+    # ----------------------------------------------------------- one example at a time
+
+    def setup(self, X: Any, Y: Any) -> Self:
+        """Read the number of weights off the first example."""
+        self.n_psi_ = n_weights(ArcScorer().bind(X[0], self.n_labels))
+        return self
+
+    def joint_feature(self, x: ArcFeatures, y: Any) -> tuple[Ints, Floats]:
+        """Ψ(x, y) as (indices, values); plain Python."""
+        size = max(self.n_labels, 1)
+        width = ArcScorer().bind(x, self.n_labels).width
+        places: list[int] = []
+        for t, code in enumerate(np.asarray(y).tolist()):
+            h, label = divmod(code, size)
+            for row, v in arc_rows(x, h, t + 1):
+                places += [row * N_VARIANTS, row * N_VARIANTS + v]
+            if width:
+                start = x.n_rows * N_VARIANTS + label + (h > t + 1) * width
+                places += [start + 2 * width * r for r in label_rows(x, h, t + 1)]
+        return np.array(places, np.int64), np.ones(len(places))
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Δ(y, ŷ)."""
+        size = max(self.n_labels, 1)
+        one, other = np.asarray(y), np.asarray(y_hat)
+        head = one // size != other // size
+        label = ~head & (one != other)
+        total = float(np.sum(head) + self.label_cost() * np.sum(label))
+        return total / len(one) if self.normalized else total
+
+    def argmax(self, x: ArcFeatures, w: Floats) -> Ints:
+        """The best tree."""
+        return self.decode([x], w)[0]
+
+    def loss_augmented_argmax(self, x: ArcFeatures, y: Any, w: Floats) -> Ints:
+        """The tree of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
+        problem = self.pack([x], [y])
+        return problem.outputs(problem.oracle(np.asarray(w, np.float64)))[0]
+
+    def enumerate(self, x: ArcFeatures) -> Iterator[Ints]:
+        """All outputs, for sentences of a few words."""
+        n = int(x.offset[1]) - 1
+        size = max(self.n_labels, 1)
+        heads: Any = all_trees(
+            n, projective=self.projective, single_root=self.single_root
+        )
+        if self.construction == "best_heads":
+            options = [[h for h in range(n + 1) if h != d] for d in range(1, n + 1)]
+            heads = product(*options)
+        for tree in heads:
+            for labels in product(range(size), repeat=n):
+                yield np.array(tree) * size + np.array(labels)
+
+    # ----------------------------------------------------------------------- batches
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        Y: Any,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+        scorer: Any = None,
+        candidates: Ints | None = None,
+    ) -> ArborescenceProblem | SecondOrderProblem:
+        """Lay sentences out for a solver.
+
+        Parameters
+        ----------
+        X : ArcFeatures, or a list of them; ArcKeys with a `KernelScorer`
+        Y : int array (n_words,) of codes, or one per item; None to predict only
+        formulation : Formulation
+        n_jobs : int
+        scorer : object with ``bind(features, n_labels)``, optional
+            How arcs are scored; `ArcScorer` by default.
+        candidates : int array (n_words, K), optional
+            Heads that a word may have, −1 for none: trees then also score the siblings
+            and grandparents that the templates of X name. The true heads must be among
+            them.
+        """
+        formulation = (formulation or Formulation()).validate()
+        if not hasattr(X, "offset"):
+            X = join_features(X)
+            Y = None if Y is None else np.concatenate([np.asarray(y) for y in Y])
+        offset = X.offset - np.arange(len(X.offset))
+        n_words = int(offset[-1])
+        y = np.zeros(n_words, np.int32) if Y is None else np.asarray(Y, np.int32)
+        if y.shape != (n_words,):
+            raise ValueError(f"Y has {len(y)} codes where X has {n_words} words")
+        size = max(self.n_labels, 1)
+        longest = np.repeat(np.diff(offset), np.diff(offset))
+        if (y < 0).any() or (y // size > longest).any():
+            raise ValueError("Y: a head is outside its sentence")
+        unit = 1.0 / np.diff(offset) if self.normalized else np.ones(len(offset) - 1)
+        scorer = scorer or ArcScorer()
+        construction = self.kind()
+        if construction == GIVEN and not self.n_labels:
+            raise ValueError("construction='given' needs labels")
+        if candidates is not None:
+            problem: Any = self._pack_parts(
+                X, offset, y, unit, formulation, n_jobs, candidates
+            )
+            problem.features = X
+            return problem
+        oracle = self._oracle(formulation, construction)
+        rows = scorer.bind(X, self.n_labels)
+        if isinstance(rows, StoredRows) and oracle == ADDITIVE and Y is not None:
+            rows = rows._replace(heads=likely_heads(rows, y // size))
+        blocks = ArcBlocks(
+            rows=rows,
+            offset=np.ascontiguousarray(offset, np.int64),
+            y=np.ascontiguousarray(y),
+            unit=unit,
+            label_cost=self.label_cost(),
+            n_labels=size,
+            construction=construction,
+            single_root=int(self.single_root),
+            decode=decode_by(construction),
+            oracle=oracle,
+            search=search_by(oracle),
+            rule=formulation.rule,
+        )
+        kind = ArborescenceProblem if scorer.is_euclidean else KernelTreeProblem
+        problem = kind(self, blocks, formulation, n_jobs, scorer)
+        problem.features = X
+        return problem
+
+    def _pack_parts(
+        self,
+        X: ArcFeatures,
+        offset: Ints,
+        y: Ints,
+        unit: Floats,
+        formulation: Formulation,
+        n_jobs: int,
+        candidates: Ints,
+    ) -> SecondOrderProblem:
+        """The problem with second-order parts."""
+        if not formulation.is_additive or self.construction != "exact":
+            raise CapabilityError(
+                "second-order parts have no `frontier`: use formulation='margin', "
+                "penalty='l1' and construction='exact'"
+            )
+        blocks = PartBlocks(
+            rows=bind_candidates(X, self.n_labels, candidates),
+            offset=np.ascontiguousarray(offset, np.int64),
+            y=np.ascontiguousarray(y),
+            unit=unit,
+            label_cost=self.label_cost(),
+            n_labels=max(self.n_labels, 1),
+            construction=self.kind(),
+            single_root=int(self.single_root),
+            decode=decode_parts_by(self.projective, X.n_grand > 0),
+            is_narrow=0,
+        )
+        return SecondOrderProblem(self, blocks, formulation, n_jobs, X.n_grand > 0)
+
+    def decode(self, X: Any, w: Floats) -> list[Any]:
+        """The best codes of each sentence."""
+        problem = self.pack(X, None)
+        code, *_ = problem.decode(np.asarray(w, np.float64))
+        return np.split(code, problem.blocks.offset[1:-1])
+
+    def _oracle(self, formulation: Formulation, construction: int) -> int:
+        if formulation.is_additive:
+            return ADDITIVE
+        if formulation.rescaling == "hard":
+            if construction in (BEST_HEADS, GIVEN):
+                raise CapabilityError(
+                    "a hard margin needs the two best trees, a `frontier` of outputs "
+                    "that only construction='exact' has"
+                )
+            return TWO_BEST
+        if construction != PROJECTIVE:
+            raise CapabilityError(
+                f"{formulation.rescaling} rescaling with penalty "
+                f"{formulation.penalty!r} needs `frontier`, the best tree of every "
+                "loss, which only projective trees have; use projective=True, or "
+                "formulation='margin' with penalty='l1'"
+            )
+        self.loss_steps()
+        return FRONTIER
+
+
+def join_features(items: Sequence[ArcFeatures]) -> ArcFeatures:
+    """Sentences of one featurizer after each other."""
+    if not len(items):
+        raise ValueError("no sentences")
+    lengths = np.concatenate([np.diff(item.offset) for item in items])
+    return items[0]._replace(
+        offset=np.append(0, np.cumsum(lengths)).astype(np.int64),
+        found=np.concatenate([item.found for item in items]),
+        shares=np.concatenate([item.shares for item in items]),
+    )

@@ -1,0 +1,135 @@
+"""Trees as codes: the integers by which kernels and files know a derivation.
+
+A code lists pairs (part, cell); `trace` tells their order. It is shorter than a list of
+features, and gives back brackets and tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.protocol import Ints
+from partwise.readers.trees import as_phrase_tree
+from partwise.structures.phrase._lexicon import Lexicon
+from partwise.structures.phrase._rules import (
+    Node,
+    RuleCounts,
+    derivation,
+    nest,
+    nodes,
+    path_of,
+    unwrap,
+)
+from partwise.structures.phrase._tables import GrammarTables
+
+Sentence = Sequence[tuple[str, str]]
+
+
+class GrammarCodes:
+    """What a `Grammar` does with codes."""
+
+    horizontal: int | None
+    vertical: int
+    lexical: bool
+    counts_: RuleCounts
+    lexicon_: Lexicon
+    tables_: GrammarTables
+    number_: dict[Any, int]
+    labels_: list[str]
+    _chain_number: dict[Any, int]
+
+    def encode(self, tree: Any) -> Ints | None:
+        """The code of a tree (see `trace`), or None where the grammar lacks a rule."""
+        root, _ = derivation(unwrap(as_phrase_tree(tree)), self.vertical)
+        try:
+            return np.array(self._parts(root), np.int32).reshape(-1)
+        except KeyError:
+            return None
+
+    def fits(self, tree: Any) -> bool:
+        """Whether the grammar derives a tree."""
+        return self.encode(tree) is not None
+
+    def _parts(self, root: Node) -> list[tuple[int, int]]:
+        n = root.end
+        n_chains = len(self._chain_number)
+        parts = [(n_chains + self.number_["root", root.top], n)]
+        words = self.lexicon_
+        for node in nodes(root):
+            cell = node.begin * (n + 1) + node.end
+            if node.chain:
+                chain = (*node.chain, node.bottom)
+                parts.append((self._chain_number[chain], cell))
+            if isinstance(node.bottom, str):
+                if node.bottom not in self.counts_.tags:
+                    raise KeyError(node.bottom)
+                if self.lexical:
+                    name = words.name(node.word)
+                    parts.append(
+                        (n_chains + self.number_["word", node.bottom, name], cell)
+                    )
+                continue
+            events = list(
+                path_of(node.bottom, [c.top for c in node.children], self.horizontal)
+            )
+            for k, (_, event) in zip(
+                range(len(events) - 1, -1, -1), reversed(events), strict=True
+            ):
+                if event[-1] is None:
+                    continue
+                child = node.children[min(k, len(node.children) - 1)]
+                place = (
+                    cell if k == len(events) - 1 else child.begin * (n + 1) + child.end
+                )
+                parts.append((n_chains + self.number_[event[-1]], place))
+        return parts
+
+    def code_room(self) -> int:
+        """Parts of a code per word, at most."""
+        return 3 + 2 * (self.horizontal is not None) + bool(self.lexical)
+
+    def brackets(self, code: Ints, n: int) -> list[tuple[str, int, int]]:
+        """Brackets (label, begin, end) of a code for n words, parents first."""
+        tables = self.tables_
+        n_chains = len(tables.chain_top)
+        found = []
+        for part, cell in code.reshape(-1, 2).tolist():
+            if part < 0:
+                break
+            if part < n_chains:
+                steps = slice(tables.chain_step[part], tables.chain_step[part + 1])
+                labels = tables.chain_label[steps].tolist()
+            else:
+                labels = [int(tables.weight_label[part - n_chains])]
+            i, j = divmod(cell, n + 1)
+            found += [(self.labels_[a], i, j) for a in labels if a >= 0]
+        return found
+
+    def tree(self, code: Ints, x: Sentence) -> tuple[str, tuple[Any, ...]]:
+        """The tree of a code; an empty code gives the flat tree of a failed parse.
+
+        Flat means all words under the most frequent root label.
+        """
+        words = list(x)
+        if self.lexical:
+            words = [(w, self._tags_of(w)[0]) for w, _ in words]
+            names = self._weight_names()
+            for part, cell in code.reshape(-1, 2).tolist():
+                name = names[part - len(self._chain_number)]
+                if part >= len(self._chain_number) and name[0] == "word":
+                    i = cell // (len(x) + 1)
+                    words[i] = (words[i][0], name[1])
+        brackets = self.brackets(code, len(x))
+        if not brackets:
+            label = self.counts_.roots.most_common(1)[0][0][0]
+            return label, tuple((tag, (word,)) for word, tag in words)
+        return nest(brackets, words)
+
+    def _weight_names(self) -> list[tuple[Any, ...]]:
+        return list(self.number_)
+
+    def _tags_of(self, word: str) -> list[str]:
+        return self.lexicon_.tags[self.lexicon_.name(word)]

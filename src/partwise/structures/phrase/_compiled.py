@@ -1,0 +1,131 @@
+"""Grammars as numba blocks: the structure's side of `partwise.compiled`.
+
+A model is one flat array: weights of rules, roots and words (`GrammarTables`), then
+rows of features of spans with a weight per bracket label. A code is a derivation, see
+`trace`; a bracket is a label over a span, tags and unfinished branchings are none.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+
+from partwise.compiled import Reference, address_of, called_at, uncounted
+from partwise.structures.phrase._cky_programs import Chart
+from partwise.structures.phrase._counts import search_counts
+from partwise.structures.phrase._oracles import (
+    COUNTS,
+    TWO_BEST,
+    search_best,
+    search_two,
+)
+from partwise.structures.phrase._parts import (
+    add_parts,
+    dot_parts,
+    loss_of,
+    recalled,
+    wipe_parts,
+)
+from partwise.structures.phrase._tables import GrammarTables
+
+
+class GrammarWork(NamedTuple):
+    """Buffers of one thread; `plain` keeps scores of spans without the loss."""
+
+    weight: np.ndarray  # (n_weights + 2,), the last two are 0
+    chain: np.ndarray  # (C,)
+    plain: np.ndarray  # (cells, n_labels)
+    span: np.ndarray  # (cells, n_labels)
+    begin: np.ndarray  # (longest, n_labels) features at the first word
+    end: np.ndarray  # (longest, n_labels) features at the last word
+    chart: Reference[Chart]
+    sums: Reference[
+        Chart
+    ]  # the same for sums over trees, with `base` and `sum` of its own
+    stack: np.ndarray  # (2·longest + 2, 3) int64 nodes on the way down
+
+
+class GrammarData(NamedTuple):
+    """Packed sentences with their true derivations."""
+
+    tables: Reference[GrammarTables]
+    offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sentence
+    leaf_ptr: np.ndarray  # (n_tokens + 1,) int64
+    leaf_tag: np.ndarray  # int32
+    leaf_weight: np.ndarray  # int32
+    begin: np.ndarray  # (n_tokens, m) int32 rows of features, −1 for none
+    end: np.ndarray  # (n_tokens, m) int32
+    tag: np.ndarray  # (n_tokens,) int32 for features of pairs of tags
+    bucket: np.ndarray  # (longest + 1,) int32 row of the length
+    n_paired: int  # values of `tag`, 0 without pairs
+    pair_row: int
+    has_spans: int  # whether there are features of spans
+    truth_ptr: np.ndarray  # (n_blocks + 1,) int64
+    truth: np.ndarray  # int32 codes
+    n_gold: np.ndarray  # (n_blocks,) int64 brackets of the truth
+    room: int  # parts of a code per word, at most
+    cost: int  # ZERO_ONE, BRACKETS or F1
+    oracle: int  # PLAIN, ADDITIVE, TWO_BEST or COUNTS
+    rule: int  # how a loss becomes a plane, see `Formulation.rule`
+    exact_words: int  # longest sentence for charts over two counts
+
+
+ORACLES = {COUNTS: search_counts, TWO_BEST: search_two}  # else `search_best`
+PLANE = types.UniTuple(types.float64, 4)
+
+
+def _search(data, work, w, i, code):
+    """The oracle of the data, where numba is off."""
+    return ORACLES.get(data.oracle, search_best)(data, work, w, i, code)
+
+
+search_at = called_at(_search, PLANE)
+
+
+@uncounted
+class GrammarBlocks(NamedTuple):
+    """The operations of `partwise.compiled` on packed sentences.
+
+    The oracle is known by its address: charts take longer to compile than all the rest,
+    and a sweep that merely calls them need not compile them again.
+    """
+
+    data: Reference[GrammarData]
+    oracle: int  # address of (data, work, w, i, code) → (b, scale, violation, bound)
+
+    def code_length(blocks, i):
+        data = blocks.data
+        return 2 * data.room * (data.offset[i + 1] - data.offset[i])
+
+    def output_loss(blocks, i, code):
+        return loss_of(blocks.data, i, code)
+
+    def find_output(blocks, work, w, i, code):
+        return search_at(blocks.oracle, (blocks.data, work, w, i, code))
+
+    def recall_margin(blocks, work, i, code):
+        return recalled(blocks.data, work, i, code)
+
+    def margin(blocks, w, i, code):
+        data = blocks.data
+        truth = data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]]
+        return dot_parts(data, w, i, truth) - dot_parts(data, w, i, code)
+
+    def push(blocks, w, i, code, coef):
+        data = blocks.data
+        truth = data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]]
+        add_parts(data, w, i, truth, coef)
+        add_parts(data, w, i, code, -coef)
+
+    def wipe(blocks, w, i, code):
+        data = blocks.data
+        wipe_parts(data, w, i, data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]])
+        wipe_parts(data, w, i, code)
+
+
+def compile_oracle(data: Reference[GrammarData], work: Reference[GrammarWork]) -> Any:
+    """Address of the oracle of these data, compiled when it is first needed."""
+    signature = PLANE(
+        typeof(data), typeof(work), types.float64[::1], types.int64, types.int32[::1]
+    )
+    return address_of(signature, ORACLES.get(data.oracle, search_best))

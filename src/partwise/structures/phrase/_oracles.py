@@ -1,0 +1,94 @@
+"""The most violated tree where one chart is enough.
+
+* brackets, L1 margin: the loss adds to scores of spans; one inside pass.
+* 0/1 loss and hard margins: the two best trees.
+
+What needs every value of the loss is in `_grammar_counts.py`. Oracles enter the sweeps
+by their addresses (`_grammar_kernels.py`), so each compiles only when it is needed.
+"""
+
+import numpy as np
+
+from partwise.compiled import inlined
+from partwise.structures._formulations import plane, violation_of
+from partwise.structures._semirings import MAX_PLUS
+from partwise.structures.phrase._cky_best import k_best
+from partwise.structures.phrase._cky_programs import Scores, inside
+from partwise.structures.phrase._cky_trace import trace
+from partwise.structures.phrase._parts import (
+    edit_spans,
+    loss_of,
+    prepare,
+    recalled,
+    score_spans,
+)
+
+PLAIN, ADDITIVE, TWO_BEST, COUNTS = 0, 1, 2, 3  # how the worst output is found
+
+
+@inlined
+def decode(blocks, work, block, span, code):
+    """The best tree under the given scores of spans; returns its score."""
+    scores = Scores(
+        work.weight, work.chain, span, blocks.leaf_ptr, blocks.leaf_tag,
+        blocks.leaf_weight,
+    )  # fmt: skip
+    first = blocks.offset[block]
+    n = blocks.offset[block + 1] - first
+    items = inside(MAX_PLUS, blocks.tables, scores, work.chart, first, n)
+    return trace(blocks.tables, scores, work.chart, items, first, n, work.stack, code)
+
+
+@inlined
+def violated(blocks, work, block, code):
+    """(b, scale, violation) of an output, from the scores in `work`."""
+    b, scale = plane(blocks.rule, loss_of(blocks, block, code))
+    margin = recalled(blocks, work, block, code)
+    return b, scale, violation_of(blocks.rule, b, scale, margin)
+
+
+def search_best(blocks, work, w, i, code):
+    """The best tree of block i under its scores alone, or with brackets as loss."""
+    prepare(blocks, work, w)
+    score_spans(blocks, work, w, i)
+    is_plain = blocks.oracle == PLAIN
+    wrong, right = (0.0, 0.0) if is_plain else (1.0, -1.0)
+    edit_spans(blocks, work, i, wrong, right)
+    decode(blocks, work, i, work.span, code)
+    if is_plain:
+        lead = -recalled(blocks, work, i, code)
+        return 0.0, 1.0, lead, lead
+    b, scale, violation = violated(blocks, work, i, code)
+    return b, scale, violation, violation
+
+
+def search_two(blocks, work, w, i, code):
+    """The best of the two best trees of block i that has a loss.
+
+    When neither has one (the second best is another derivation with the same brackets),
+    no tree was found, and all others score at most as high as the second.
+    """
+    prepare(blocks, work, w)
+    score_spans(blocks, work, w, i)
+    scores = Scores(
+        work.weight, work.chain, work.plain, blocks.leaf_ptr, blocks.leaf_tag,
+        blocks.leaf_weight,
+    )  # fmt: skip
+    first = blocks.offset[i]
+    n = blocks.offset[i + 1] - first
+    items = inside(MAX_PLUS, blocks.tables, scores, work.chart, first, n)
+    codes = np.empty((2, code.shape[0]), np.int32)
+    found = k_best(
+        blocks.tables, scores, work.chart, items, first, n, np.int64(2), codes,
+        np.empty(2),
+    )  # fmt: skip
+    chosen = found - 1
+    if found == 2 and loss_of(blocks, i, codes[0]) > 0.0:
+        chosen = 0
+    for t in range(code.shape[0]):
+        code[t] = codes[chosen, t]
+    b, scale, violation = violated(blocks, work, i, code)
+    bound = violation
+    if b == 0.0 and found == 2:
+        bound = 1.0 - recalled(blocks, work, i, code)
+    return b, scale, violation, bound

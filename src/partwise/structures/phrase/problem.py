@@ -1,0 +1,228 @@
+"""Packed sentences: a grammar's `Problem`, in numba behind the common contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.compiled import Reference
+from partwise.objective import Formulation
+from partwise.protocol import Cuts, Floats, Ints
+from partwise.structures.packed import PackedProblem, digests
+from partwise.structures.phrase import _batch as batch
+from partwise.structures.phrase._cky_programs import Chart
+from partwise.structures.phrase._compiled import (
+    GrammarBlocks,
+    GrammarData,
+    GrammarWork,
+    compile_oracle,
+)
+from partwise.structures.phrase._oracles import PLAIN
+from partwise.threads import run_sharded, shard_size
+
+
+class GrammarProblem(PackedProblem):
+    """Sentences with their trees under one grammar."""
+
+    def __init__(
+        self,
+        grammar: Any,
+        sentences: list[Any],
+        data: Reference[GrammarData],
+        formulation: Formulation,
+        n_jobs: int,
+    ) -> None:
+        longest = int(np.diff(data.offset).max())
+        cells = (longest + 1) ** 2
+        tables = data.tables
+        n_all = tables.n_symbols + tables.n_tags
+        n_states = len(tables.is_open)
+
+        def new_work() -> Reference[GrammarWork]:
+            chart = Chart(
+                symbol=np.zeros((cells, tables.n_symbols)),
+                base=np.full(n_all, -np.inf),
+                live=np.zeros(n_all, np.int32),
+                sum=np.full(n_states, -np.inf),
+                touched=np.zeros(n_states, np.int32),
+                begin=np.zeros(cells, np.int64),
+                grows=np.zeros(cells, np.int64),
+                end=np.zeros(cells, np.int64),
+                links=np.zeros(longest + 2, np.int64),
+                room=np.zeros(2, np.int64),
+            )
+            sums = chart._replace(base=np.zeros(n_all), sum=np.zeros(n_states))
+            work = GrammarWork(
+                weight=np.zeros(tables.n_weights + 2),
+                chain=np.zeros(len(tables.chain_top)),
+                plain=np.zeros((cells, tables.n_labels)),
+                span=np.zeros((cells, tables.n_labels)),
+                begin=np.zeros((longest, tables.n_labels)),
+                end=np.zeros((longest, tables.n_labels)),
+                chart=Reference(chart),
+                sums=Reference(sums),
+                stack=np.zeros((2 * longest + 2, 3), np.int64),
+            )
+            return Reference(work)
+
+        work = new_work()
+        plain_data = data.replace(oracle=PLAIN)
+        plain = GrammarBlocks(plain_data, compile_oracle(plain_data, work))
+        blocks = plain
+        if len(data.truth):  # without true trees no oracle of their loss is compiled
+            blocks = GrammarBlocks(data, compile_oracle(data, work))
+        super().__init__(
+            blocks,
+            plain,
+            lambda: (blocks, grammar.n_psi_),
+            n_blocks=len(sentences),
+            n_weights=grammar.n_psi_,
+            formulation=formulation,
+            new_work=new_work,
+            n_jobs=n_jobs,
+        )
+        self.grammar = grammar
+        self.sentences = sentences
+
+    def keys(self) -> list[bytes]:
+        """Digests of sentences and true derivations."""
+        data = self.blocks.data
+        truth = digests([(data.truth, data.truth_ptr)], self.n_blocks)
+        words = [repr(sentence).encode() for sentence in self.sentences]
+        return [key + word for key, word in zip(truth, words, strict=True)]
+
+    def outputs(self, cuts: Cuts) -> list[Any]:
+        """Trees of the cuts."""
+        codes = np.split(cuts.code, cuts.indptr[1:-1])
+        return [
+            self.grammar.tree(code, self.sentences[block])
+            for block, code in zip(cuts.block, codes, strict=True)
+        ]
+
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
+        """The k trees of highest score with their scores, for each sentence."""
+        return [
+            [(self.grammar.tree(code, x), score) for code, score in found]
+            for x, found in zip(
+                self.sentences, self.k_best_codes(model, k), strict=True
+            )
+        ]
+
+    def k_best_codes(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
+        """The k derivations of highest score, as codes.
+
+        Where a tag that training never showed stands for several others, one tree may
+        have several derivations.
+        """
+        rows = np.arange(self.n_blocks)
+        indptr = self.indptr_of(rows)
+        code = np.zeros(indptr[-1] * k, np.int32)
+        value = np.full((len(rows), k), -np.inf)
+        found = np.zeros(len(rows), np.int64)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            batch.k_best_rows(
+                self.blocks.data, work, model, rows, k, first, last, indptr, code,
+                value, found,
+            )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, len(rows), work_on)
+        answers = []
+        for r in rows:
+            codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
+            answers.append([(codes[j], float(value[r, j])) for j in range(found[r])])
+        return answers
+
+    def features_of(self, row: int, code: Ints) -> Floats:
+        """φ(x, ŷ) of a derivation of a sentence that has no true tree, (n_psi,)."""
+        one, none = np.ones(1), np.zeros(1)
+        place = np.array([0, len(code)])
+        cuts = Cuts(np.array([row]), none, one, none, none, place, code)
+        return np.negative(self.combine(cuts, one))
+
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """P(bracket) under exp(score), and log Z of each sentence.
+
+        A table (n + 1, n + 1, n_labels) for each sentence of n words; the entry
+        [i, j, a] is the probability of label a over the words i … j − 1.
+        """
+        tables = []
+        size = self.blocks.data.tables.n_labels
+        for sentence in self.sentences:
+            tables.append(np.zeros(((len(sentence) + 1) ** 2, size)))
+        log_z, _ = self._sums(model, np.ones(self.n_blocks), np.zeros((0, 0)), tables)
+        shaped = []
+        for table in tables:
+            n = int(np.sqrt(len(table)))
+            shaped.append(table.reshape(n, n, size))
+        return shaped, log_z
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
+        shards = -(-self.n_blocks // shard_size(self.n_blocks))
+        gradient = np.zeros((shards, self.n_weights))  # never one per thread
+        log_z, truth = self._sums(model, weight, gradient, [])
+        return log_z - truth, gradient.sum(0)
+
+    def _sums(
+        self, model: Floats, weight: Floats, gradient: Floats, tables: list[Floats]
+    ) -> tuple[Floats, Floats]:
+        log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
+        cuts = self.predict_codes(model)
+        is_parse = cuts.code[cuts.indptr[:-1]] >= 0
+        lead = np.where(is_parse, cuts.violation, -np.inf)
+        shard = shard_size(self.n_blocks)
+        none = np.zeros((0, 0))
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            into = gradient[first // shard] if len(gradient) else np.zeros(0)
+            for i in range(first, last):
+                log_z[i], truth[i] = batch.sum_row(
+                    self.blocks.data, work, model, i, lead[i], weight[i], into,
+                    tables[i] if tables else none,
+                )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        if not np.isfinite(log_z).all():
+            row = int(np.flatnonzero(~np.isfinite(log_z))[0])
+            raise ValueError(
+                f"sentence {row} has no tree under the grammar, or scores too large to "
+                "add up; leave it out, or use a smaller C"
+            )
+        return log_z, truth
+
+    def generative_model(self, smoothing: float) -> Floats:
+        """Probabilistic grammar: log of smoothed relative frequencies.
+
+        Without smoothing it is the maximum-likelihood PCFG of the trees that the
+        grammar was read from. Features of spans have no part in it.
+        """
+        grammar = self.grammar
+        counts = grammar.seen_ + smoothing
+        groups: dict[Any, int] = {}
+        group = np.array(
+            [
+                groups.setdefault(_chosen_by(name), len(groups))
+                for name in grammar.number_
+            ]
+        )
+        total = np.maximum(np.bincount(group, counts), 1e-3)
+        model = self.zero()
+        # words whose class was never seen with a tag keep a small chance
+        model[: len(counts)] = np.log(np.maximum(counts, 1e-3) / total[group])
+        return model
+
+
+def _chosen_by(name: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a rule is one of several choices of: its parent, state or tag."""
+    kind, *rest = name
+    if kind in ("unary", "rule", "first"):
+        return ("symbol", rest[0])
+    if kind in ("step", "done"):
+        return ("state", rest[0])
+    return ("root",) if kind == "root" else ("tag", rest[0])

@@ -1,0 +1,320 @@
+"""Phrase-structure trees of a weighted grammar read off a treebank.
+
+An output is a tree; its parts are the rules over spans that derive it. Rules are read
+off the training trees (`_grammar_rules.py`), so the output space is what the treebank
+shows: every tree whose branchings, chains of unary rules and root were seen, in any
+combination. A tree has one derivation.
+
+    <w, φ(x, y)> = Σ_rules w[rule] + Σ_{brackets (A, i, j)} Σ_f w[A, f(x, i, j)]
+
+The second sum is there with ``features="spans"`` (`_span_features.py`); the paper's
+model has the first alone (Tsochantaridis et al., ICML 2004, section 5.5). `Grammar`
+holds the settings and the plain-Python reference of its methods; `GrammarProblem` runs
+whole batches in numba behind the same contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.compiled import Reference
+from partwise.objective import Formulation
+from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.readers.trees import as_phrase_tree, tagged_words
+from partwise.structures.phrase._cky_reference import GrammarReference
+from partwise.structures.phrase._codes import GrammarCodes
+from partwise.structures.phrase._compiled import GrammarData
+from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
+from partwise.structures.phrase._names import show_weight
+from partwise.structures.phrase._oracles import ADDITIVE, COUNTS, TWO_BEST
+from partwise.structures.phrase._parts import BRACKETS, F1, ZERO_ONE
+from partwise.structures.phrase._rules import RuleCounts, unwrap
+from partwise.structures.phrase._span_features import LENGTHS, SpanFeatures
+from partwise.structures.phrase._tables import build_tables
+from partwise.structures.phrase.problem import GrammarProblem
+
+COSTS = {"zero_one": ZERO_ONE, "brackets": BRACKETS, "f1": F1}
+Sentence = Sequence[tuple[str, str]]
+
+
+class Grammar(GrammarReference, GrammarCodes, Structure):
+    """Trees of a weighted context-free grammar.
+
+    Parameters
+    ----------
+    horizontal : int or None
+        None: a weight for each whole rule ``A → X₁ … X_m``, rules as seen. An integer
+        h: children follow each other as a Markov chain of that order, so that unseen
+        rules are possible; binarised from the left.
+    vertical : int
+        1: labels as they are; v: labels together with those of v − 1 ancestors.
+    unary_steps : int
+        The longest chain of unary rules over one span. No chain names a label twice.
+    lexical : bool
+        Start from words, whose tags are then part of the tree, instead of given tags.
+    features : {"rules", "spans"}
+        The paper's model, or features of spans as well.
+    min_count : int
+        Rarer words are one word (features), or stand for their class (lexical).
+    cost : {"f1", "brackets", "zero_one"}
+        The loss: 1 − F1 of the brackets; brackets missed plus brackets made up; or 1
+        for any wrong tree.
+    exact_words : int
+        Slack rescaling and L2 penalties with a cost of brackets need charts over two
+        counts; they are used for sentences up to this length. Beyond it the oracle is
+        not exact and the certificate says so. L1 margin rescaling is always exact.
+
+    Examples
+    --------
+    >>> tree = ("S", (("NP", (("PRP", ("it",)),)), ("VP", (("VBZ", ("works",)),))))
+    >>> grammar = Grammar().setup([[("it", "PRP"), ("works", "VBZ")]], [tree])
+    >>> [" ".join(map(str, rule)) for rule in grammar.rules()]
+    ['NP → PRP', 'VP → VBZ', 'S → NP VP', '→ S']
+    >>> grammar.decode([[("she", "PRP"), ("sleeps", "VBZ")]], np.ones(4))[0][0]
+    'S'
+    """
+
+    def __init__(
+        self,
+        horizontal: int | None = None,
+        vertical: int = 1,
+        unary_steps: int = 3,
+        lexical: bool = False,
+        features: str = "rules",
+        min_count: int = 2,
+        cost: str = "f1",
+        exact_words: int = 15,
+    ) -> None:
+        self.horizontal = horizontal
+        self.vertical = vertical
+        self.unary_steps = unary_steps
+        self.lexical = lexical
+        self.features = features
+        self.min_count = min_count
+        self.cost = cost
+        self.exact_words = exact_words
+
+    # ------------------------------------------------------------------- reading
+
+    def setup(self, X: Sequence[Sentence] | None, Y: Sequence[Any]) -> Self:
+        """Read the rules of the trees Y, and the features of their words.
+
+        Trees that do not fit (a chain of unary rules above `unary_steps`, a bare tag)
+        add nothing; `fits` tells which.
+        """
+        self._validate()
+        trees = [unwrap(as_phrase_tree(tree)) for tree in Y]
+        counts, found = RuleCounts.read(
+            trees, vertical=self.vertical, unary_steps=self.unary_steps
+        )
+        fitting = [t for t, root in zip(trees, found, strict=True) if root is not None]
+        if not counts.branching and not counts.unary:
+            raise ValueError("the trees have no rule; give trees with brackets")
+        sentences = [tagged_words(tree) for tree in fitting]
+        lexicon = Lexicon.read(sentences, self.min_count) if self.lexical else Lexicon()
+        self.restore(counts, lexicon)
+        for sentence in sentences if self.lexical else ():
+            for word, tag in sentence:
+                name = lexicon.name(word)
+                self.seen_[self.number_["word", tag, name]] += 1
+                if word not in lexicon.words:
+                    self.seen_[self.number_["word", tag, UNKNOWN]] += 1
+        if self.features == "spans":
+            self.spans_ = SpanFeatures(self.min_count).fit(self._columns(sentences))
+        self._size()
+        return self
+
+    def restore(self, counts: RuleCounts, lexicon: Lexicon) -> None:
+        """Take over rules that were read before, for instance from a model file."""
+        self.counts_ = counts
+        self.lexicon_ = lexicon
+        self.tables_, names, self.seen_ = build_tables(
+            counts,
+            horizontal=self.horizontal,
+            unary_steps=self.unary_steps,
+            lexicon=lexicon.pairs,
+        )
+        self.number_ = {name: k for k, name in enumerate(names)}
+        self.labels_ = list(dict.fromkeys(label for label, _ in counts.symbols))
+        self.tags_ = list(counts.tags)
+        self.spans_: SpanFeatures | None = None
+        tables = self.tables_
+        self._chain_number = {}
+        symbols = [*counts.symbols, *counts.tags]
+        names_ = list(self.number_)
+        for c in range(len(tables.chain_top)):
+            begin, end = tables.chain_step[c], tables.chain_step[c + 1]
+            chain = tuple(names_[r][1] for r in tables.chain_rule[begin:end])
+            self._chain_number[(*chain, symbols[tables.chain_bottom[c]])] = c
+
+    def _size(self) -> None:
+        tables = self.tables_
+        rows = self.spans_.n_rows_ if self.spans_ is not None else 0
+        self.n_psi_ = tables.n_weights + rows * tables.n_labels
+
+    def _validate(self) -> None:
+        if self.cost not in COSTS:
+            raise ValueError(f"cost={self.cost!r}: choose {', '.join(COSTS)}")
+        if self.features not in ("rules", "spans"):
+            raise ValueError(f"features={self.features!r}: choose 'rules' or 'spans'")
+        for name, least in (("vertical", 1), ("unary_steps", 1), ("min_count", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name}={value!r}: give a whole number ≥ {least}")
+        h = self.horizontal
+        if h is not None and (not isinstance(h, int | np.integer) or h < 0):
+            raise ValueError(f"horizontal={h!r}: give None or a whole number ≥ 0")
+
+    def _columns(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """(word, tag) as features see them; over words, a class stands for the tag."""
+        if not self.lexical:
+            return sentences
+        name = self.lexicon_.name
+        return [[(word, name(word)) for word, _ in s] for s in sentences]
+
+    def rules(self) -> list[tuple[str, ...]]:
+        """The weights by name: rules, events of the Markov process, roots, words."""
+        return [show_weight(name) for name in self.number_]
+
+    def feature_names(self) -> list[str]:
+        """Name of each coordinate of a model."""
+        names = [" ".join(rule) for rule in self.rules()]
+        if self.spans_ is not None:
+            names += [f"{a}: {f}" for f in self.spans_.names() for a in self.labels_]
+        return names
+
+    # ------------------------------------------------------------------- packing
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Sequence[Sentence],
+        Y: Sequence[Any] | None,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> GrammarProblem:
+        """Lay sentences out for a solver.
+
+        Parameters
+        ----------
+        X : list of lists of (word, tag)
+        Y : list of trees, or None to predict only
+            Each must be a tree of the grammar; see `fits`.
+        formulation : Formulation
+        n_jobs : int
+        """
+        formulation = (formulation or Formulation()).validate()
+        self._validate()
+        sentences = [[(str(w), str(t)) for w, t in x] for x in X]
+        sizes = np.array([len(x) for x in sentences], np.int64)
+        if not len(sizes) or not sizes.min():
+            where = f"sentence {int(np.argmin(sizes))}" if len(sizes) else "X"
+            raise ValueError(f"{where} has no words")
+        codes = []
+        for i, (x, y) in enumerate(
+            zip(sentences, Y if Y is not None else [], strict=Y is not None)
+        ):
+            tree = unwrap(as_phrase_tree(y))
+            if [w for w, _ in tagged_words(tree)] != [w for w, _ in x]:
+                raise ValueError(f"tree {i} has other words than sentence {i}")
+            code = self.encode(tree)
+            if code is None:
+                raise ValueError(
+                    f"tree {i} is not one of the grammar; leave it out (see `fits`)"
+                )
+            codes.append(code)
+        data = self._data(sentences, sizes, codes, formulation)
+        return GrammarProblem(self, sentences, data, formulation, n_jobs)
+
+    def _data(
+        self,
+        sentences: list[Any],
+        sizes: Ints,
+        codes: list[Ints],
+        formulation: Formulation,
+    ) -> Reference[GrammarData]:
+        tables = self.tables_
+        n_tokens = int(sizes.sum())
+        leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
+        rows = None
+        if self.spans_ is not None:
+            rows = self.spans_.transform(self._columns(sentences))
+        longest = int(sizes.max())
+        bucket = np.searchsorted(LENGTHS, np.arange(longest + 1), side="right") - 1
+        empty = np.zeros((n_tokens, 0), np.int32)
+        nothing: Ints = np.zeros(0, np.int32)
+        codes = codes or [nothing] * len(sizes)
+        n = sizes.tolist()
+        data = GrammarData(
+            tables=Reference(tables),
+            offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            leaf_ptr=leaf_ptr,
+            leaf_tag=leaf_tag,
+            leaf_weight=leaf_weight,
+            begin=rows.begin if rows else empty,
+            end=rows.end if rows else empty,
+            tag=rows.tag if rows else np.zeros(n_tokens, np.int32),
+            bucket=(bucket + (rows.length_row if rows else 0)).astype(np.int32),
+            n_paired=rows.n_tags if rows and rows.pair_row >= 0 else 0,
+            pair_row=rows.pair_row if rows else -1,
+            has_spans=int(rows is not None),
+            truth_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(
+                np.int64
+            ),
+            truth=np.ascontiguousarray(np.concatenate(codes), np.int32),
+            n_gold=np.array(
+                [len(self.brackets(c, m)) for c, m in zip(codes, n, strict=True)],
+                np.int64,
+            ),
+            room=self.code_room(),
+            cost=COSTS[self.cost],
+            oracle=self._oracle(formulation),
+            rule=formulation.rule,
+            exact_words=self.exact_words,
+        )
+        return Reference(data)
+
+    def _leaves(self, sentences: list[Any]) -> tuple[Ints, Ints, Ints]:
+        """Tags that each token may have, with the weight of the word, if any."""
+        none = self.tables_.n_weights + 1
+        number = self.counts_.tags
+        ptr, tags, weights = [0], [], []
+        everything = list(number.values())
+        for sentence in sentences:
+            for word, tag in sentence:
+                if self.lexical:
+                    name = self.lexicon_.name(word)
+                    for one in self.lexicon_.tags[name]:
+                        tags.append(number[one])
+                        weights.append(self.number_["word", one, name])
+                else:
+                    # a tag that training did not show may stand for any other
+                    known = [number[tag]] if tag in number else everything
+                    tags += known
+                    weights += [none] * len(known)
+                ptr.append(len(tags))
+        return (
+            np.array(ptr, np.int64), np.array(tags, np.int32),
+            np.array(weights, np.int32),
+        )  # fmt: skip
+
+    def _oracle(self, formulation: Formulation) -> int:
+        if formulation.rescaling == "hard" and self.lexical and self.cost != "zero_one":
+            raise CapabilityError(
+                "a hard margin over words separates trees that differ in a tag alone, "
+                "which only cost='zero_one' calls wrong; choose it, or "
+                "formulation='slack', which needs a `frontier` instead"
+            )
+        if self.cost == "zero_one" or formulation.rescaling == "hard":
+            return TWO_BEST
+        if self.cost == "brackets" and formulation.is_additive:
+            return ADDITIVE
+        return COUNTS
+
+    def decode(self, X: Sequence[Sentence], w: Floats) -> list[Any]:
+        """The best tree of each sentence."""
+        problem = self.pack(X, None)
+        return problem.outputs(problem.predict_codes(problem.expand(w)))
