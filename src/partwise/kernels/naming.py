@@ -23,6 +23,7 @@ from partwise.kernels.external import PAIRWISE, FromFunction, Pairwise, Precompu
 from partwise.kernels.strings import AnnotatedNGram, NGram
 from partwise.kernels.trees import ConvolutionTree
 from partwise.kernels.vectors import RBF, Linear, Polynomial
+from partwise.parameters import SettingsError
 
 SIMPLE: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -77,8 +78,8 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
     if isinstance(kernel, str):
         return parse_kernel(kernel)
     if isinstance(kernel, type):
-        raise ValueError(
-            f"kernel= is the class {kernel.__name__}; give {kernel.__name__}()"
+        raise SettingsError(
+            f"<kernel> is the class {kernel.__name__}; give {kernel.__name__}()"
         )
     if callable(kernel):
         return FromFunction(kernel)

@@ -12,6 +12,7 @@ from partwise.kernels.base import Kernel
 from partwise.kernels.naming import as_kernel
 from partwise.objective import Objective
 from partwise.outputs._training_gram import check_options, training_gram
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats
 from partwise.scorers.anchors import ForeignData
 from partwise.scorers.budget import check_budget, keep_within
@@ -39,8 +40,9 @@ class KernelSide:
     def __init__(self, estimator: Any, remedy: str, dtype: str) -> None:
         if estimator.loss == "log" or estimator.solver in NO_MARGIN:
             raise CapabilityError(
-                "kernel= and match= train margins: loss='log' and solver='hmm' have no "
-                "kernel form; use features (templates=), or approximate the kernel by "
+                "<kernel> and <match> train margins: <loss='log'> and <solver='hmm'> "
+                "have no "
+                "kernel form; use features (<templates>), or approximate the kernel by "
                 "features (Nystroem)"
             )
         kernel = estimator.kernel
@@ -71,11 +73,13 @@ class KernelSide:
     def refuse_other(self, hasher: Any, last: Any) -> None:
         """Refuse to go on with a model of another kernel or of other hash functions."""
         if not isinstance(getattr(last, "index", None), KernelIndex):
-            raise ValueError(f"{WARM}, which had no kernel; leave kernel= as it was")
+            raise SettingsError(
+                f"{WARM}, which had no kernel; leave <kernel> as it was"
+            )
         if not same_kernel(self.kernel, last.index.kernel):
             raise ValueError(f"{WARM}, which had another kernel; leave it as it was")
         if hasher.match != last.hasher.match:
-            raise ValueError(f"{WARM}, and match= has changed; leave it as it was")
+            raise SettingsError(f"{WARM}, and <match> has changed; leave it as it was")
 
     def start(
         self, problem: Any, last: Any, inputs: Any, keys: Any, offset: Any
@@ -134,7 +138,7 @@ def refuse_kernel_settings(estimator: Any) -> None:
     """Refuse settings that a fit without an input kernel would ignore."""
     for name in ("budget", "gram_options"):
         if getattr(estimator, name) is not None:
-            raise ValueError(f"{name}= is for kernels; give kernel=")
+            raise SettingsError(f"<{name}> is for kernels; give <kernel>")
 
 
 def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:

@@ -11,6 +11,7 @@ from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.memory import GramTooLarge
 from partwise.kernels.positive import refuse_indefinite
+from partwise.parameters import SettingsError
 
 OPTIONS = ("dtype", "cache_dir", "memory_limit", "progress")
 
@@ -36,14 +37,14 @@ def check_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
 progress
     """
     if options is not None and not isinstance(options, Mapping):
-        raise ValueError(
-            f"gram_options={options!r:.80}: give a dict, as {{'dtype': 'float32'}}"
+        raise SettingsError(
+            f"<gram_options={options!r:.80}>: give a dict, as {{'dtype': 'float32'}}"
         )
     chosen = dict(options or {})
     for name in chosen:
         if name not in OPTIONS:
-            raise ValueError(
-                f"gram_options has {name!r}; choose from {', '.join(OPTIONS)}"
+            raise SettingsError(
+                f"<gram_options> has {name!r}; choose from {', '.join(OPTIONS)}"
             )
     return chosen
 
@@ -77,7 +78,7 @@ def training_gram(
             ways.append("gram_options={'cache_dir': folder} maps it from a file")
         told = f"; {', '.join(ways)}" if ways else ""
         raise GramTooLarge(
-            f"kernel= compares all {compared} with each other: "
+            f"<kernel> compares all {compared} with each other: "
             f"{str(error).partition(';')[0]}{told}; or {remedy}"
         ) from None
     refuse_indefinite(kernel, values)  # the dual of such a kernel bounds nothing

@@ -122,7 +122,7 @@ class KernelScorer:
             if width:
                 raise CapabilityError(
                     "a kernel scores arcs without labels; label the trees afterwards "
-                    "(construction='given')"
+                    "(<construction='given'>)"
                 )
             words = keys.offset - np.arange(len(keys.offset))
             return ArcSlots(words, keys.first, slot, postings, 0)
@@ -197,7 +197,8 @@ class KernelScorer:
     def columns(self, rows: Slots) -> Any:
         """Refuse: gradients of a log loss have a coefficient in every slot."""
         raise CapabilityError(
-            "loss='log' and solver='hmm' have no kernel form here; use a margin, or an "
+            "<loss='log'> and <solver='hmm'> have no kernel form here; use a margin, "
+            "or an "
             "explicit approximation of the kernel (Nystroem, random Fourier features)"
         )
 
@@ -231,7 +232,7 @@ def input_of_parts(keys: Keys, *, by_token: bool) -> tuple[Ints, int]:
         raise CapabilityError(
             "arcs and pairs of labels (bigram) have no single token that a kernel "
             "could compare; use a kernel on whole sequences, or for pairs transitions "
-            "(order=1)"
+            "(<order=1>)"
         )
     n = len(keys.token)
     return np.repeat(np.arange(n, dtype=np.int32), keys.n_labels), n

@@ -16,6 +16,7 @@ from partwise.outputs.dependency.model import (
     SupportTrees,
     encode_trees,
 )
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.scorers.kernel_index import KernelIndex
@@ -49,9 +50,9 @@ class KernelTrees(KernelSide):
             self.kernel = self.kernel.with_columns(table.columns, USUAL)
             self.columns = self.kernel.columns_of(table.columns, USUAL)
         if parser.templates is not None:
-            raise ValueError(
-                "templates= make features of arcs, which a parser with kernel= or "
-                "match= does not look at; leave them out"
+            raise SettingsError(
+                "<templates> make features of arcs, which a parser with <kernel> or "
+                "<match> does not look at; leave them out"
             )
         match = default_match(table) if parser.match is None else parser.match
         self.hasher = ArcHasher(match)
@@ -88,7 +89,7 @@ def fit_kernel(
     sample_weight : array (n_sentences,) or None
     """
     if parser.order != 1:
-        raise CapabilityError("order=2 has no kernel form; use order=1")
+        raise CapabilityError("<order=2> has no kernel form; use <order=1>")
     last = getattr(parser, "model_", None) if parser.warm_start else None
     clusters = find_clusters(parser.clusters, table, last)
     plain, table = table, table if clusters is None else clusters.transform(table)
@@ -155,8 +156,8 @@ def find_clusters(
         column = "form" if "form" in table.columns else None
         chosen = WordClusters(n_clusters=chosen, column=column)
     if chosen.name in table.columns:
-        raise ValueError(
-            f"clusters= makes a column {chosen.name!r}, which the sentences have "
+        raise SettingsError(
+            f"<clusters> makes a column {chosen.name!r}, which the sentences have "
             "already; leave it out"
         )
     return chosen.unfitted().fit(table)

@@ -22,6 +22,7 @@ from partwise.kernels.gram import gram, strips
 from partwise.kernels.inputs import Objects
 from partwise.kernels.naming import from_dict
 from partwise.outputs.file_checks import entry, require, under
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 
 Ranked = list[tuple[Any, float]]
@@ -111,7 +112,9 @@ class RerankerModel:
         if self.featurizer is None:
             return [candidate for ranked in lists for candidate, _ in ranked]
         if self.features is None:
-            raise ValueError("give features=, the function the model was trained with")
+            raise SettingsError(
+                "give <features>, the function the model was trained with"
+            )
         return self.featurizer.transform(describe(lists, self.features))
 
     def scores(self, lists: Sequence[Ranked], n_jobs: int = 1) -> list[Floats]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from partwise.features import PRESETS, make_featurizer
+from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 from partwise.readers.table import Table
 from partwise.structures.chain import Chain
@@ -98,9 +99,9 @@ def refuse_other_chain(tagger: Any, last: Chain) -> None:
     """Refuse to go on with a model whose transitions are of another kind."""
     for name in ("order", "boundary"):
         if getattr(tagger, name) != getattr(last, name):
-            raise ValueError(
-                f"warm_start=True goes on with the last model, which had {name}="
-                f"{getattr(last, name)!r}; leave it as it was"
+            raise SettingsError(
+                "<warm_start=True> goes on with the last model, which had "
+                f"<{name}={getattr(last, name)!r}>; leave it as it was"
             )
 
 
@@ -129,7 +130,7 @@ def refuse_many_roots(y: Any) -> None:
     """Refuse trees that a parser with a single root could never predict."""
     for s, (heads, _) in enumerate(y):
         if (n_roots := list(heads).count(0)) > 1:
-            raise ValueError(
-                f"tree {s} has {n_roots} words below the root; use single_root=False "
+            raise SettingsError(
+                f"tree {s} has {n_roots} words below the root; use <single_root=False> "
                 "for such treebanks"
             )
