@@ -73,9 +73,9 @@ def training_gram(
     except GramTooLarge as error:
         ways = []
         if np.dtype(options.get("dtype", np.float64)) == np.float64:
-            ways.append("gram_options={'dtype': 'float32'} takes half of it")
+            ways.append("<gram_options={'dtype': 'float32'}> takes half of it")
         if "cache_dir" not in options:
-            ways.append("gram_options={'cache_dir': folder} maps it from a file")
+            ways.append("<gram_options={'cache_dir': 'folder'}> maps it from a file")
         told = f"; {', '.join(ways)}" if ways else ""
         raise GramTooLarge(
             f"<kernel> compares all {compared} with each other: "
