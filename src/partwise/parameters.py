@@ -12,8 +12,11 @@ from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
-# <name> or <name=value> in a message; a value may be a repr in angle brackets itself
-MENTION = re.compile(r"<([A-Za-z_]\w*)(?:=((?:[^<>]|<[^<>]*>)*))?>")
+# <name=value>, <name=> or <name> in a message. A value may be a repr in angle brackets
+# itself; what has no = must look like a parameter, not like <file> or <unk>.
+MENTION = re.compile(
+    r"<([A-Za-z_]\w*)=((?:[^<>]|<[^<>]*>)*)>|<([a-z]+_[a-z_]+|C|eps|preset|template|tol)>"
+)
 
 
 class SettingsError(ValueError):
@@ -22,9 +25,9 @@ class SettingsError(ValueError):
     Parameters
     ----------
     text : str
-        The message, with parameters in angle brackets, as in ``"raise <max_iter>"`` or
-        ``"use <single_root=False>"``; a value is written as in Python. ``str(error)``
-        words them as Python does, and the command line as options (`reworded`).
+        The message, with parameters in angle brackets, as in ``"raise <max_iter>"``,
+        ``"give <kernel=>"`` or ``"use <single_root=False>"``, as Python writes them.
+        ``str(error)`` shows them so; the command line, as options (`reworded`).
 
     Examples
     --------
@@ -70,10 +73,12 @@ def reworded(text: str, word: Callable[[str, str | None], str]) -> str:
     ----------
     text : str
     word : callable
-        From the name and the value as it is written in Python, None where the message
-        gives none.
+        From the name and the value as it is written in Python; None for ``<name>``,
+        empty for ``<name=>``.
     """
-    return MENTION.sub(lambda mention: word(mention[1], mention[2]), text)
+    return MENTION.sub(
+        lambda found: word(found[3] or found[1], None if found[3] else found[2]), text
+    )
 
 
 def _python_mention(name: str, value: str | None) -> str:

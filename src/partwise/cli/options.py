@@ -20,6 +20,7 @@ OPTIONS: dict[str, Option] = {
     "preset": Option("--preset"),
     "template": Option("--template"),
     "names": Option("--columns"),
+    "n_clusters": Option("--clusters"),
     "separator": Option("--separator"),
     "k": Option("--topk"),
 }

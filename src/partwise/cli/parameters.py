@@ -129,7 +129,7 @@ class Option(NamedTuple):
 
     def typed(self, value: str | None) -> str:
         """The option as a shell takes it, with a value as Python writes it."""
-        if value is None:
+        if not value:
             return self.name
         try:
             plain = ast.literal_eval(value)
@@ -164,7 +164,7 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
     if plain is None or parameter.name in NO_OPTION:
         return None
     accepts_none = parameter.type.endswith("| None")
-    if plain in (int, float, object) and (accepts_none or plain is object):
+    if plain is object or (accepts_none and not (plain is str and not values)):
         parser = _parser(plain)
     panel = "Objective" if parameter.name in OBJECTIVE else "Features and structure"
     if parameter.is_common and parameter.name not in OBJECTIVE:
@@ -216,7 +216,7 @@ def _parser(plain: Any) -> Callable[[str], Any]:
         if text == NONE:
             return None
         try:
-            return float(text) if plain is object else plain(text)
+            return (float if plain is object else plain)(text)
         except ValueError:
             if plain is object:
                 return text
@@ -248,7 +248,7 @@ def in_options(text: str, options: Mapping[str, Option]) -> str:
         if name in options:
             return options[name].typed(value)
         option = Option("--" + name.replace("_", "-"))
-        if value is None:
+        if not value:
             return option.name
         return f"a model trained with {option.typed(value)}"
 

@@ -83,14 +83,14 @@ def make_featurizer(
         return Featurizer(templates, min_count=min_count, hash_bits=hash_bits)
     if templates is not None:
         raise SettingsError(
-            f"<templates> need columns, but the tokens are {kind}; give a Table or "
+            f"<templates=> need columns, but the tokens are {kind}; give a Table or "
             "tuples of strings"
         )
     if kind == "dicts":
         return DictFeaturizer(min_count=min_count, hash_bits=hash_bits)
     if min_count != 1 or hash_bits is not None:
         raise SettingsError(
-            "<min_count> and <hash_bits> need named features, not arrays"
+            "<min_count=> and <hash_bits=> need named features, not arrays"
         )
     return ArrayFeaturizer()
 

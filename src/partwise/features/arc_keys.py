@@ -143,10 +143,10 @@ class ArcHasher(Hasher[Match]):
         for column in self.columns:
             near = get_close_matches(column, STEPS, n=1)
             if column not in table.columns and near:
-                raise MatchError(f"<match> has {column!r}; did you mean {near[0]}?")
+                raise MatchError(f"<match=> has {column!r}; did you mean {near[0]}?")
             if column == "cluster" and column not in table.columns:
                 raise MatchError(
-                    "<match> needs a column 'cluster'; <clusters> makes it of the "
+                    "<match=> needs a column 'cluster'; <clusters=> makes it of the "
                     "training text"
                 )
         self.check_columns(table, self.columns)

@@ -360,7 +360,7 @@ class ArcFeaturizer:
             if space >= 1 << 60:
                 raise SettingsError(
                     f"template {template}: its {space:.1e} combinations exceed 60 "
-                    "bits; use fewer terms, or <hash_bits>"
+                    "bits; use fewer terms, or <hash_bits=>"
                 )
             spaces.append(space)
         return np.array(spaces, np.int64)

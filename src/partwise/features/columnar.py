@@ -281,7 +281,7 @@ class Featurizer:
         if space > np.iinfo(np.int64).max:
             raise SettingsError(
                 f"template {template}: its {space:.1e} combinations exceed 64 bits; "
-                "use fewer terms, or <hash_bits>"
+                "use fewer terms, or <hash_bits=>"
             )
         return space
 

@@ -76,11 +76,11 @@ class Hasher(Generic[N]):
         for item in [match] if isinstance(match, str) or callable(match) else match:
             named += split_outside(item, ",") if isinstance(item, str) else [item]
         if not named:
-            raise MatchError(f"<match> is empty; name a hash such as {hint!r}")
+            raise MatchError(f"<match=> is empty; name a hash such as {hint!r}")
         self.hashes: list[Any] = []
         for one in named:
             if not isinstance(one, str) and not callable(one):
-                raise MatchError(f"<match> has {one!r}, neither a name nor a function")
+                raise MatchError(f"<match=> has {one!r}, neither a name nor a function")
             self.hashes.append(parse(one) if isinstance(one, str) else one)
         self.match = tuple(getattr(one, "text", one) for one in self.hashes)
         for i, one in enumerate(self.match):
@@ -92,7 +92,7 @@ class Hasher(Generic[N]):
         for column in columns:
             if column not in table.columns:
                 raise MatchError(
-                    f"<match> needs a column {column!r}; there are "
+                    f"<match=> needs a column {column!r}; there are "
                     f"{', '.join(table.columns)}"
                 )
 

@@ -167,7 +167,7 @@ class LabelHasher(Hasher[LabelMatch]):
 
         if (kind := kind_of(X)) != "columns":
             raise MatchError(
-                f"<match> looks at columns ({', '.join(self.columns)}), and these "
+                f"<match=> looks at columns ({', '.join(self.columns)}), and these "
                 f"tokens are {kind}; give a Table or tuples of strings"
             )
         table = as_table(X)

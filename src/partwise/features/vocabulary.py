@@ -67,7 +67,7 @@ def check_settings(min_count: Any, hash_bits: Any) -> tuple[int, int | None]:
             f"<hash_bits={hash_bits!r}>: needs an integer from 1 to {MAX_HASH_BITS}"
         )
     if min_count > 1:
-        raise SettingsError("<hash_bits> counts nothing; leave <min_count> at 1")
+        raise SettingsError("<hash_bits=> counts nothing; leave <min_count> at 1")
     return int(min_count), int(hash_bits)
 
 

@@ -108,7 +108,8 @@ class RandomFourier(_Approximation):
         if free is not None and width * n * 8 > free:
             raise SettingsError(
                 f"{width} features times {n} components take "
-                f"{width * n * 8 / 2**20:,.0f} MB; hash the features (<hash_bits>), or "
+                f"{width * n * 8 / 2**20:,.0f} MB; hash the features (<hash_bits=>), "
+                "or "
                 "use Nystroem(RBF(gamma))"
             )
         random = np.random.default_rng(self.random_state)

@@ -203,7 +203,7 @@ class Kernel(Parameters, ABC):
         for name in compared:
             if name not in available:
                 raise SettingsError(
-                    f"<kernel> compares a column {name!r}; there are "
+                    f"<kernel=> compares a column {name!r}; there are "
                     f"{', '.join(available)}"
                 )
         order = dict.fromkeys([*default, *available])

@@ -133,7 +133,7 @@ class WordClusters(Parameters):
         frequent = [w for w in order if counts[w] >= self.min_count]
         if not frequent:
             raise SettingsError(
-                f"no word occurs {self.min_count} times; lower <min_count>"
+                f"no word occurs {self.min_count} times; lower <min_count=>"
             )
         number = np.full(len(words), -1, np.int64)
         number[frequent] = np.arange(len(frequent))
@@ -170,7 +170,7 @@ class WordClusters(Parameters):
         """The same settings, to be fitted to another text."""
         if getattr(self, "from_vectors_", False) and self.vectors is None:
             raise SettingsError(
-                "<clusters> were made of word vectors, which a model file does not "
+                "<clusters=> were made of word vectors, which a model file does not "
                 "keep; give clusters=WordClusters(vectors=…)"
             )
         return WordClusters(**self.get_params())

@@ -251,7 +251,7 @@ class BoundFunction(Bound):
                 yield from (repr(X.shape), X.indptr, X.indices, X.data)
             else:
                 raise SettingsError(
-                    "<cache_dir> needs inputs that can be compared: arrays, not the "
+                    "<cache_dir=> needs inputs that can be compared: arrays, not the "
                     "objects of a user's function"
                 )
 

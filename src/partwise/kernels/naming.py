@@ -79,7 +79,7 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
         return parse_kernel(kernel)
     if isinstance(kernel, type):
         raise SettingsError(
-            f"<kernel> is the class {kernel.__name__}; give {kernel.__name__}()"
+            f"<kernel=> is the class {kernel.__name__}; give {kernel.__name__}()"
         )
     if callable(kernel):
         return FromFunction(kernel)

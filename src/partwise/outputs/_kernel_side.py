@@ -40,9 +40,10 @@ class KernelSide:
     def __init__(self, estimator: Any, remedy: str, dtype: str) -> None:
         if estimator.loss == "log" or estimator.solver in NO_MARGIN:
             raise CapabilityError(
-                "<kernel> and <match> train margins: <loss='log'> and <solver='hmm'> "
+                "<kernel=> and <match=> train margins: <loss='log'> and <solver='hmm'> "
                 "have no "
-                "kernel form; use features (<templates>), or approximate the kernel by "
+                "kernel form; use features (<templates=>), or approximate the kernel "
+                "by "
                 "features (Nystroem)"
             )
         kernel = estimator.kernel
@@ -74,12 +75,12 @@ class KernelSide:
         """Refuse to go on with a model of another kernel or of other hash functions."""
         if not isinstance(getattr(last, "index", None), KernelIndex):
             raise SettingsError(
-                f"{WARM}, which had no kernel; leave <kernel> as it was"
+                f"{WARM}, which had no kernel; leave <kernel=> as it was"
             )
         if not same_kernel(self.kernel, last.index.kernel):
             raise ValueError(f"{WARM}, which had another kernel; leave it as it was")
         if hasher.match != last.hasher.match:
-            raise SettingsError(f"{WARM}, and <match> has changed; leave it as it was")
+            raise SettingsError(f"{WARM}, and <match=> has changed; leave it as it was")
 
     def start(
         self, problem: Any, last: Any, inputs: Any, keys: Any, offset: Any
@@ -138,7 +139,7 @@ def refuse_kernel_settings(estimator: Any) -> None:
     """Refuse settings that a fit without an input kernel would ignore."""
     for name in ("budget", "gram_options"):
         if getattr(estimator, name) is not None:
-            raise SettingsError(f"<{name}> is for kernels; give <kernel>")
+            raise SettingsError(f"<{name}=> is for kernels; give <kernel=>")
 
 
 def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:

@@ -78,7 +78,7 @@ def training_gram(
             ways.append("<gram_options={'cache_dir': 'folder'}> maps it from a file")
         told = f"; {', '.join(ways)}" if ways else ""
         raise GramTooLarge(
-            f"<kernel> compares all {compared} with each other: "
+            f"<kernel=> compares all {compared} with each other: "
             f"{str(error).partition(';')[0]}{told}; or {remedy}"
         ) from None
     refuse_indefinite(kernel, values)  # the dual of such a kernel bounds nothing

@@ -309,8 +309,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             reached = "without a known gap"
             if gap is not None:
                 reached = f"at a relative gap of {gap:.2%}"
+            limit = state.stopped.replace("max_iter", "<max_iter>")
             text = (
-                f"{type(solver).__name__} stopped by {state.stopped} {reached}; raise "
+                f"{type(solver).__name__} stopped by {limit} {reached}; raise "
                 "<max_iter> or <time_limit>, or accept a larger <tol>"
             )
             warnings.warn(worded_warning(ConvergenceWarning, text), stacklevel=4)

@@ -51,8 +51,8 @@ class KernelTrees(KernelSide):
             self.columns = self.kernel.columns_of(table.columns, USUAL)
         if parser.templates is not None:
             raise SettingsError(
-                "<templates> make features of arcs, which a parser with <kernel> or "
-                "<match> does not look at; leave them out"
+                "<templates=> make features of arcs, which a parser with <kernel=> or "
+                "<match=> does not look at; leave them out"
             )
         match = default_match(table) if parser.match is None else parser.match
         self.hasher = ArcHasher(match)
@@ -157,7 +157,7 @@ def find_clusters(
         chosen = WordClusters(n_clusters=chosen, column=column)
     if chosen.name in table.columns:
         raise SettingsError(
-            f"<clusters> makes a column {chosen.name!r}, which the sentences have "
+            f"<clusters=> makes a column {chosen.name!r}, which the sentences have "
             "already; leave it out"
         )
     return chosen.unfitted().fit(table)

@@ -189,7 +189,9 @@ class DependencyParser(SavedEstimator):
             self._remove_checkpoints()
             return self
         if self.clusters is not None:
-            raise SettingsError("<clusters> is for kernels; give <match> or <kernel>")
+            raise SettingsError(
+                "<clusters=> is for kernels; give <match=> or <kernel=>"
+            )
         refuse_kernel_settings(self)
         joint = self.labels == "joint"
         warm = self.warm_start and hasattr(self, "model_")

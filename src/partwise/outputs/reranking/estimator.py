@@ -209,7 +209,7 @@ class Reranker(StructuredEstimator):
     def _kernel(self) -> Any:
         if self.kernel is None and self.features is None:
             raise SettingsError(
-                "give <kernel>, as in 'normalized(tree)', or <features>, a function "
+                "give <kernel=>, as in 'normalized(tree)', or <features=>, a function "
                 "of a "
                 "candidate"
             )
@@ -217,7 +217,7 @@ class Reranker(StructuredEstimator):
         family = type(kernel.input_family()).__name__
         if self.features is not None and family != "Vectors":
             raise SettingsError(
-                f"<features> are rows of numbers; {kernel} takes others"
+                f"<features=> are rows of numbers; {kernel} takes others"
             )
         return kernel
 
@@ -348,7 +348,7 @@ class Reranker(StructuredEstimator):
             raise ValueError(f"{path} holds a {type(model).__name__}, not a reranker")
         if model.featurizer is not None and features is None:
             raise SettingsError(
-                f"{path} needs <features>, the function it was trained with"
+                f"{path} needs <features=>, the function it was trained with"
             )
         told = portable_parameters(model.info.get("parameters", {}))
         names = set(cls._get_param_names()) - {"kernel", "features", "base"}

@@ -105,7 +105,7 @@ class RerankerModel:
             return [candidate for ranked in lists for candidate, _ in ranked]
         if self.features is None:
             raise SettingsError(
-                "give <features>, the function the model was trained with"
+                "give <features=>, the function the model was trained with"
             )
         return self.featurizer.transform(describe(lists, self.features))
 

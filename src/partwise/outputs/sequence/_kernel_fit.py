@@ -61,7 +61,8 @@ class KernelChain(KernelSide):
         self.hasher = LabelHasher(match, labels)
         if self.hasher.has_pairs and self.by_token:
             raise MatchError(
-                "<match> has bigram, which needs a kernel on whole sequences, or none; "
+                "<match=> has bigram, which needs a kernel on whole sequences, or "
+                "none; "
                 "with one on single tokens pairs of labels are transitions (<order=1>)"
             )
         self.columns: list[str] = []  # that a kernel on whole sequences compares

@@ -197,7 +197,7 @@ class SequenceTagger(SavedEstimator):
                 raise SettingsError(
                     "<warm_start=True> goes on with the last model, which had a "
                     "kernel; "
-                    "leave <kernel> as it was"
+                    "leave <kernel=> as it was"
                 )
             refuse_other_chain(self, self.model_.chain)
             featurizer, labels = self.model_.featurizer, self.model_.labels
