@@ -114,7 +114,6 @@ def train_tag(
         train_model,
     )
     from partwise.features.templates import PRESETS, parse_templates
-    from partwise.outputs.sequence._kernel_task import KernelTagTask
     from partwise.outputs.sequence.task import TagTask
     from partwise.scorers.budget import WAYS
     from partwise.structures.chain.tag_schemes import SCHEMES
@@ -163,8 +162,7 @@ def train_tag(
         "random_state": seed,
         "n_jobs": jobs,
     }
-    kind = TagTask if kernel is None and match is None else KernelTagTask
-    task = kind(Layout.create(columns, label, separator, comment))
+    task = TagTask(Layout.create(columns, label, separator, comment))
     return train_model(
         task, TrainingRequest(data, model, settings, dev, report, keep_dual, json)
     )

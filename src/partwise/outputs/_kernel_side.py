@@ -10,8 +10,8 @@ import numpy as np
 from partwise.certificate import Certificate, certify
 from partwise.kernels.base import Kernel
 from partwise.kernels.naming import as_kernel
+from partwise.kernels.training_gram import check_options, training_gram
 from partwise.objective import Objective
-from partwise.outputs._training_gram import check_options, training_gram
 from partwise.protocol import CapabilityError, Floats
 from partwise.scorers.anchors import ForeignData
 from partwise.scorers.budget import check_budget, keep_within

@@ -187,7 +187,6 @@ _TASKS = {
         "partwise.outputs.dependency._kernel_task",
         "KernelDependencyTask",
     ),
-    "KernelSequenceModel": ("partwise.outputs.sequence._kernel_task", "KernelTagTask"),
     "SequenceModel": ("partwise.outputs.sequence.task", "TagTask"),
 }
 

@@ -20,7 +20,7 @@ from partwise.outputs.dependency.model import (
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
-from partwise.scorers.kernel_index import IndexScorer, KernelIndex
+from partwise.scorers.kernel_index import IndexScorer, KernelIndex, TrainedScorer
 from partwise.structures.dependency import Arborescence
 
 
@@ -135,11 +135,10 @@ class KernelDependencyModel(DependencyModel):
         table, index = self.table(X), self.index
         codes = encode_trees(y, table.offset, [])
         inputs, keys = self.inputs(table), self.hasher.transform(table)
-        scorer = index.training_scorer(inputs, n_jobs)
+        scorer = TrainedScorer(index, inputs, n_jobs)
         problem: Any = self.structure.pack(
             keys, codes, formulation, n_jobs=n_jobs, scorer=scorer
         )
-        scorer.kept = index.slots(inputs, keys, problem.blocks.rows, table.offset)
         return problem
 
     # ---------------------------------------------------------------- explanation

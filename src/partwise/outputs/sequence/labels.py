@@ -1,4 +1,4 @@
-"""Outputs between users and kernels: sets, numbers, faults in words."""
+"""Labels as users write them and as structures number them, and their chain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features import PRESETS, make_featurizer
 from partwise.protocol import Ints
 from partwise.readers.table import Table
 from partwise.structures.chain import Chain
@@ -83,15 +82,6 @@ def make_chain(
         for name, allowed in zip(names, more, strict=True):
             masks[name] = allowed & masks.get(name, True)
     return Chain(len(labels), order=order, boundary=boundary, cost=cost, **masks)
-
-
-def fit_featurizer(tagger: Any, X: Any) -> tuple[Any, Any]:
-    """The featurizer that a tagger's parameters describe, and the features of X."""
-    templates = tagger.templates
-    if isinstance(templates, str):  # a preset's name wins over a template
-        templates = PRESETS.get(templates, templates)
-    featurizer = make_featurizer(X, templates, tagger.min_count, tagger.hash_bits)
-    return featurizer, featurizer.fit_transform(X)
 
 
 def refuse_other_chain(tagger: Any, last: Chain) -> None:
