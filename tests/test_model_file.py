@@ -13,7 +13,7 @@ from partwise.certificate import Certificate
 from partwise.features import ArrayFeaturizer, DictFeaturizer, Featurizer
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.scoring import TokenFeatures
+from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Cuts, Support
 from partwise.readers import Table
@@ -63,7 +63,7 @@ def small_model(*, with_support=True) -> SequenceModel:
             features, features.offset, Y, dual, lambda i: SENTENCES[i]
         )
     return SequenceModel(
-        TokenFeatures(featurizer), chain, LABELS, weights, info, support
+        TokenFeatureScoring(featurizer), chain, LABELS, weights, info, support
     )
 
 
@@ -118,7 +118,7 @@ def test_dense_features_and_integer_labels(tmp_path):
         lambda i: [f"#{t}" for t in range(len(X[i]))],
     )
     model = SequenceModel(
-        TokenFeatures(featurizer), chain, [3, 7], np.ones(4), {}, support
+        TokenFeatureScoring(featurizer), chain, [3, 7], np.ones(4), {}, support
     )
     save_model(model, tmp_path / "m")
     back = load_model(tmp_path / "m")
@@ -133,7 +133,7 @@ def test_dict_features(tmp_path, hash_bits):
     featurizer = DictFeaturizer(hash_bits=hash_bits).fit(X)
     n = 2 * featurizer.n_features_ + 4
     model = SequenceModel(
-        TokenFeatures(featurizer), Chain(2), ["x", "y"], np.arange(float(n))
+        TokenFeatureScoring(featurizer), Chain(2), ["x", "y"], np.arange(float(n))
     )
     save_model(model, tmp_path / "m")
     back = load_model(tmp_path / "m")

@@ -45,7 +45,7 @@ KINDS = {
     "ConstituencyModel.v1": "partwise.outputs.phrase.file",
     "DependencyModel.v1": "partwise.outputs.dependency.file",
     "RerankerModel.v1": "partwise.outputs.reranking.model",
-    "KernelDependencyModel.v1": "partwise.outputs.dependency._kernel_file",
+    "KernelDependencyModel.v1": "partwise.outputs.dependency.file",
     "KernelSequenceModel.v1": "partwise.outputs.sequence.file",
     "SequenceModel.v1": "partwise.outputs.sequence.file",
     "WeightsModel.v1": "partwise.outputs.custom.model",

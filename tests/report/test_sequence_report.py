@@ -9,7 +9,7 @@ from partwise.outputs.sequence.report import (
     sequence_report,
     telling_features,
 )
-from partwise.outputs.sequence.scoring import TokenFeatures
+from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.protocol import HistoryPoint
 from partwise.readers import Table
 from partwise.report import render
@@ -26,7 +26,7 @@ def small_model() -> SequenceModel:
     weights = np.zeros(chain.n_weights(featurizer.n_features_))
     weights[:6] = [1.0, -2.0, 0.5, 0.0, 3.0, -0.25]
     return SequenceModel(
-        TokenFeatures(featurizer), chain, ["B-LOC", "B-PER", "O"], weights
+        TokenFeatureScoring(featurizer), chain, ["B-LOC", "B-PER", "O"], weights
     )
 
 

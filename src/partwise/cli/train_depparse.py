@@ -11,7 +11,6 @@ from partwise.cli.options import FeaturePanel
 
 if TYPE_CHECKING:
     from partwise.kernels.clusters import WordClusters
-    from partwise.outputs.dependency.task import DependencyTask
 
 HASH_BITS = 20
 
@@ -233,26 +232,22 @@ def train_depparse(
         "random_state": seed,
         "n_jobs": jobs,
     }
-    kind = DependencyTask
-    if kernel is not None or match is not None:
-        kind = _kernel_task(kernel, match)
-    task = kind(single_root=not many_roots, max_length=max_length)
+    _check_kernel(kernel, match)
+    task = DependencyTask(single_root=not many_roots, max_length=max_length)
     return train_model(
         task, TrainingRequest(data, model, settings, dev, report, keep_dual, json)
     )
 
 
-def _kernel_task(kernel: str | None, match: str | None) -> type[DependencyTask]:
-    """The task with a kernel, after a look at what is asked for."""
+def _check_kernel(kernel: str | None, match: str | None) -> None:
+    """Refuse names of kernels and hash functions that there are not."""
     from partwise.features.arc_keys import ArcHasher
     from partwise.kernels.naming import parse_kernel
-    from partwise.outputs.dependency._kernel_task import KernelDependencyTask
 
     if kernel is not None:
         parse_kernel(kernel)
     if match is not None:
         ArcHasher(match)
-    return KernelDependencyTask
 
 
 def _clusters(n_clusters: int | None, vectors: str | None) -> int | WordClusters | None:

@@ -10,10 +10,9 @@ import numpy as np
 from partwise.features import DenseFeatures, Features
 from partwise.features.columnar import as_table
 from partwise.features.label_keys import lengths_offset
-from partwise.kernels.base import Kernel
+from partwise.kernels.base import same_kernel
 from partwise.kernels.clusters import WordClusters
-from partwise.kernels.inputs import Objects, Positions, Vectors
-from partwise.kernels.matrices import DenseMatrix, as_matrix
+from partwise.kernels.inputs import token_inputs
 from partwise.outputs._index_file import index_state, match_state
 from partwise.outputs.scoring import (
     WARM,
@@ -172,67 +171,3 @@ class KernelScoring:
         settings["index"], arrays = index_state(self.index, coefficients)
         more: Arrays = prefixed("index", arrays)
         return settings, more
-
-
-def token_inputs(kernel: Kernel, features: Any) -> Any:
-    """
-    Rows of tokens as the kernel takes them.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        On rows of numbers, or a user's function of two rows.
-    features : Features or DenseFeatures
-
-    Returns
-    -------
-    Matrix, array (n_tokens, n_features) for a user's function, or positions (n_tokens,)
-        of a precomputed kernel
-    """
-    family = kernel.input_family()
-    rows = as_matrix(features)
-    if isinstance(family, Vectors):
-        return rows
-    if isinstance(family, Positions):
-        return _positions(rows)
-    if not isinstance(family, Objects):
-        raise ValueError(
-            f"{kernel} compares {type(family).__name__.lower()}; a tagger needs a "
-            "kernel on the rows of single tokens, such as 'poly:degree=2' or 'rbf', or "
-            "on whole sequences, such as 'normalized(ngram)'"
-        )
-    if isinstance(rows, DenseMatrix):
-        return rows.x
-    from scipy.sparse import csr_array
-
-    shape = (rows.n_rows, rows.n_features)
-    return csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
-
-
-def _positions(rows: Any) -> np.ndarray:
-    """Rows of a ready-made matrix: tokens are single whole numbers."""
-    is_one = isinstance(rows, DenseMatrix) and rows.n_features == 1
-    if not is_one or (rows.x % 1 != 0).any():
-        raise ValueError(
-            "a precomputed kernel takes tokens that are rows of its matrix; give "
-            "arrays of shape (tokens, 1) of whole numbers"
-        )
-    return rows.x[:, 0].astype(np.int64)
-
-
-def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:
-    """Whether two kernels have the same values; those of users must be the same."""
-    if one is None or other is None or one is other:
-        return one is other
-    mine, others = one.get_params(deep=True), other.get_params(deep=True)
-    if type(one) is not type(other) or mine.keys() != others.keys():
-        return False
-    return all(_same(mine[name], others[name]) for name in mine)
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Kernel) or isinstance(other, Kernel):
-        return type(one) is type(other)  # their parameters stand beside them
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return bool(one == other)

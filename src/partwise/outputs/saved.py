@@ -13,7 +13,8 @@ import numpy as np
 
 from partwise.certificate import Certificate
 from partwise.outputs.estimator import StructuredEstimator
-from partwise.protocol import HistoryPoint
+from partwise.outputs.scoring import ScoringFit
+from partwise.protocol import Floats, HistoryPoint, Support
 
 MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 MAX_JOBS = 256  # a stranger's file must not start thousands of threads
@@ -75,6 +76,36 @@ class SavedEstimator(StructuredEstimator):
             "weighted": self._weighted,
             "solver": type(self.solver_).__name__,
         }
+
+    def _learn(
+        self, problem: Any, fit: ScoringFit, last: Any, sample_weight: Any
+    ) -> tuple[Floats, Support | None]:
+        """
+        Solve a training problem; sets the certificate, history and n_iter.
+
+        Parameters
+        ----------
+        problem : Problem
+        fit : ScoringFit
+            The data it was packed from.
+        last : model or None
+            The model that a warm start goes on with.
+        sample_weight : array (n_examples,) or None
+
+        Returns
+        -------
+        array (n_weights,)
+            In the plain layout of the problem, within the user's budget.
+        Support or None
+            The dual where the solver has one and its planes make up these weights.
+        """
+        start = None if last is None else fit.start(problem, last)
+        state, support = self._solve(problem, sample_weight, start)
+        solution = problem.compact(state.model)
+        weights, self.certificate_ = fit.within_budget(
+            problem, solution, self.objective_, self.certificate_
+        )
+        return weights, support if weights is solution else None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

@@ -183,10 +183,6 @@ class Task(ABC):
 _TASKS = {
     "ConstituencyModel": ("partwise.outputs.phrase.task", "PhraseTask"),
     "DependencyModel": ("partwise.outputs.dependency.task", "DependencyTask"),
-    "KernelDependencyModel": (
-        "partwise.outputs.dependency._kernel_task",
-        "KernelDependencyTask",
-    ),
     "SequenceModel": ("partwise.outputs.sequence.task", "TagTask"),
 }
 

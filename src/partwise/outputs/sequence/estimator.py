@@ -216,14 +216,9 @@ class SequenceTagger(SavedEstimator):
             fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
             scorer=fit.scorer(n_jobs), label_names=labels,
         )  # fmt: skip
-        start = None if last is None else fit.start(problem, last)
-        state, dual = self._solve(problem, sample_weight, start)
-        solution = problem.compact(state.model)
-        weights, self.certificate_ = fit.within_budget(
-            problem, solution, self.objective_, self.certificate_
-        )
+        weights, dual = self._learn(problem, fit, last, sample_weight)
         support = None
-        if dual is not None and weights is solution:  # planes make up all weights
+        if dual is not None:
             support = SupportSet.create(
                 fit.support_inputs(), fit.offset, codes, dual,
                 lambda row: show_tokens(X, row),

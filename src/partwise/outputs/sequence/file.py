@@ -28,7 +28,7 @@ from partwise.outputs._support_file import plane_arrays, read_lengths, read_plan
 from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.scoring import TokenFeatures, TokenKeys
+from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.outputs.sequence.support import SupportSet
 from partwise.readers.table import Table
 from partwise.structures.chain import Chain
@@ -73,7 +73,7 @@ def from_state(
     """Rebuild a model; whatever does not fit together raises ValueError."""
     labels = labels_from_state(settings)
     chain = chain_from_state(settings, arrays, len(labels))
-    kind = TokenKeys if "index" in settings else TokenFeatures
+    kind = TokenKeyScoring if "index" in settings else TokenFeatureScoring
     scoring, weights = kind.from_state(settings, arrays, chain, labels)
     support = None
     if entry(settings, "support", bool):

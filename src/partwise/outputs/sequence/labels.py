@@ -113,13 +113,3 @@ def show_tokens(X: Any, row: int) -> list[str]:
             token = texts[0] if texts else str(token)
         shown.append(str(token))
     return shown
-
-
-def refuse_many_roots(y: Any) -> None:
-    """Refuse trees that a parser with a single root could never predict."""
-    for s, (heads, _) in enumerate(y):
-        if (n_roots := list(heads).count(0)) > 1:
-            raise ValueError(
-                f"tree {s} has {n_roots} words below the root; use single_root=False "
-                "for such treebanks"
-            )

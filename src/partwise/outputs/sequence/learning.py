@@ -9,13 +9,12 @@ from partwise.features.columnar import as_table
 from partwise.features.keys import MatchError
 from partwise.features.label_keys import LabelHasher, lengths_offset
 from partwise.kernels.base import Kernel
-from partwise.kernels.inputs import Sequences
+from partwise.kernels.inputs import Sequences, token_inputs
 from partwise.kernels.training_gram import training_gram
 from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
-from partwise.outputs.kernel_scoring import token_inputs
 from partwise.outputs.scoring import FeatureFit, ScoringFit
 from partwise.outputs.sequence.labels import show_tokens
-from partwise.outputs.sequence.scoring import TokenFeatures, TokenKeys
+from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.readers.table import Table
 
 REMEDY = (
@@ -49,7 +48,7 @@ def fit_features(tagger: Any, X: Any, last: Any) -> FeatureFit:
     if last is not None:
         last.scoring.check_start(None, None)
     featurizer, features = _token_features(tagger, X, last)
-    return FeatureFit(TokenFeatures(featurizer), features)
+    return FeatureFit(TokenFeatureScoring(featurizer), features)
 
 
 def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
@@ -72,7 +71,7 @@ def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
     featurizer = features = inputs = None
     if by_token:
         featurizer, features = _token_features(tagger, X, last)
-        inputs = token_inputs(kernel, features)  # type: ignore[arg-type]
+        inputs = token_inputs(kernel, features)
     else:
         _refuse_features(tagger)
     if is_whole:
@@ -90,9 +89,10 @@ def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
         )
 
     return KernelFit(
-        make=TokenKeys, kernel=kernel, hasher=hasher, X=X, inputs=inputs, gram=gram,
-        by_token=by_token, dtype=options["dtype"], words=lambda i: show_tokens(X, i),
-        featurizer=featurizer, budget=tagger.budget, over_budget=tagger.over_budget,
+        make=TokenKeyScoring, kernel=kernel, hasher=hasher, X=X, inputs=inputs,
+        gram=gram, by_token=by_token, dtype=options["dtype"], featurizer=featurizer,
+        words=lambda i: show_tokens(X, i), budget=tagger.budget,
+        over_budget=tagger.over_budget,
         data=_support_data(X, features, hasher, columns, featurizer),
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ class SequenceModel:
 
     Parameters
     ----------
-    scoring : TokenFeatures or TokenKeys
+    scoring : TokenFeatureScoring or TokenKeyScoring
         How labels of tokens are scored.
     chain : Chain
     labels : list

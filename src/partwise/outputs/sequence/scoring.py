@@ -60,7 +60,7 @@ class LabelScoring(Scoring, Protocol):
         """Shares of the lead of the first of two outputs, token by token."""
 
 
-class TokenFeatures(FeatureScoring):
+class TokenFeatureScoring(FeatureScoring):
     """Labels are scored by the features of their token."""
 
     @property
@@ -118,7 +118,7 @@ class TokenFeatures(FeatureScoring):
     @classmethod
     def from_state(
         cls, settings: dict[str, Any], arrays: Arrays, chain: Chain, labels: list[Any]
-    ) -> tuple[TokenFeatures, Floats]:
+    ) -> tuple[TokenFeatureScoring, Floats]:
         """Rebuild a scoring and its weights."""
         state = entry(settings, "featurizer", dict)
         featurizer = featurizer_from_state(state, under("featurizer/", arrays))
@@ -126,7 +126,7 @@ class TokenFeatures(FeatureScoring):
         return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
 
 
-class TokenKeys(KernelScoring):
+class TokenKeyScoring(KernelScoring):
     """Labels are scored through training tokens or sequences, or by keys alone."""
 
     parts_name: ClassVar[str] = "Labels"
@@ -244,7 +244,7 @@ class TokenKeys(KernelScoring):
     @classmethod
     def from_state(
         cls, settings: dict[str, Any], arrays: Arrays, chain: Chain, labels: list[Any]
-    ) -> tuple[TokenKeys, Floats]:
+    ) -> tuple[TokenKeyScoring, Floats]:
         """Rebuild a scoring and its weights."""
         hasher = LabelHasher(match_from_state(settings), labels)
         state = entry(settings, "index", dict)
