@@ -13,7 +13,8 @@ from partwise.features.columnar import as_table
 from partwise.kernels.base import Kernel
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.naming import as_kernel
-from partwise.kernels.training_gram import check_options
+from partwise.kernels.positive import refuse_indefinite
+from partwise.kernels.training_gram import check_options, training_gram
 from partwise.objective import Objective
 from partwise.outputs.kernel_scoring import KernelScoring
 from partwise.outputs.scoring import WARM
@@ -29,34 +30,27 @@ NO_MARGIN = ("hmm", "generative", "pcfg", "lbfgs")  # solvers without a kernel f
 @dataclass
 class KernelFit:
     """
-    Keys and kernel inputs of training data.
+    Keys and kernel inputs of training data; see `KernelScoring`.
 
     Parameters
     ----------
     make : type
         The class of the trained scoring.
-    kernel : Kernel or None
-    hasher : LabelHasher or ArcHasher
     X : Table, or list of sequences
         With all columns that the hash functions look at.
     inputs : inputs of the kernel
-        Of X; None without a kernel.
-    gram : callable
-        From a number of threads to the kernel values of all pairs of inputs.
-    by_token : bool
-        Whether inputs are the tokens of sequences, instead of whole sequences.
-    dtype : str
-        Precision of kernel values.
+        Of X: tokens (`by_token`), whole sequences, or None without a kernel.
+    options : dict
+        Of the Gram matrix; its `dtype` is the precision of all kernel values.
     words : callable, optional
         From a row to its tokens as strings, to show anchors; with `by_token`.
-    featurizer, clusters : optional
-        See `KernelScoring`.
-    budget : int or None
-        The most anchors that a model may keep.
-    over_budget : str
-        How the least useful anchors go.
+    budget, over_budget
+        The most anchors that a model may keep, and how the least useful ones go.
     is_named : bool
         Whether the model keeps what its keys stand for, in words.
+    is_checked : bool
+        Whether to refuse a kernel that is not positive semidefinite on the inputs: the
+        dual of such a kernel bounds nothing.
     data : object
         What a model keeps beside its dual.
     """
@@ -66,15 +60,15 @@ class KernelFit:
     hasher: Any
     X: Any
     inputs: Any
-    gram: Callable[[int], Any]
-    by_token: bool
-    dtype: str
+    options: dict[str, Any]
+    by_token: bool = False
     words: Callable[[int], list[str]] | None = None
     featurizer: Any = None
     clusters: WordClusters | None = None
     budget: int | None = None
     over_budget: str = "project"
     is_named: bool = True
+    is_checked: bool = True
     data: Any = None
 
     has_labels: ClassVar[bool] = False
@@ -89,8 +83,19 @@ class KernelFit:
 
     def scorer(self, n_jobs: int) -> KernelScorer:
         """A scorer over all inputs of the training data."""
-        dtype = np.dtype(self.dtype).type
-        return KernelScorer(self.gram(n_jobs), by_token=self.by_token, dtype=dtype)
+        values = None
+        if self.kernel is not None:
+            n_examples, n_tokens = len(self.offset) - 1, int(self.offset[-1])
+            compared = f"{n_examples} {self.make.examples_name}"
+            values = training_gram(
+                self.kernel, self.inputs, self.options, n_jobs,
+                compared=f"{n_tokens} tokens" if self.by_token else compared,
+                remedy=self.make.gram_remedy,
+            )  # fmt: skip
+            if self.is_checked:
+                refuse_indefinite(self.kernel, values)
+        dtype = np.dtype(self.options["dtype"]).type
+        return KernelScorer(values, by_token=self.by_token, dtype=dtype)
 
     def start(self, problem: Any, model: Any) -> Floats:
         """The last model, whose anchors must be where they were in the data."""
@@ -149,7 +154,7 @@ class KernelFit:
         index, beta = KernelIndex.create(
             self.kernel, self.inputs, self.parts, problem.blocks.rows, weights[:n],
             by_token=self.by_token, offset=self.offset, words=self.words,
-            describe=describe if self.is_named else None, dtype=self.dtype,
+            describe=describe if self.is_named else None, dtype=self.options["dtype"],
         )  # fmt: skip
         scoring = self.make(hasher, index, self.featurizer, self.clusters)
         return scoring, np.append(beta, weights[n:])

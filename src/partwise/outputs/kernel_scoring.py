@@ -13,7 +13,6 @@ from partwise.features.label_keys import lengths_offset
 from partwise.kernels.base import same_kernel
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.inputs import token_inputs
-from partwise.outputs._index_file import index_state, match_state
 from partwise.outputs.scoring import (
     WARM,
     Arrays,
@@ -25,6 +24,7 @@ from partwise.outputs.scoring import (
 )
 from partwise.protocol import Floats
 from partwise.readers.table import Table
+from partwise.scorers.index_file import index_state, match_state
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex, TrainedScorer
 
 
@@ -45,8 +45,11 @@ class KernelScoring:
     """
 
     prefix: ClassVar[str] = "Kernel"
-    parts_name: ClassVar[str]  # in reports, as "Labels"
+    # how reports and errors of an output say it
+    parts_name: ClassVar[str]
     anchors_name: ClassVar[str]
+    examples_name: ClassVar[str]
+    gram_remedy: ClassVar[str]  # for a Gram matrix that does not fit
 
     def __init__(
         self,
@@ -108,14 +111,12 @@ class KernelScoring:
         from partwise.outputs.kernel_fit import KernelFit
 
         X, index = self.view(X), self.index
-        inputs = self.inputs(X)
         n_tokens = np.diff(lengths_offset(X))
         return KernelFit(
-            make=type(self), kernel=index.kernel, hasher=self.hasher, X=X,
-            inputs=inputs, gram=lambda n_jobs: index.gram(inputs, n_jobs),
-            by_token=index.by_token, dtype=index.dtype, featurizer=self.featurizer,
-            clusters=self.clusters, is_named=False,
-            words=lambda i: [""] * int(n_tokens[i]),
+            type(self), index.kernel, self.hasher, X, self.inputs(X),
+            options={"dtype": index.dtype}, by_token=index.by_token,
+            words=lambda i: [""] * int(n_tokens[i]), featurizer=self.featurizer,
+            clusters=self.clusters, is_named=False, is_checked=False,
         )  # fmt: skip
 
     # ------------------------------------------------------------------ descriptions

@@ -313,25 +313,10 @@ class DependencyParser(SavedEstimator):
         )
         return as_object_array(trees)
 
-    def predict_topk(self, X: Any, k: int) -> np.ndarray:
-        """The k best trees of each sentence, exactly, as (tree, score) pairs."""
-        self._check_fitted()
-        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
-
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """P(arc from h to d), (n + 1, n + 1) each; see ``loss="log"``."""
-        self._check_fitted()
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
-
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""
         self._check_fitted()
         return self.model_.confidences(X, n_jobs=self._n_jobs())
-
-    def margin(self, X: Any) -> Floats:
-        """Score of the best tree and its lead over the second, (n, 2)."""
-        self._check_fitted()
-        return self.model_.margin(X, n_jobs=self._n_jobs())
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best tree of a sentence won.
@@ -357,11 +342,8 @@ class DependencyParser(SavedEstimator):
         self._check_fitted()
         return float(np.mean(self.model_.parse(X, n_jobs=self._n_jobs())[1]))
 
-    def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` on these sentences."""
-        self._check_fitted()
-        metric = self.metric or ("las" if self.model_.labels else "uas")
-        return float(find_metric(metric).function(list(y), list(self.predict(X))))
+    def _metric(self) -> str:
+        return self.metric or ("las" if self.model_.labels else "uas")
 
     # -------------------------------------------------------------------- files
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import read_array
+from partwise.bounds import entry, read_array, require, under
 from partwise.kernels.inputs import SEQUENCES
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
 from partwise.outputs.dependency.model import DependencyModel, SupportTrees
 from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
-from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.structures.dependency.structure import COSTS, Arborescence
 

@@ -18,7 +18,6 @@ from partwise.features.arc_templates import (
 from partwise.features.arcs import ArcFeaturizer
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.inputs import Objects, Sequences
-from partwise.kernels.training_gram import training_gram
 from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
 from partwise.outputs.dependency.trees import encode_trees
@@ -127,18 +126,8 @@ def fit_keys(
     hasher = ArcHasher(_default_match(table) if parser.match is None else parser.match)
     if last is not None:
         last.scoring.check_start(kernel, hasher.match)
-
-    def gram(n_jobs: int) -> Any:
-        if kernel is None:
-            return None
-        return training_gram(
-            kernel, inputs, options, n_jobs, compared=f"{len(table)} sentences",
-            remedy="train on fewer sentences",
-        )  # fmt: skip
-
     return KernelFit(
-        make=ArcKeyScoring, kernel=kernel, hasher=hasher, X=table, inputs=inputs,
-        gram=gram, by_token=False, dtype=options["dtype"], clusters=clusters,
+        ArcKeyScoring, kernel, hasher, table, inputs, options, clusters=clusters,
         budget=parser.budget, over_budget=parser.over_budget, is_named=kernel is None,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,25 +11,26 @@ from partwise.bounds import (
     MAX_WEIGHT,
     check_indices,
     check_rising,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
 from partwise.features._arc_compiled import N_VARIANTS
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.arcs import ArcFeaturizer
 from partwise.kernels.clusters import WordClusters
-from partwise.outputs._index_file import index_from_state, match_from_state
-from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.kernel_scoring import KernelScoring
 from partwise.outputs.scoring import (
     Arrays,
     FeatureScoring,
-    Scoring,
     State,
     optional_state,
 )
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
+from partwise.scorers.index_file import index_from_state, match_from_state
 
 MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 
@@ -56,26 +57,6 @@ class SupportSentence(NamedTuple):
         ]
 
 
-class ArcScoring(Scoring, Protocol):
-    """What parsers ask of a scoring beside the contract of all outputs."""
-
-    has_labels: ClassVar[bool]  # whether labels of arcs can be scored
-
-    def named_weights(self, weights: Floats, top: int) -> list[tuple[str, float]]:
-        """Heaviest features of arcs, for and against, by falling weight.
-
-        `top` is the number of each kind; none where they have no names.
-        """
-
-    def heaviest(self, weights: Floats, top: int) -> tuple[dict[str, Any], Listings]:
-        """The heaviest weights: for JSON, and as tables."""
-
-    def supporters(
-        self, table: Table, weights: Floats, outputs: Sequence[Ints], top: int
-    ) -> list[SupportSentence]:
-        """What decides between the best tree of a sentence and the second, if any."""
-
-
 class ArcFeatureScoring(FeatureScoring):
     """Arcs, and their labels, are scored by their features."""
 
@@ -91,7 +72,10 @@ class ArcFeatureScoring(FeatureScoring):
         }
 
     def named_weights(self, weights: Floats, top: int) -> list[tuple[str, float]]:
-        """Weights without direction and distance; hashed features have no names."""
+        """The `top` heaviest features for and against an arc, by falling weight.
+
+        Weights without direction and distance; hashed features have no names.
+        """
         featurizer = self.featurizer
         if featurizer.hash_bits is not None:
             return []
@@ -152,6 +136,8 @@ class ArcKeyScoring(KernelScoring):
     has_labels: ClassVar[bool] = False
     parts_name: ClassVar[str] = "Arcs"
     anchors_name: ClassVar[str] = "Training sentences kept"
+    examples_name: ClassVar[str] = "sentences"
+    gram_remedy: ClassVar[str] = "train on fewer sentences"
 
     def parameters(self) -> dict[str, Any]:
         """Kernel, hash functions and word clusters."""
@@ -237,6 +223,9 @@ class ArcKeyScoring(KernelScoring):
             clusters = WordClusters.from_state(state, under("clusters/", arrays))
         hasher = ArcHasher(match_from_state(settings))
         return cls(hasher, index, clusters=clusters), weight
+
+
+ArcScoring = ArcFeatureScoring | ArcKeyScoring
 
 
 def _weight_rows(pairs: list[tuple[str, float]]) -> list[Sequence[str]]:

@@ -13,15 +13,17 @@ from partwise.bounds import (
     MAX_WEIGHT,
     check_indices,
     check_magnitude,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram, strips
 from partwise.kernels.inputs import Objects
 from partwise.kernels.naming import from_dict
-from partwise.outputs.file_checks import entry, require, under
 from partwise.protocol import Floats
 
 Ranked = list[tuple[Any, float]]

@@ -253,25 +253,6 @@ class SequenceTagger(SavedEstimator):
             self.model_.predict(X, given=given, n_jobs=self._n_jobs())
         )
 
-    def predict_topk(self, X: Any, k: int) -> np.ndarray:
-        """The k best labellings of each sequence, exactly, as (labels, score) pairs."""
-        self._check_fitted()
-        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
-
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """P(label at token), (n_tokens, n_labels) each; see ``loss="log"``."""
-        self._check_fitted()
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
-
-    def margin(self, X: Any) -> Floats:
-        """Score of the best labelling and its lead over the second, (n, 2)."""
-        self._check_fitted()
-        return self.model_.margin(X, n_jobs=self._n_jobs())
-
-    def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` on these sequences."""
-        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
-
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.
 

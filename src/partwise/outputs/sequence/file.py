@@ -18,14 +18,16 @@ from partwise.bounds import (
     MAX_FEATURE,
     check_indices,
     check_rows,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
 from partwise.features import DenseFeatures, Features
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.inputs import SEQUENCES
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
-from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring

@@ -7,20 +7,14 @@ from typing import Any
 from partwise.features import PRESETS, kind_of, make_featurizer
 from partwise.features.columnar import as_table
 from partwise.features.keys import MatchError
-from partwise.features.label_keys import LabelHasher, lengths_offset
+from partwise.features.label_keys import LabelHasher
 from partwise.kernels.base import Kernel
 from partwise.kernels.inputs import Sequences, token_inputs
-from partwise.kernels.training_gram import training_gram
 from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
 from partwise.outputs.scoring import FeatureFit, ScoringFit
 from partwise.outputs.sequence.labels import show_tokens
 from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.readers.table import Table
-
-REMEDY = (
-    "train on fewer sequences, or make features of the rows with Nystroem(kernel) and "
-    "train a linear tagger"
-)
 
 
 def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> ScoringFit:
@@ -76,22 +70,9 @@ def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
         _refuse_features(tagger)
     if is_whole:
         inputs = as_table(X).select(columns)
-    offset = lengths_offset(X)
-    compared = (
-        f"{int(offset[-1])} tokens" if by_token else f"{len(offset) - 1} sequences"
-    )
-
-    def gram(n_jobs: int) -> Any:
-        if kernel is None:
-            return None
-        return training_gram(
-            kernel, inputs, options, n_jobs, compared=compared, remedy=REMEDY
-        )
-
     return KernelFit(
-        make=TokenKeyScoring, kernel=kernel, hasher=hasher, X=X, inputs=inputs,
-        gram=gram, by_token=by_token, dtype=options["dtype"], featurizer=featurizer,
-        words=lambda i: show_tokens(X, i), budget=tagger.budget,
+        TokenKeyScoring, kernel, hasher, X, inputs, options, by_token=by_token,
+        words=lambda i: show_tokens(X, i), featurizer=featurizer, budget=tagger.budget,
         over_budget=tagger.over_budget,
         data=_support_data(X, features, hasher, columns, featurizer),
     )  # fmt: skip

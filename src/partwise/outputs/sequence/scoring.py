@@ -3,61 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.bounds import MAX_WEIGHT, read_numbers
+from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features import featurizer_from_state
 from partwise.features.columnar import as_table
 from partwise.features.label_keys import LabelHasher
-from partwise.outputs._index_file import index_from_state, match_from_state
-from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.kernel_scoring import KernelScoring
 from partwise.outputs.scoring import (
     Arrays,
     FeatureScoring,
-    Scoring,
     State,
     optional_state,
 )
 from partwise.outputs.sequence.explanation import Contribution
 from partwise.protocol import Floats, Ints
+from partwise.scorers.index_file import index_from_state, match_from_state
 from partwise.structures.chain import Chain
 
 MAX_PAIR_LABELS = 1000  # each sequence has a part for every pair of them
 MOST_SHOWN = 50  # keys
 
 Listing = Iterator[tuple[str, list[str], Floats]]
-
-
-class LabelScoring(Scoring, Protocol):
-    """What taggers ask of a scoring beside the contract of all outputs."""
-
-    @property
-    def feature_names(self) -> list[str]:
-        """What the columns of `coefficients` stand for."""
-
-    @property
-    def key_names(self) -> list[str]:
-        """What the rows of `coefficients` stand for, where parts have keys."""
-
-    def n_coefficients(self, n_labels: int) -> int:
-        """Weights before those of transitions and ends."""
-
-    def emission(self, weights: Floats, n_labels: int) -> Floats:
-        """Weights of features for labels, (n_features, L); (0, L) without features."""
-
-    def coefficients(self, weights: Floats, n_labels: int) -> Any:
-        """The coefficients as a matrix, as ``SequenceTagger.coef_`` shows them."""
-
-    def heaviest(self, weights: Floats, labels: Sequence[Any]) -> Listing:
-        """Groups of coefficients: a name, what they belong to, their values."""
-
-    def reasons(
-        self, X: Any, weights: Floats, labels: Sequence[Any], outputs: Sequence[Ints]
-    ) -> Iterator[Contribution]:
-        """Shares of the lead of the first of two outputs, token by token."""
 
 
 class TokenFeatureScoring(FeatureScoring):
@@ -131,6 +100,11 @@ class TokenKeyScoring(KernelScoring):
 
     parts_name: ClassVar[str] = "Labels"
     anchors_name: ClassVar[str] = "Anchors"
+    examples_name: ClassVar[str] = "sequences"
+    gram_remedy: ClassVar[str] = (
+        "train on fewer sequences, or make features of the rows with Nystroem(kernel) "
+        "and train a linear tagger"
+    )
 
     @property
     def feature_names(self) -> list[str]:
@@ -263,3 +237,6 @@ class TokenKeyScoring(KernelScoring):
             fits = index.anchors.inputs.n_features == featurizer.n_features_
             require(fits, "anchors of another width")
         return cls(hasher, index, featurizer), np.append(weight, tail)
+
+
+LabelScoring = TokenFeatureScoring | TokenKeyScoring
