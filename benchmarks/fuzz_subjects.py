@@ -21,7 +21,7 @@ from partwise import (
 )
 from partwise.cli.app import run
 from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
-from partwise.model_file import load_model
+from partwise.model_file import load_model, model_kind
 from partwise.outputs.registry import file_modules
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
 from partwise.testing.toys import toy_classes
@@ -90,7 +90,7 @@ def make_subjects(folder: Path, only: Collection[str] = ()) -> Iterator[Subject]
         )  # fmt: skip
         if code:
             raise RuntimeError(f"{name}: {text}")
-        covered.add(type(load_model(path)).__name__)
+        covered.add(model_kind(load_model(path)))
         yield Subject(name, path.read_bytes(), _use_by_commands(folder, SUFFIX[task]))
     for name, estimator, data, use in _python_models():
         if only and name not in only:
@@ -98,7 +98,7 @@ def make_subjects(folder: Path, only: Collection[str] = ()) -> Iterator[Subject]
         path = folder / f"{name}.model"
         estimator.fit(*data)
         estimator.save(path)
-        covered.add(type(load_model(path)).__name__)
+        covered.add(model_kind(load_model(path)))
         yield Subject(name, path.read_bytes(), use)
     missing = {kind.split(".")[0] for kind in file_modules()} - covered
     if missing and not only:
@@ -163,7 +163,7 @@ def _check_answer(name: str, code: int, text: str) -> None:
 
 def _resave(path: Path, model: Any) -> None:
     """A file that loads as a model also loads as an estimator, and can be saved."""
-    kind = ESTIMATORS.get(type(model).__name__)
+    kind = ESTIMATORS.get(model_kind(model))
     if kind is None:
         return
     with contextlib.suppress(ValueError):

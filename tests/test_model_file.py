@@ -13,6 +13,7 @@ from partwise.certificate import Certificate
 from partwise.features import ArrayFeaturizer, DictFeaturizer, Featurizer
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Cuts, Support
 from partwise.readers import Table
@@ -61,7 +62,9 @@ def small_model(*, with_support=True) -> SequenceModel:
         support = SupportSet.create(
             features, features.offset, Y, dual, lambda i: SENTENCES[i]
         )
-    return SequenceModel(featurizer, chain, LABELS, weights, info, support)
+    return SequenceModel(
+        TokenFeatureScoring(featurizer), chain, LABELS, weights, info, support
+    )
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +117,9 @@ def test_dense_features_and_integer_labels(tmp_path):
         Support(cuts, np.ones(1)),
         lambda i: [f"#{t}" for t in range(len(X[i]))],
     )
-    model = SequenceModel(featurizer, chain, [3, 7], np.ones(4), {}, support)
+    model = SequenceModel(
+        TokenFeatureScoring(featurizer), chain, [3, 7], np.ones(4), {}, support
+    )
     save_model(model, tmp_path / "m")
     back = load_model(tmp_path / "m")
     assert back.labels == [3, 7]
@@ -127,7 +132,9 @@ def test_dict_features(tmp_path, hash_bits):
     X = [[{"w": "a", "n": 2}, {"w": "b"}]]
     featurizer = DictFeaturizer(hash_bits=hash_bits).fit(X)
     n = 2 * featurizer.n_features_ + 4
-    model = SequenceModel(featurizer, Chain(2), ["x", "y"], np.arange(float(n)))
+    model = SequenceModel(
+        TokenFeatureScoring(featurizer), Chain(2), ["x", "y"], np.arange(float(n))
+    )
     save_model(model, tmp_path / "m")
     back = load_model(tmp_path / "m")
     assert back.predict(X) == model.predict(X)

@@ -137,3 +137,25 @@ def _check_arrays(matrix: Any, layout: str, what: str) -> None:
             raise ValueError(f"{what}: entries without a place or a value")
         check_indices(matrix.row, rows, f"{what}: a row")
         check_indices(matrix.col, columns, f"{what}: a column")
+
+
+def require(condition: bool, what: str) -> None:
+    """Refuse a file in which something does not hold."""
+    if not condition:
+        raise ValueError(what)
+
+
+def entry(settings: dict[str, Any], name: str, kind: type) -> Any:
+    """A setting of this type."""
+    value = settings[name]
+    require(type(value) is kind, f"entry {name!r} is no {kind.__name__}")
+    return value
+
+
+def under(prefix: str, arrays: Arrays) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, without the beginning."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

@@ -65,7 +65,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from safetensors.numpy import save
 
-    kind = _newest(type(model).__name__)
+    kind = _newest(model_kind(model))
     settings, arrays = import_module(file_modules()[kind]).to_state(model)
     document = {
         "format": FORMAT,
@@ -115,6 +115,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         check_info(document["info"])
         module = import_module(file_modules()[kind])
         model = module.from_state(document["model"], arrays, document["info"])
+        if model_kind(model) != _split_kind(kind)[0]:
+            raise ValueError(f"a {model_kind(model)} as a {kind}")
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         what = " ".join(what.split())[:MAX_QUOTED]
@@ -249,6 +251,11 @@ def _depth(text: str) -> int:
     step = np.isin(code, [ord("["), ord("{")]).astype(np.int32)
     step -= np.isin(code, [ord("]"), ord("}")])
     return int(np.cumsum(step, dtype=np.int32).max(initial=0))
+
+
+def model_kind(model: Any) -> str:
+    """Name of the kind of file that holds a model: that of its class, or its own."""
+    return getattr(model, "kind", type(model).__name__)
 
 
 def _split_kind(kind: str) -> tuple[str, int]:

@@ -60,6 +60,7 @@ __all__ = [
     "Objective",
     "Parameters",
     "Problem",
+    "Scorer",
     "Solver",
     "SparseModels",
     "Start",
@@ -270,6 +271,53 @@ class Latent(Protocol):
         their δ is φ(new truth) − φ(old truth). Planes of those blocks are rebased with
         them; offsets stay, because a loss looks at the observed truth and at ŷ, never
         at a completion.
+        """
+
+
+# ------------------------------------------------------- where scores come from
+
+
+class Scorer(Protocol):
+    """How scores of parts follow from a model.
+
+    `Structure.pack` gives a scorer what describes the parts of its outputs: features
+    of tokens or arcs, or keys. The scorer binds them to **rows**, a tag of arrays with
+    the operations of `partwise.compiled` (tokens) or `partwise.scorers.arcs` (arcs):
+    the score of a part under a model, and the addition of a part to a model.
+
+    Requires
+        rows that were bound by a scorer are given back to the same scorer.
+    Ensures
+        the score of a part is linear in the model, and adding a part with a coefficient
+        changes the score of another part by their inner product times the coefficient.
+
+    Attributes
+    ----------
+    is_euclidean : bool
+        Whether the inner product of two models is the plain sum of products; if not,
+        structures pack a problem with the inner product of a kernel.
+    """
+
+    is_euclidean: bool
+
+    def bind(self, parts: Any, width: int = 0) -> Any:
+        """Rows of all parts.
+
+        `width` is the number of labels that have weights of their own: in a row of a
+        chain's model, or on an arc (0 for arcs without labels).
+        """
+
+    def ordered(self, rows: Any) -> tuple[Any, Ints | None]:
+        """Rows in the order that is fastest to learn with, and the number of each.
+
+        The second is the new number of each feature, None where all have kept theirs.
+        """
+
+    def local(self, rows: Any, offset: Ints) -> Any:
+        """Rows with the same inner products within each block, for a small model.
+
+        `offset` says where the tokens of each block begin. Gram matrices of the planes
+        of one block use these rows; they may be the rows themselves.
         """
 
 

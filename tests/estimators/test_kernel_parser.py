@@ -8,8 +8,8 @@ from partwise.kernels import WordClusters, memory
 from partwise.kernels.memory import GramTooLarge
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation
-from partwise.outputs.dependency._kernel_model import KernelDependencyModel
 from partwise.outputs.dependency.estimator import DependencyParser
+from partwise.outputs.dependency.model import DependencyModel
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.report.support_trees import support_tree_pictures
@@ -35,7 +35,7 @@ def parser(data):
 def test_the_parser_has_learned(data, parser):
     X, y, X_new, y_new = data
     assert parser.certificate_.relative_gap <= 0.02
-    assert isinstance(parser.model_, KernelDependencyModel)
+    assert parser.model_.kind == "KernelDependencyModel"
     assert parser.score(X, y) > 0.9
     assert parser.score(X_new, y_new) > 0.6
     assert set(parser.classes_) == {label for tree in y for label in tree.labels}
@@ -84,7 +84,9 @@ def test_explanations_add_up_to_the_lead(data, parser):
     for own in found.support:
         assert sum(share for *_, share in own.arcs) == pytest.approx(own.share)
         assert own.words == data[0][own.row].strings("form")[0]
-    assert found.winner.heads == parser.predict(X_new[3:4])[0].heads
+    assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
+    tree = parser.predict(X_new[3:4])[0]
+    assert found.winner == [f"{name}({head})" for head, name in zip(*tree, strict=True)]
     assert "training sentence" in str(found)
 
 
@@ -102,7 +104,9 @@ def test_files_bring_the_same_parser_back(data, parser, tmp_path):
 def test_batches_change_nothing(data, parser, monkeypatch):
     whole = parser.margin(data[2])
     trees = list(parser.predict(data[2]))
-    monkeypatch.setattr(kernel_index, "BATCH", 7 * parser.model_.index.n_anchors)
+    monkeypatch.setattr(
+        kernel_index, "BATCH", 7 * parser.model_.scoring.index.n_anchors
+    )
     assert len(list(parser.model_.problems(data[2]))) > 4
     np.testing.assert_array_equal(parser.margin(data[2]), whole)
     assert list(parser.predict(data[2])) == trees
@@ -122,7 +126,7 @@ def test_a_budget_of_sentences(data, parser, how):
         labels=None, budget=25, over_budget=how, metric="uas", **settings
     )
     small.fit(*data[:2])
-    assert small.model_.index.n_anchors == 25
+    assert small.model_.scoring.index.n_anchors == 25
     assert small.certificate_.dual == parser.certificate_.dual
     assert small.certificate_.primal >= parser.certificate_.dual
     assert "25 anchors" in small.certificate_.note
@@ -133,12 +137,12 @@ def test_keys_alone_without_a_kernel(data):
     X, y, X_new, y_new = data
     parser = DependencyParser(match="xpos+bucket", labels=None, tol=0.05, metric="uas")
     parser.fit(X, y)
-    assert parser.model_.index.kernel is None
+    assert parser.model_.scoring.index.kernel is None
     assert parser.score(X_new, y_new) > 0.6
     found = parser.model_.explain(X_new[0], top=1000)
     assert sum(own.share for own in found.support) == pytest.approx(found.lead)
     assert "xpos=" in str(found) and "bucket" in str(found)
-    assert len(parser.model_.index.names) == len(parser.model_.weights)
+    assert len(parser.model_.scoring.index.names) == len(parser.model_.weights)
 
 
 def test_a_function_of_the_user(data, tmp_path):
@@ -292,10 +296,8 @@ def test_support_structures_are_drawn(data, parser):
     words = data[0][row].strings("form")[0]
     assert all(f">{word}<" in pictures[0].image for word in words)
     assert "wrong" in pictures[0].image and "truth" in pictures[0].image
-    without = KernelDependencyModel(
-        parser.model_.hasher, parser.model_.index, parser.model_.structure,
-        parser.model_.weights,
-    )  # fmt: skip
+    model = parser.model_
+    without = DependencyModel(model.scoring, model.structure, [], model.weights)
     assert support_tree_pictures(without) == []
 
 

@@ -22,7 +22,7 @@ from partwise.kernels import (
 )
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation
-from partwise.outputs.sequence import _kernel_file as _kernel_sequence_file
+from partwise.outputs.sequence import file as sequence_file
 from partwise.protocol import CapabilityError
 from partwise.readers import Table, write_columns
 from partwise.scorers import kernel_index
@@ -57,7 +57,7 @@ def test_a_linear_kernel_is_the_linear_tagger(data):
         linear.certificate_.primal, rel=2e-4
     )
     # w = Σ β x of the anchors, for the key of each label
-    anchors = kernel.model_.index.anchors.inputs
+    anchors = kernel.model_.scoring.index.anchors.inputs
     beta = kernel.coef_.toarray()
     w = np.zeros((linear.n_features_in_, len(beta)))
     row = np.repeat(np.arange(anchors.n_rows), np.diff(anchors.indptr))
@@ -76,7 +76,7 @@ def test_only_anchors_with_weight_are_kept(tagger, data):
     largest = np.abs(tagger.coef_.toarray()).max(axis=0)
     assert largest.min() > 1e-12 * largest.max()
     name = tagger.feature_names_[3]
-    anchors = tagger.model_.index.anchors
+    anchors = tagger.model_.scoring.index.anchors
     row, t = anchors.row[3], anchors.token[3]
     assert name == f"sequence {row}, token {t}: {X[row][t][0]}"
     assert n_labels == len(tagger.classes_)
@@ -348,7 +348,7 @@ def test_a_budget_of_sequences(data):
     X, y = data
     whole = SequenceTagger(C=10.0, tol=1e-3, **WHOLE).fit(X[:40], y[:40])
     small = clone(whole).set_params(budget=15).fit(X[:40], y[:40])
-    assert small.model_.index.n_anchors == 15
+    assert small.model_.scoring.index.n_anchors == 15
     assert small.certificate_.dual == whole.certificate_.dual
 
 
@@ -429,7 +429,7 @@ def test_a_file_brings_the_model_back(tagger, data, tmp_path):
     assert list(again.predict(X)) == list(tagger.predict(X))
     np.testing.assert_array_equal(again.margin(X), tagger.margin(X))
     assert str(again.explain(X[45])) == str(tagger.explain(X[45]))
-    assert again.kernel.to_dict() == tagger.model_.index.kernel.to_dict()
+    assert again.kernel.to_dict() == tagger.model_.scoring.index.kernel.to_dict()
     assert again.n_features_in_ == tagger.n_features_in_
 
 
@@ -457,8 +457,8 @@ def test_hostile_arrays_are_refused(tagger, tmp_path, monkeypatch, name, spoil):
         arrays[key] = spoil(arrays[key])
         return settings, arrays
 
-    to_state = _kernel_sequence_file.to_state
-    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    to_state = sequence_file.to_state
+    monkeypatch.setattr(sequence_file, "to_state", write)
     monkeypatch.setattr("partwise.model_file.check_magnitude", lambda *_: None)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="damaged"):
@@ -484,8 +484,8 @@ def test_hostile_settings_are_refused(tagger, tmp_path, monkeypatch, spoil):
         settings["index"] = settings["index"] | spoil
         return settings, arrays
 
-    to_state = _kernel_sequence_file.to_state
-    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    to_state = sequence_file.to_state
+    monkeypatch.setattr(sequence_file, "to_state", write)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(tmp_path / "bad.model")
@@ -510,8 +510,8 @@ def test_hostile_models_are_refused(tagger, tmp_path, monkeypatch, spoil):
         settings, arrays = to_state(model)
         return settings | spoil, arrays
 
-    to_state = _kernel_sequence_file.to_state
-    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    to_state = sequence_file.to_state
+    monkeypatch.setattr(sequence_file, "to_state", write)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(tmp_path / "bad.model")
@@ -530,8 +530,8 @@ def test_postings_that_stand_twice_are_refused(tagger, tmp_path, monkeypatch):
         arrays["index/begin"] = begin + np.arange(len(begin))
         return settings, arrays
 
-    to_state = _kernel_sequence_file.to_state
-    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    to_state = sequence_file.to_state
+    monkeypatch.setattr(sequence_file, "to_state", write)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="out of order"):
         load_model(tmp_path / "bad.model")
@@ -543,8 +543,8 @@ def test_keys_without_names_are_refused(tagger, tmp_path, monkeypatch):
         del arrays["index/name"]
         return settings, arrays
 
-    to_state = _kernel_sequence_file.to_state
-    monkeypatch.setattr(_kernel_sequence_file, "to_state", write)
+    to_state = sequence_file.to_state
+    monkeypatch.setattr(sequence_file, "to_state", write)
     save_model(tagger.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="without names"):
         load_model(tmp_path / "bad.model")

@@ -5,7 +5,6 @@ import pytest
 
 from partwise.datasets import toy_dependencies
 from partwise.outputs.dependency.estimator import DependencyParser
-from partwise.outputs.dependency.explanation import telling_arcs
 
 X, Y = toy_dependencies(30)
 
@@ -21,7 +20,7 @@ def test_shares_of_the_words_make_the_lead(hash_bits, order):
         changed = {c.position for c in told.contributions}
         pairs = zip(told.winner, told.runner_up, strict=True)
         assert changed == {t for t, (a, b) in enumerate(pairs) if a != b}
-    named = telling_arcs(parser.model_, 5)
+    named = parser.model_.scoring.named_weights(parser.model_.weights, 5)
     assert bool(named) == (hash_bits is None)
     weights = [weight for _, weight in named]
     assert weights == sorted(weights, reverse=True) and all(np.isfinite(weights))

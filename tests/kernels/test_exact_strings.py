@@ -175,5 +175,7 @@ def test_a_model_keeps_its_kernel_by_name(tmp_path):
     )
     tagger.save(tmp_path / "m")
     again = SequenceTagger.load(tmp_path / "m")
-    assert again.model_.index.kernel.to_dict() == Spectrum(1, ("word",)).to_dict()
+    assert (
+        again.model_.scoring.index.kernel.to_dict() == Spectrum(1, ("word",)).to_dict()
+    )
     assert list(again.predict(X)) == list(tagger.predict(X))

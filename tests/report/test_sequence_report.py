@@ -9,6 +9,7 @@ from partwise.outputs.sequence.report import (
     sequence_report,
     telling_features,
 )
+from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.protocol import HistoryPoint
 from partwise.readers import Table
 from partwise.report import render
@@ -24,7 +25,9 @@ def small_model() -> SequenceModel:
     chain = Chain(3, cost=np.array([[0.0, 1, 1], [5, 0, 1], [1, 1, 0]]))
     weights = np.zeros(chain.n_weights(featurizer.n_features_))
     weights[:6] = [1.0, -2.0, 0.5, 0.0, 3.0, -0.25]
-    return SequenceModel(featurizer, chain, ["B-LOC", "B-PER", "O"], weights)
+    return SequenceModel(
+        TokenFeatureScoring(featurizer), chain, ["B-LOC", "B-PER", "O"], weights
+    )
 
 
 def test_a_report_shows_what_was_evaluated():

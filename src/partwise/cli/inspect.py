@@ -64,6 +64,8 @@ def inspect(
 
 def _facts(model: Any) -> dict[str, Any]:
     """What every kind of model tells."""
+    from partwise.model_file import model_kind
+
     info = model.info
     certificate = info.get("certificate")
     if certificate is not None:
@@ -71,7 +73,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
         certificate = Certificate.from_dict(certificate).to_dict()
     return {
-        "kind": type(model).__name__,
+        "kind": model_kind(model),
         "n_weights": len(model.weights),
         "settings": info.get("settings", {}),
         "versions": info.get("versions", {}),

@@ -56,6 +56,11 @@ class ArcKeys(NamedTuple):
     first: np.ndarray  # (n_sentences + 1,) int64 parts of each sentence
     key: np.ndarray  # (n_parts, n_hashes) int64
 
+    @property
+    def token_offset(self) -> np.ndarray:
+        """First word of each sentence, and the end, (n_sentences + 1,) int64."""
+        return self.offset - np.arange(len(self.offset))
+
 
 class Match(NamedTuple):
     """One hash function, read."""
@@ -100,6 +105,11 @@ class ArcHasher(Hasher[Match]):
             for term in own
         ]
         return list(dict.fromkeys(term.view.column for term in terms))
+
+    def n_keys(self, offset: np.ndarray) -> np.ndarray:
+        """Number of keys of each sentence, from the first word of each."""
+        length = np.diff(offset)
+        return length * (length + 1) * len(self.hashes)
 
     def transform(self, X: Table | Sequence[Any]) -> ArcKeys:
         """

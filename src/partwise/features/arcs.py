@@ -99,6 +99,11 @@ class ArcFeaturizer:
             self._keys = np.full(1, -1, np.int64)
             self._seen = np.full(_seen_words(self.hash_bits), ALL_BITS, np.uint32)
 
+    @property
+    def n_features_(self) -> int:
+        """Rows of weights of arcs and of labels."""
+        return self.n_rows_ + self.n_label_rows_
+
     # ------------------------------------------------------------------ learning
 
     def fit(self, X: Table | Sequence[Any], heads: Sequence[Sequence[int]]) -> Self:

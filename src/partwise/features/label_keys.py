@@ -60,6 +60,11 @@ class LabelKeys(NamedTuple):
     n_labels: int
     has_pairs: bool
 
+    @property
+    def token_offset(self) -> np.ndarray:
+        """First token of each sequence, and the end, (n_sequences + 1,) int64."""
+        return self.offset
+
 
 class LabelMatch(NamedTuple):
     """One hash function, read."""
@@ -111,6 +116,12 @@ class LabelHasher(Hasher[LabelMatch]):
     def _terms(self) -> list[Term]:
         named = [one for one in self.hashes if isinstance(one, LabelMatch)]
         return [term for match in named for term in match.terms]
+
+    def n_keys(self, offset: np.ndarray) -> np.ndarray:
+        """Number of keys of each sequence, from the first token of each."""
+        size = len(self.labels)
+        n_parts = np.diff(offset) * size + self.has_pairs * size * size
+        return n_parts * len(self.hashes)
 
     def transform(self, X: Any, offset: np.ndarray | None = None) -> LabelKeys:
         """
@@ -254,9 +265,9 @@ def label_type(label: Any) -> Any:
     return label
 
 
-def lengths_offset(X: Sequence[Any]) -> np.ndarray:
+def lengths_offset(X: Any) -> np.ndarray:
     """Where each of these sequences begins, and the end, (n + 1,) int64."""
-    if isinstance(X, Table):
+    if hasattr(X, "offset"):  # a table, or features
         return X.offset
     if len(X) and isinstance(X[0], Table):
         lengths = [n for table in X for n in np.diff(table.offset).tolist()]

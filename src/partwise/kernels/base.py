@@ -294,3 +294,21 @@ def diagonal_by_blocks(bound: Bound, n: int, dtype: Real = np.float64) -> Floats
         rows = np.arange(first, min(first + 8, n))
         found[rows] = np.diagonal(bound.block(rows, rows, dtype))
     return found
+
+
+def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:
+    """Whether two kernels have the same values; those of users must be the same."""
+    if one is None or other is None or one is other:
+        return one is other
+    mine, others = one.get_params(deep=True), other.get_params(deep=True)
+    if type(one) is not type(other) or mine.keys() != others.keys():
+        return False
+    return all(_same(mine[name], others[name]) for name in mine)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Kernel) or isinstance(other, Kernel):
+        return type(one) is type(other)  # their parameters stand beside them
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other)

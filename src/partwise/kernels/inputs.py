@@ -17,6 +17,7 @@ from partwise.features.columnar import as_table
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.forests import Forest, encode_trees
 from partwise.kernels.matrices import (
+    DenseMatrix,
     Matrix,
     as_matrix,
     pack_matrix,
@@ -253,3 +254,49 @@ def _compact(column: Column) -> Column:
     number = np.zeros(len(column.values), np.int32)
     number[used] = np.arange(len(used))
     return Column(number[column.codes], [column.values[code] for code in used])
+
+
+def token_inputs(kernel: Any, features: Any) -> Any:
+    """
+    Rows of tokens as the kernel takes them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On rows of numbers, or a user's function of two rows.
+    features : Features or DenseFeatures
+
+    Returns
+    -------
+    Matrix, array (n_tokens, n_features) for a user's function, or positions (n_tokens,)
+        of a precomputed kernel
+    """
+    family = kernel.input_family()
+    rows = as_matrix(features)
+    if isinstance(family, Vectors):
+        return rows
+    if isinstance(family, Positions):
+        return _positions(rows)
+    if not isinstance(family, Objects):
+        raise ValueError(
+            f"{kernel} compares {type(family).__name__.lower()}; a tagger needs a "
+            "kernel on the rows of single tokens, such as 'poly:degree=2' or 'rbf', or "
+            "on whole sequences, such as 'normalized(ngram)'"
+        )
+    if isinstance(rows, DenseMatrix):
+        return rows.x
+    from scipy.sparse import csr_array
+
+    shape = (rows.n_rows, rows.n_features)
+    return csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+
+
+def _positions(rows: Any) -> np.ndarray:
+    """Rows of a ready-made matrix: tokens are single whole numbers."""
+    is_one = isinstance(rows, DenseMatrix) and rows.n_features == 1
+    if not is_one or (rows.x % 1 != 0).any():
+        raise ValueError(
+            "a precomputed kernel takes tokens that are rows of its matrix; give "
+            "arrays of shape (tokens, 1) of whole numbers"
+        )
+    return rows.x[:, 0].astype(np.int64)

@@ -14,8 +14,8 @@ from partwise.bounds import (
     check_rising,
     read_array,
     read_numbers,
+    require,
 )
-from partwise.outputs.file_checks import require
 from partwise.protocol import Cuts, Floats, Ints
 
 Arrays = dict[str, np.ndarray]

@@ -55,7 +55,7 @@ OUTPUTS = [
     Output(
         "partwise.outputs.sequence",
         "SequenceTagger",
-        {"SequenceModel.v1": "file", "KernelSequenceModel.v1": "_kernel_file"},
+        {"SequenceModel.v1": "file", "KernelSequenceModel.v1": "file"},
         task=("tag", "TagTask", "Label sequences, from column files."),
         structures=(("Chain", "partwise.structures.chain"),),
         toy="toy_entities",
@@ -63,7 +63,7 @@ OUTPUTS = [
     Output(
         "partwise.outputs.dependency",
         "DependencyParser",
-        {"DependencyModel.v1": "file", "KernelDependencyModel.v1": "_kernel_file"},
+        {"DependencyModel.v1": "file", "KernelDependencyModel.v1": "file"},
         task=("depparse", "DependencyTask", "Dependency trees, from CoNLL-U files."),
         structures=(("Arborescence", "partwise.structures.dependency"),),
         toy="toy_dependencies",

@@ -13,8 +13,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from partwise.certificate import Certificate
-from partwise.outputs.estimator import StructuredEstimator
-from partwise.protocol import HistoryPoint
+from partwise.metrics import metric as find_metric
+from partwise.outputs.estimator import StructuredEstimator, as_object_array
+from partwise.outputs.scoring import ScoringFit
+from partwise.protocol import Floats, HistoryPoint, Support
 
 MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 MAX_JOBS = 256  # a stranger's file must not start thousands of threads
@@ -73,6 +75,72 @@ class SavedEstimator(StructuredEstimator):
             "weighted": self._weighted,
             "solver": type(self.solver_).__name__,
         }
+
+    def _learn(
+        self, problem: Any, fit: ScoringFit, last: Any, sample_weight: Any
+    ) -> tuple[Floats, Support | None]:
+        """
+        Solve a training problem; sets the certificate, history and n_iter.
+
+        Parameters
+        ----------
+        problem : Problem
+        fit : ScoringFit
+            The data it was packed from.
+        last : model or None
+            The model that a warm start goes on with.
+        sample_weight : array (n_examples,) or None
+
+        Returns
+        -------
+        array (n_weights,)
+            In the plain layout of the problem, within the user's budget.
+        Support or None
+            The dual where the solver has one and its planes make up these weights.
+        """
+        start = None if last is None else fit.start(problem, last)
+        state, support = self._solve(problem, sample_weight, start)
+        solution = problem.compact(state.model)
+        weights, self.certificate_ = fit.within_budget(
+            problem, solution, self.objective_, self.certificate_
+        )
+        return weights, support if weights is solution else None
+
+    # ---------------------------------------------------------------- prediction
+
+    @abstractmethod
+    def predict(self, X: Any) -> np.ndarray:
+        """Best outputs: a 1-D object array."""
+
+    def predict_topk(self, X: Any, k: int) -> np.ndarray:
+        """The k best outputs of each example, best first, as (output, score) pairs."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """Probabilities of parts, an array per example; see ``loss="log"``.
+
+        Label at token, (n_tokens, n_labels); arc from h to d, (n + 1, n + 1); bracket
+        over words i to j, (n + 1, n + 1, n_labels).
+        """
+        self._check_fitted()
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def margin(self, X: Any) -> Floats:
+        """Score of the best output and its lead over the second, (n_examples, 2)."""
+        self._check_fitted()
+        return self.model_.margin(X, n_jobs=self._n_jobs())
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` of its predictions."""
+        predicted = list(self.predict(X))
+        return float(find_metric(self._metric()).function(list(y), predicted))
+
+    def _metric(self) -> str:
+        """Name of the metric that `score` measures."""
+        return self.metric
+
+    # --------------------------------------------------------------------- files
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

@@ -26,7 +26,7 @@ class MatrixData(NamedTuple):
 
 
 def read_svmlight(path: Source) -> MatrixData:
-    """
+    r"""
     Read a file of lines ``target [qid:query] index:value … [# comment]``.
 
     Parameters
@@ -42,7 +42,7 @@ def read_svmlight(path: Source) -> MatrixData:
 
     Examples
     --------
-    >>> data = read_svmlight(io.BytesIO(b"1 1:0.5 3:2\\n-1 2:1 # a comment\\n"))
+    >>> data = read_svmlight(io.BytesIO(b"1 1:0.5 3:2\n-1 2:1 # a comment\n"))
     >>> data.X.toarray(), data.y
     (array([[0. , 0.5, 0. , 2. ],
            [0. , 0. , 1. , 0. ]]), array([ 1, -1]))
@@ -78,7 +78,7 @@ def _svmlight_fault(name: str, data: bytes, error: Exception) -> str:
 def read_csv(
     path: Source, label: str | None = None, separator: str = ",", *, truth: bool = True
 ) -> MatrixData:
-    """
+    r"""
     Read a table of numbers with a column of targets.
 
     Parameters
@@ -99,7 +99,7 @@ def read_csv(
 
     Examples
     --------
-    >>> data = read_csv(io.BytesIO(b"size,legs,animal\\n0.3,4,cat\\n0.2,2,bird\\n"))
+    >>> data = read_csv(io.BytesIO(b"size,legs,animal\n0.3,4,cat\n0.2,2,bird\n"))
     >>> data.X, data.y.tolist(), data.names
     (array([[0.3, 4. ],
            [0.2, 2. ]]), ['cat', 'bird'], ['size', 'legs'])

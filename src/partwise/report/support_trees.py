@@ -62,7 +62,7 @@ def support_tree_pictures(
 
 def _tree(model: DependencyModel, code: np.ndarray) -> tuple[list[int], list[str]]:
     """Heads and labels of codes; without labels, empty ones."""
-    names = model.own_labels
+    names = model.joint_labels
     size = max(len(names), 1)
     heads = (code // size).tolist()
     labels = [names[c % size] if names else "" for c in code.tolist()]

@@ -89,16 +89,20 @@ class ArcScorer:
     def __init__(self, memory: float = 0.0) -> None:
         self.memory = memory
 
-    def bind(self, features: ArcFeatures, n_labels: int = 0) -> ArcRows | StoredRows:
-        """Arcs with `n_labels` labels, or without (0)."""
-        lists = list_arcs(features, self.memory) if self.memory > 0 else None
+    def bind(self, parts: ArcFeatures, width: int = 0) -> ArcRows | StoredRows:
+        """Arcs with `width` labels, or without (0)."""
+        lists = list_arcs(parts, self.memory) if self.memory > 0 else None
         if lists is None:
-            return bind_rows(features, n_labels)
-        return bind_lists(features, lists, n_labels)
+            return bind_rows(parts, width)
+        return bind_lists(parts, lists, width)
 
     def n_weights(self, rows: ArcRows | StoredRows) -> int:
         """Length of a model."""
         return n_weights(rows)
+
+    def ordered(self, rows: Any) -> tuple[Any, None]:
+        """Rows have their order already."""
+        return rows, None
 
     def local(self, rows: Any, offset: Ints) -> Any:
         """For inner products within a sentence: the rows themselves."""

@@ -64,7 +64,6 @@ class KernelScorer:
     """
 
     is_euclidean = False
-    kept: Ints | None = None  # slots that coefficients are given of; all by default
 
     def __init__(
         self, gram: Any = None, *, by_token: bool = False, dtype: Any = np.float64
@@ -82,25 +81,25 @@ class KernelScorer:
                     "per training input"
                 )
 
-    def bind(self, keys: Keys, width: int = 0) -> Slots:
+    def bind(self, parts: Keys, width: int = 0) -> Slots:
         """
         Parts of the training data with their slots.
 
         Parameters
         ----------
-        keys : ArcKeys or LabelKeys
+        parts : ArcKeys or LabelKeys
         width : int
             Of arcs, the number of labels, of which there must be none; of chains, the
             labels in a row of weights.
         """
-        unit, n_inputs = input_of_parts(keys, by_token=self.by_token)
+        unit, n_inputs = input_of_parts(parts, by_token=self.by_token)
         if self.gram is None:
             unit[:] = 0  # all parts belong to one anchor
-            return self._number(keys, unit, np.ones((n_inputs, 1), self.dtype), width)
+            return self._number(parts, unit, np.ones((n_inputs, 1), self.dtype), width)
         if len(self.gram) != n_inputs:
             what = "tokens" if self.by_token else "sequences"
             raise ValueError(f"gram has {len(self.gram)} rows for {n_inputs} {what}")
-        return self._number(keys, unit, self.gram, width)
+        return self._number(parts, unit, self.gram, width)
 
     def _number(self, keys: Keys, unit: Ints, gram: Any, width: int) -> Slots:
         """Slots of all parts, whose anchors are `unit`, (n_parts,)."""
@@ -205,9 +204,8 @@ class KernelScorer:
     def fill(
         self, rows: Slots, coefficients: Floats, model: Floats, n_jobs: int = 1
     ) -> None:
-        """Write coefficients, of all slots or of those kept, and scores."""
-        slots: Any = slice(rows.postings.n_slots) if self.kept is None else self.kept
-        model[slots] = coefficients
+        """Write the coefficients of all slots, and the scores."""
+        model[: rows.postings.n_slots] = coefficients
         self.complete(rows, model, n_jobs)
 
     def complete(self, rows: Slots, model: Floats, n_jobs: int = 1) -> None:

@@ -125,34 +125,11 @@ class KernelIndex(NamedTuple):
         index = cls(distinct, begin, number, kernel, by_token, anchors, names, dtype)
         return index, kept
 
-    def training_scorer(
-        self, inputs: Any, n_jobs: int, *, is_positive: bool = False
-    ) -> KernelScorer:
-        """
-        A scorer of the training data, its Gram matrix computed anew.
-
-        Parameters
-        ----------
-        inputs : inputs of the kernel
-            Of the training data.
-        n_jobs : int
-        is_positive : bool
-            Whether the kernel is known to be positive semidefinite on these inputs, or
-            need not be.
-
-        Raises
-        ------
-        ValueError
-            The kernel is not positive semidefinite, and certificates say nothing.
-        """
-        values = None
-        if self.kernel is not None:
-            values = gram(self.kernel, inputs, dtype=self.dtype, n_jobs=n_jobs)
-            if not is_positive:
-                refuse_indefinite(self.kernel, values)
-        return KernelScorer(
-            values, by_token=self.by_token, dtype=np.dtype(self.dtype).type
-        )
+    def gram(self, inputs: Any, n_jobs: int = 1) -> Any:
+        """Kernel values of all pairs of inputs; None without a kernel."""
+        if self.kernel is None:
+            return None
+        return gram(self.kernel, inputs, dtype=self.dtype, n_jobs=n_jobs)
 
     def slots(self, inputs: Any, keys: Keys, rows: Slots, offset: Ints) -> Ints:
         """
@@ -336,13 +313,13 @@ class IndexScorer(KernelScorer):
         self.index = index
         self.inputs = inputs
 
-    def bind(self, keys: Keys, width: int = 0) -> Slots:
+    def bind(self, parts: Keys, width: int = 0) -> Slots:
         """Parts of these inputs with their slots."""
-        self.keys = keys
-        unit, n_inputs = input_of_parts(keys, by_token=self.by_token)
+        self.keys = parts
+        unit, n_inputs = input_of_parts(parts, by_token=self.by_token)
         if self.index.kernel is None:
             unit[:] = 0  # equal keys have equal scores everywhere
-        rows = self._number(keys, unit, np.zeros((n_inputs, 1), self.dtype), width)
+        rows = self._number(parts, unit, np.zeros((n_inputs, 1), self.dtype), width)
         return self.coefficients_only(rows)
 
     def local(self, rows: Slots, offset: Ints) -> Slots:
@@ -356,3 +333,47 @@ class IndexScorer(KernelScorer):
         n_slots = rows.postings.n_slots
         scores = self.index.weigh(self.inputs, self.keys, rows, coefficients, n_jobs)
         model[n_slots : 2 * n_slots] = scores
+
+
+class TrainedScorer(KernelScorer):
+    """
+    Scores the training data of a model again, by its index.
+
+    The Gram matrix is computed anew. A model has coefficients for the postings of the
+    index only; the slots of all other parts are zero.
+
+    Parameters
+    ----------
+    index : KernelIndex
+    inputs : inputs of the kernel
+        Of the training data; None without a kernel.
+    n_jobs : int
+
+    Raises
+    ------
+    ValueError
+        The kernel is not positive semidefinite, and certificates say nothing.
+    """
+
+    def __init__(self, index: KernelIndex, inputs: Any, n_jobs: int = 1) -> None:
+        values = index.gram(inputs, n_jobs)
+        if index.kernel is not None:
+            refuse_indefinite(index.kernel, values)
+        dtype = np.dtype(index.dtype).type
+        super().__init__(values, by_token=index.by_token, dtype=dtype)
+        self.index = index
+        self.inputs = inputs
+
+    def bind(self, parts: Keys, width: int = 0) -> Slots:
+        """Parts with their slots; raises `ForeignData` for other data."""
+        rows = super().bind(parts, width)
+        offset = parts.token_offset
+        self.slots = self.index.slots(self.inputs, parts, rows, offset)
+        return rows
+
+    def fill(
+        self, rows: Slots, coefficients: Floats, model: Floats, n_jobs: int = 1
+    ) -> None:
+        """Write the coefficients of the postings, and the scores of all slots."""
+        model[self.slots] = coefficients
+        self.complete(rows, model, n_jobs)

@@ -23,9 +23,7 @@ from partwise.scorers._rows import (
 class LinearScorer:
     """Binds features to the row operations of `partwise.compiled`.
 
-    A scorer says how rows become such operations (`bind`), which layout is fast for
-    learning (`ordered`), how rows look within one block (`local`), how they are
-    transposed (`columns`). `width` is the number of labels in a row of weights.
+    A `Scorer` whose rows can also be transposed (`columns`), for gradients.
 
     Examples
     --------
@@ -37,19 +35,19 @@ class LinearScorer:
 
     is_euclidean = True
 
-    def bind(self, features: Any, width: int = 0) -> SparseRows | DenseRows:
+    def bind(self, parts: Any, width: int = 0) -> SparseRows | DenseRows:
         """Rows with normalised array types, so that kernels compile once."""
-        check_features(features)
-        if hasattr(features, "indptr"):
-            data = plain_array(features.data, np.float64)
+        check_features(parts)
+        if hasattr(parts, "indptr"):
+            data = plain_array(parts.data, np.float64)
             return SparseRows(
-                plain_array(features.indptr, np.int64),
-                plain_array(features.indices, np.int32),
+                plain_array(parts.indptr, np.int64),
+                plain_array(parts.indices, np.int32),
                 data,
-                int(len(data) == len(features.indices) and len(data) != 1),
-                int(features.n_features),
+                int(len(data) == len(parts.indices) and len(data) != 1),
+                int(parts.n_features),
             )
-        x = plain_array(features.X, np.float64)
+        x = plain_array(parts.X, np.float64)
         return DenseRows(x, x.shape[1])
 
     def ordered(self, rows: Any) -> tuple[Any, Ints]:

@@ -11,27 +11,23 @@ from sklearn.callback import with_callbacks
 from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table
 from partwise.features.vocabulary import check_settings
-from partwise.metrics import metric as find_metric
-from partwise.outputs._kernel_side import refuse_kernel_settings
-from partwise.outputs.dependency._kernel_fit import fit_kernel
-from partwise.outputs.dependency._kernel_model import KernelDependencyModel
-from partwise.outputs.dependency._stages import (
+from partwise.outputs.dependency.learning import (
     LABELS,
-    arc_featurizer,
     fit_labeller,
     fit_pruner,
+    fit_scoring,
 )
-from partwise.outputs.dependency.model import (
-    DependencyModel,
-    SupportTrees,
+from partwise.outputs.dependency.model import DependencyModel, SupportTrees
+from partwise.outputs.dependency.trees import (
+    check_trees,
     encode_trees,
+    refuse_many_roots,
 )
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.labels import refuse_many_roots
 from partwise.parameters import ParameterError, SettingsError, check_whole
 from partwise.protocol import Floats
-from partwise.scorers.arcs import ArcScorer
 from partwise.structures.dependency import Arborescence
 
 
@@ -183,53 +179,40 @@ class DependencyParser(SavedEstimator):
         table = sentence_table(X)
         if self.single_root and self.construction == "exact":
             refuse_many_roots(y)
+        check_trees(y, table.offset)
         self._weighted = sample_weight is not None
-        if self.kernel is not None or self.match is not None:
-            self.model_ = fit_kernel(self, table, y, formulation, sample_weight)
-            self._remove_checkpoints()
-            return self
-        if self.clusters is not None:
-            raise SettingsError(
-                "<clusters=> is for kernels; give <match=> or <kernel=>"
-            )
-        refuse_kernel_settings(self)
-        joint = self.labels == "joint"
-        warm = self.warm_start and hasattr(self, "model_")
-        names = sorted({label for _, own in y for label in own}) if self.labels else []
-        if warm:
-            featurizer, names = self.model_.featurizer, self.model_.labels
-        else:
-            featurizer = arc_featurizer(self, table, labelled=joint)
-        own = names if joint else []
-        codes = encode_trees(y, table.offset, own)
-        if not warm:
-            featurizer.fit(table, [heads for heads, _ in y])
-        structure = self._structure(len(own))
+        last = getattr(self, "model_", None) if self.warm_start else None
+        fit = fit_scoring(self, table, y, last)
+        is_joint = self.labels == "joint" and fit.has_labels
+        names = sorted({name for _, row in y for name in row}) if self.labels else []
+        if is_joint and last is not None:
+            names = last.labels
+        labels = names if is_joint else []
+        codes = encode_trees(y, table.offset, labels)
+        structure = self._structure(len(labels))
         pruner = candidates = None
         n_jobs = self._n_jobs()
         if self.order == 2:
-            pruner = self.model_.pruner if warm else fit_pruner(self, table, y)
+            pruner = fit_pruner(self, table, y) if last is None else last.pruner
             assert pruner is not None
-            truth = codes // max(len(own), 1)
+            truth = codes // max(len(labels), 1)
             candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
         problem = structure.pack(
-            featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
-            scorer=ArcScorer(1e9 * self.arc_memory), candidates=candidates,
+            fit.parts, codes, formulation, n_jobs=n_jobs, scorer=fit.scorer(n_jobs),
+            candidates=candidates,
         )  # fmt: skip
-        start = problem.expand(self.model_.weights) if warm else None
-        state, support = self._solve(problem, sample_weight, start)
-        kept = None
-        if support is not None:
-            kept = SupportTrees.create(table, codes, support)
+        weights, dual = self._learn(problem, fit, last, sample_weight)
+        support = None if dual is None else SupportTrees.create(table, codes, dual)
         labeller = None
-        if self.labels == "second_stage":
+        if self.labels and not is_joint:
             labeller, self.label_certificate_ = fit_labeller(
                 self, table, y, names, sample_weight
             )
+        scoring, weights = fit.finish(problem, weights)
         info = {"certificate": self.certificate_.to_dict()}
         self.model_ = DependencyModel(
-            featurizer, structure, own, problem.compact(state.model), info, kept,
-            labeller, pruner, self.n_candidates,
+            scoring, structure, labels, weights, info, support, labeller, pruner,
+            self.n_candidates,
         )  # fmt: skip
         self._remove_checkpoints(LABELS)
         return self
@@ -278,32 +261,17 @@ class DependencyParser(SavedEstimator):
             breaks one take an integer program each.
         """
         self._check_fitted()
-        found = self.model_.predict(
+        trees = self.model_.predict(
             X, given=given, constraints=constraints, n_jobs=self._n_jobs()
         )
-        return as_object_array(found)
-
-    def predict_topk(self, X: Any, k: int) -> np.ndarray:
-        """The k best trees of each sentence, exactly, as (tree, score) pairs."""
-        self._check_fitted()
-        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
-
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """P(arc from h to d), (n + 1, n + 1) each; see ``loss="log"``."""
-        self._check_fitted()
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
+        return as_object_array(trees)
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""
         self._check_fitted()
         return self.model_.confidences(X, n_jobs=self._n_jobs())
 
-    def margin(self, X: Any) -> Floats:
-        """Score of the best tree and its lead over the second, (n, 2)."""
-        self._check_fitted()
-        return self.model_.margin(X, n_jobs=self._n_jobs())
-
-    def explain(self, x: Any, top: int = 10) -> Any:
+    def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best tree of a sentence won.
 
         Parameters
@@ -316,26 +284,19 @@ class DependencyParser(SavedEstimator):
         Returns
         -------
         Explanation
-            Winner against runner-up, arc by arc; of a kernel parser, the training
-            sentences that decide.
+            Winner against runner-up, arc by arc; of a kernel parser, also the
+            training sentences that decide.
         """
-        from partwise.outputs.dependency.explanation import explain_tree
-
         self._check_fitted()
-        if hasattr(self.model_, "explain"):
-            return self.model_.explain(x, top=top)
-        return explain_tree(self.model_, [x], top=top)
+        return self.model_.explain([x], top=top)
 
     def valid_share(self, X: Any) -> float:
         """Share of sentences whose prediction is a tree; below 1 for best heads."""
         self._check_fitted()
         return float(np.mean(self.model_.parse(X, n_jobs=self._n_jobs())[1]))
 
-    def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` on these sentences."""
-        self._check_fitted()
-        metric = self.metric or ("las" if self.model_.labels else "uas")
-        return float(find_metric(metric).function(list(y), list(self.predict(X))))
+    def _metric(self) -> str:
+        return self.metric or ("las" if self.model_.labels else "uas")
 
     # -------------------------------------------------------------------- files
 
@@ -350,7 +311,9 @@ class DependencyParser(SavedEstimator):
             "cost": tree.cost,
             "normalized": tree.normalized,
             "construction": tree.construction,
-            **_features_of(model),
+            "order": 1 if model.pruner is None else 2,
+            **({} if model.pruner is None else {"n_candidates": model.n_candidates}),
+            **model.scoring.parameters(),
         }
 
     # --------------------------------------------------------------- attributes
@@ -359,20 +322,3 @@ class DependencyParser(SavedEstimator):
     def classes_(self) -> np.ndarray:
         """Labels of arcs."""
         return np.array(self.model_.labels)
-
-
-def _features_of(model: DependencyModel) -> dict[str, Any]:
-    """The parameters that say how arcs were scored."""
-    if isinstance(model, KernelDependencyModel):
-        return {
-            "kernel": model.index.kernel,
-            "match": list(model.hasher.match),
-            "clusters": model.clusters,
-        }
-    return {
-        "min_count": model.featurizer.min_count,
-        "hash_bits": model.featurizer.hash_bits,
-        "templates": [str(template) for template in model.featurizer.templates],
-        "order": 1 if model.pruner is None else 2,
-        "n_candidates": model.n_candidates,
-    }

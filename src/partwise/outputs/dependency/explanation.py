@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partwise.features._arc_compiled import N_VARIANTS
 from partwise.features.sentences import sentence_table
-from partwise.objective import Formulation
-from partwise.outputs.dependency.model import encode_trees
+from partwise.outputs.dependency.trees import encode_trees
 from partwise.outputs.sequence.explanation import Contribution, Explanation
 from partwise.protocol import Cuts, Floats, Ints
 
@@ -38,49 +36,43 @@ def explain_tree(model: DependencyModel, X: Any, *, top: int = 10) -> Explanatio
     Returns
     -------
     Explanation
-        Arcs are written as label(head), as in ``nsubj(2)``.
+        Arcs are written as label(head), as in ``nsubj(2)``. With a kernel it also
+        lists the training sentences, or keys, that decide, with their arcs.
     """
     table = sentence_table(X)[:1]
-    found = model.predict_topk(table, 2)[0]
+    ranked = model.predict_topk(table, 2)[0]
     words = table.strings(next(iter(table.columns)))[0]
-    winner, score = found[0]
-    if len(found) == 1:
-        return Explanation(words, _arcs(winner), None, score, np.inf)
-    runner_up, second = found[1]
-    explanation = Explanation(
-        words, _arcs(winner), _arcs(runner_up), score, score - second
-    )
-    codes, others = (
-        encode_trees([tree], table.offset, model.own_labels)
-        for tree in (winner, runner_up)
-    )
-    changed = np.flatnonzero(codes != others)
-    leads = _leads(model, table, winner, codes, others, changed)
-    reasons = []
-    for t, share in zip(changed.tolist(), np.diff(leads, prepend=0.0), strict=True):
-        reasons.append(
+    trees = [tree for tree, _ in ranked]
+    outputs = [encode_trees([tree], table.offset, model.joint_labels) for tree in trees]
+    score, lead = ranked[0][1], np.inf
+    explanation = Explanation(words, _arcs(trees[0]), None, score, lead)
+    if len(ranked) > 1:
+        explanation.runner_up = _arcs(trees[1])
+        explanation.lead = score - ranked[1][1]
+        changed = np.flatnonzero(outputs[0] != outputs[1])
+        leads = _leads(model, table, outputs, changed)
+        shares = np.diff(leads, prepend=0.0).tolist()
+        reasons = [
             Contribution(
                 t,
                 f"the arc to {words[t]}",
-                _spoken(winner, words, t),
-                _spoken(runner_up, words, t),
-                float(share),
+                _spoken(trees[0], words, t),
+                _spoken(trees[1], words, t),
+                share,
             )
-        )
-    reasons.sort(key=lambda reason: -abs(reason.share))
-    explanation.contributions = reasons[:top]
+            for t, share in zip(changed.tolist(), shares, strict=True)
+        ]
+        reasons.sort(key=lambda reason: -abs(reason.share))
+        explanation.contributions = reasons[:top]
+    explanation.support = model.scoring.supporters(table, model.weights, outputs, top)
     return explanation
 
 
 def _leads(
-    model: DependencyModel,
-    table: Table,
-    winner: DependencyTree,
-    codes: Ints,
-    others: Ints,
-    changed: Ints,
+    model: DependencyModel, table: Table, outputs: list[Ints], changed: Ints
 ) -> Floats:
     """Lead of the winner over itself with the first 1, 2, … changes."""
+    codes, others = outputs
     stages = np.tile(codes, (len(changed), 1))
     for k, t in enumerate(changed):
         stages[k:, t] = others[t]
@@ -94,33 +86,8 @@ def _leads(
         indptr=np.arange(n + 1) * len(codes),
         code=stages.ravel().astype(np.int32),
     )
-    problem = model.training_problem(table, [winner], Formulation())
+    problem = model.problem_of(table, codes)
     return problem.margins(problem.expand(model.weights), cuts)
-
-
-def telling_arcs(model: DependencyModel, top: int) -> list[tuple[str, float]]:
-    """Heaviest features of arcs, for and against; none where they have no names.
-
-    Parameters
-    ----------
-    model : DependencyModel
-    top : int
-        Number of each kind.
-
-    Returns
-    -------
-    list of (name, weight)
-        Weights without direction and distance, falling.
-    """
-    featurizer = model.featurizer
-    if featurizer is None or featurizer.hash_bits is not None:
-        return []
-    names = featurizer.feature_names_
-    plain = model.weights[: featurizer.n_rows_ * N_VARIANTS : N_VARIANTS]
-    order = np.argsort(-plain, kind="stable")
-    chosen = [f for f in order[:top] if plain[f] > 0]
-    chosen += [f for f in order[max(0, len(order) - top) :] if plain[f] < 0]
-    return [(names[f], float(plain[f])) for f in chosen]
 
 
 def _arcs(tree: DependencyTree) -> list[str]:

@@ -1,4 +1,4 @@
-"""A trained dependency parser: featurizer, structure, labels and weights.
+"""A trained dependency parser: scoring, structure, labels and weights.
 
 It predicts and explains without scikit-learn, so the command line starts quickly;
 `DependencyParser` is this model plus learning.
@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from partwise.features.arcs import ArcFeaturizer
 from partwise.features.sentences import sentence_table
 from partwise.objective import Formulation
+from partwise.outputs.dependency.explanation import explain_tree
+from partwise.outputs.dependency.scoring import ArcScoring
+from partwise.outputs.dependency.trees import check_trees, encode_trees, known_heads
+from partwise.outputs.scoring import Packable
+from partwise.outputs.sequence.explanation import Explanation
 from partwise.protocol import Cuts, Floats, Ints, Support
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
@@ -39,22 +43,23 @@ class SupportTrees(NamedTuple):
         rows, block = np.unique(support.cuts.block, return_inverse=True)
         cuts = support.cuts._replace(block=block.astype(np.int64))
         codes = np.split(np.asarray(y), table.offset[1:-1])
-        kept = [codes[i] for i in rows] or [np.zeros(0, np.int32)]
-        return cls(table[rows], np.concatenate(kept), cuts, support.alpha, rows)
+        truth = [codes[i] for i in rows] or [np.zeros(0, np.int32)]
+        return cls(table[rows], np.concatenate(truth), cuts, support.alpha, rows)
 
 
 class DependencyModel:
-    """A dependency parser without its teacher.
+    """Predicts and explains dependency trees.
 
     Parameters
     ----------
-    featurizer : ArcFeaturizer
+    scoring : ArcFeatureScoring or ArcKeyScoring
+        How arcs are scored.
     structure : Arborescence
     labels : list of str
-        Label of each number; empty for trees without labels.
+        Label of each number, of trees whose labels are predicted with them; else empty.
     weights : array (n_weights,)
     info : dict
-        What a model file tells about itself: certificate, settings, history; JSON.
+        What a model file says about itself: certificate, settings, history; JSON.
     support : SupportTrees, optional
     labeller : DependencyModel, optional
         Gives labels to the trees of a parser without them.
@@ -66,7 +71,7 @@ class DependencyModel:
 
     def __init__(
         self,
-        featurizer: ArcFeaturizer,
+        scoring: ArcScoring,
         structure: Arborescence,
         labels: Sequence[str],
         weights: Floats,
@@ -76,9 +81,9 @@ class DependencyModel:
         pruner: DependencyModel | None = None,
         n_candidates: int = 10,
     ) -> None:
-        self.featurizer = featurizer
+        self.scoring = scoring
         self.structure = structure
-        self.own_labels = list(labels)
+        self.joint_labels = list(labels)
         self.weights = weights
         self.info = info or {}
         self.support = support
@@ -87,14 +92,24 @@ class DependencyModel:
         self.n_candidates = n_candidates
 
     @property
+    def kind(self) -> str:
+        """Name of the kind of its model file, without the version."""
+        return f"{self.scoring.prefix}DependencyModel"
+
+    @property
+    def featurizer(self) -> Any:
+        """Makes the features of arcs; None where the model looks at none."""
+        return self.scoring.featurizer
+
+    @property
     def labels(self) -> list[str]:
         """Labels that predictions may have."""
-        return self.labeller.own_labels if self.labeller else self.own_labels
+        return self.labeller.joint_labels if self.labeller else self.joint_labels
 
     # ------------------------------------------------------------------- problems
 
     def problems(
-        self, X: Any, n_jobs: int = 1, kept: Ints | None = None
+        self, X: Any, n_jobs: int = 1, known: Ints | None = None
     ) -> Iterator[Any]:
         """Packed sentences to parse: all at once, or in turn what fits in memory.
 
@@ -102,53 +117,68 @@ class DependencyModel:
         ----------
         X : sentences
         n_jobs : int
-        kept : int array (n_words,), optional
+        known : int array (n_words,), optional
             Heads that must be among the candidates; −1 for none.
         """
-        yield self._pack(sentence_table(X), None, None, n_jobs, kept)
+        table = sentence_table(X)
+        for packable in self.scoring.batches(table):
+            yield self._pack(table, packable, None, None, n_jobs, known)
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of."""
+        """The problem whose objective the certificate speaks of.
+
+        Raises `ForeignData` where the model can tell that it was not trained on X.
+        """
         table = sentence_table(X)
-        codes = encode_trees(y, table.offset, self.own_labels)
-        heads = codes // max(len(self.own_labels), 1)
-        return self._pack(table, codes, formulation, n_jobs, heads)
+        check_trees(y, table.offset)
+        codes = encode_trees(y, table.offset, self.joint_labels)
+        packable = self.scoring.training(table, n_jobs)
+        return self._pack(table, packable, codes, formulation, n_jobs)
+
+    def problem_of(self, table: Table, codes: Ints) -> Any:
+        """A new sentence with a tree, to compare others with it."""
+        packable = next(self.scoring.batches(table))
+        return self._pack(table, packable, codes, None, 1)
 
     def _pack(
         self,
         table: Table,
+        packable: Packable,
         codes: Ints | None,
         formulation: Formulation | None,
         n_jobs: int,
-        kept: Ints | None,
+        known: Ints | None = None,
     ) -> Any:
+        parts, scorer = packable
         candidates = None
         if self.pruner is not None:
-            candidates = self.pruner.candidates(table, self.n_candidates, n_jobs, kept)
+            if codes is not None:
+                known = codes // max(len(self.joint_labels), 1)
+            candidates = self.pruner.candidates(table, self.n_candidates, n_jobs, known)
         return self.structure.pack(
-            self.featurizer.transform(table), codes, formulation, n_jobs=n_jobs,
+            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer,
             candidates=candidates,
         )  # fmt: skip
 
     def candidates(
-        self, table: Table, k: int, n_jobs: int = 1, kept: Ints | None = None
+        self, table: Table, k: int, n_jobs: int = 1, known: Ints | None = None
     ) -> Ints:
         """The k most probable heads of each word, (n_words, k); −1 for none.
 
-        A head to be kept takes the last place where it is not among them.
+        A known head takes the last place where it is not among them.
         """
-        found = np.full((int(table.offset[-1]), k), -1, np.int32)
-        for s, own in enumerate(self.marginals(table, n_jobs=n_jobs)):
+        heads = np.full((int(table.offset[-1]), k), -1, np.int32)
+        for s, share in enumerate(self.marginals(table, n_jobs=n_jobs)):
             words = slice(int(table.offset[s]), int(table.offset[s + 1]))
-            order = np.argsort(-own[:, 1:], axis=0, kind="stable")[:k].T
-            is_arc = order != np.arange(1, len(own))[:, None]
-            found[words, : order.shape[1]] = np.where(is_arc, order, -1)
-        if kept is not None:
-            absent = (kept >= 0) & ~(found == np.asarray(kept)[:, None]).any(axis=1)
-            found[absent, -1] = kept[absent]
-        return found
+            order = np.argsort(-share[:, 1:], axis=0, kind="stable")[:k].T
+            is_arc = order != np.arange(1, len(share))[:, None]
+            heads[words, : order.shape[1]] = np.where(is_arc, order, -1)
+        if known is not None:
+            absent = (known >= 0) & ~(heads == np.asarray(known)[:, None]).any(axis=1)
+            heads[absent, -1] = known[absent]
+        return heads
 
     # ----------------------------------------------------------------- prediction
 
@@ -184,9 +214,9 @@ class DependencyModel:
     ) -> tuple[list[DependencyTree], np.ndarray]:
         """Trees, and which of them are trees: best heads may run in circles."""
         table = sentence_table(X)
-        fixed = None if given is None else _fix(given, table.offset)
+        fixed = None if given is None else known_heads(given, table.offset)
         rules = list(constraints)
-        found, valid = [], []
+        parsed, valid = [], []
         begin = row = 0
         for problem in self.problems(table, n_jobs, fixed):
             end = begin + int(problem.blocks.offset[-1])
@@ -202,11 +232,13 @@ class DependencyModel:
             if rules:
                 from partwise.outputs.dependency.constrained import satisfy
 
-                codes = satisfy(problem, weights, codes, rules, self.own_labels, known)
-            found.append(codes)
+                codes = satisfy(
+                    problem, weights, codes, rules, self.joint_labels, known
+                )
+            parsed.append(codes)
             valid.append(is_valid)
             begin, row = end, row + len(value)
-        codes, is_valid = np.concatenate(found), np.concatenate(valid)
+        codes, is_valid = np.concatenate(parsed), np.concatenate(valid)
         if self.labeller is not None:
             heads = codes
             codes = self.labeller.name(table, heads, n_jobs)
@@ -214,9 +246,9 @@ class DependencyModel:
 
     def name(self, table: Table, heads: Ints, n_jobs: int = 1) -> Ints:
         """Codes of the best labels of given heads; for a labeller."""
-        features = self.featurizer.transform(table)
-        size = self.structure.n_labels
-        problem = self.structure.pack(features, heads * size, n_jobs=n_jobs)
+        parts, scorer = next(self.scoring.batches(table))
+        codes = heads * self.structure.n_labels
+        problem = self.structure.pack(parts, codes, n_jobs=n_jobs, scorer=scorer)
         return problem.decode(self.weights)[0]
 
     def trees(self, codes: Ints, offset: Ints) -> list[DependencyTree]:
@@ -238,27 +270,27 @@ class DependencyModel:
             raise ValueError(f"k={k!r}: give a positive whole number")
         table = sentence_table(X)
         answers = []
-        ranked = (
-            found
+        lists = (
+            ranked
             for problem in self.problems(table, n_jobs)
-            for found in problem.k_best(problem.expand(self.weights), k)
+            for ranked in problem.k_best(problem.expand(self.weights), k)
         )
-        for s, found in enumerate(ranked):
-            own = []
-            for code, score in found:
+        for s, ranked in enumerate(lists):
+            trees = []
+            for code, score in ranked:
                 if self.labeller is not None:
                     code = self.labeller.name(table[s], code)
-                own.append((self.trees(code, np.array([0, len(code)]))[0], score))
-            answers.append(own)
+                trees.append((self.trees(code, np.array([0, len(code)]))[0], score))
+            answers.append(trees)
         return answers
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best tree and its lead over the second, (n_sentences, 2)."""
         rows = []
         for problem in self.problems(X, n_jobs):
-            for found in problem.k_best(problem.expand(self.weights), 2):
-                best = found[0][1]
-                rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
+            for ranked in problem.k_best(problem.expand(self.weights), 2):
+                best = ranked[0][1]
+                rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
         return np.array(rows)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
@@ -282,85 +314,11 @@ class DependencyModel:
             tables, _ = problem.marginals(weights)
             rows = np.split(heads, problem.blocks.offset[1:-1])
             answers += [
-                table[own, np.arange(1, len(own) + 1)]
-                for table, own in zip(tables, rows, strict=True)
+                table[row, np.arange(1, len(row) + 1)]
+                for table, row in zip(tables, rows, strict=True)
             ]
         return answers
 
-
-def _fix(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
-    """Known heads of all words; −1 where there is none."""
-    if len(given) != len(offset) - 1:
-        raise ValueError(
-            f"given has {len(given)} sentences where X has {len(offset) - 1}"
-        )
-    fixed = []
-    for row, known in enumerate(given):
-        n = int(offset[row + 1] - offset[row])
-        if len(known) != n:
-            raise ValueError(f"given: sentence {row} has another length than in X")
-        for d, head in enumerate(known, 1):
-            if head is not None and (not 0 <= head <= n or head == d):
-                raise ValueError(
-                    f"given: sentence {row}, word {d}: head {head!r} is not among "
-                    f"0…{n} without {d}"
-                )
-            fixed.append(-1 if head is None else int(head))
-    return np.array(fixed, np.int32)
-
-
-def encode_trees(y: Any, offset: Ints, labels: Sequence[str]) -> Ints:
-    """Codes of all words, head · n_labels + label; the head itself without labels.
-
-    Parameters
-    ----------
-    y : list of trees, pairs (heads, labels)
-    offset : int array (n_sentences + 1,)
-    labels : sequence of str
-    """
-    n = len(offset) - 1
-    if len(y) != n:
-        raise ValueError(f"y has {len(y)} trees where X has {n} sentences")
-    number = {label: k for k, label in enumerate(labels)}
-    size = max(len(labels), 1)
-    codes: list[int] = []
-    for s, (heads, names) in enumerate(y):
-        length = int(offset[s + 1] - offset[s])
-        if len(heads) != length or (labels and len(names) != length):
-            raise ValueError(
-                f"tree {s} has {len(heads)} heads where the sentence has {length} words"
-            )
-        check_tree(heads, s)
-        for d, head in enumerate(heads):
-            label = 0
-            if labels:
-                if names[d] not in number:
-                    raise ValueError(
-                        f"tree {s}, word {d + 1}: unknown label {names[d]!r}"
-                    )
-                label = number[names[d]]
-            codes.append(int(head) * size + label)
-    return np.array(codes, np.int32)
-
-
-def check_tree(heads: Sequence[int], s: int) -> None:
-    """Refuse heads that are outside the sentence or run in circles."""
-    n = len(heads)
-    state = [0] * (n + 1)  # 1 while on the path, 2 when the root is known above
-    state[0] = 2
-    for d, head in enumerate(heads, 1):
-        if not 0 <= head <= n or head == d:
-            raise ValueError(
-                f"tree {s}, word {d}: head {head!r} is not among 0…{n} without {d}"
-            )
-    for start in range(1, n + 1):
-        path = []
-        d = start
-        while state[d] == 0:
-            state[d] = 1
-            path.append(d)
-            d = int(heads[d - 1])
-        if state[d] == 1:
-            raise ValueError(f"tree {s}, word {d}: its heads run in a circle")
-        for d in path:
-            state[d] = 2
+    def explain(self, X: Any, *, top: int = 10) -> Explanation:
+        """Why the best tree of the first sentence won; see `explain_tree`."""
+        return explain_tree(self, X, top=top)

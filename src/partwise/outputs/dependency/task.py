@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
@@ -241,13 +240,12 @@ class DependencyTask(Task):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by relation and length, confusions, errors and support drawn."""
-        from partwise.outputs.dependency.explanation import telling_arcs
         from partwise.outputs.dependency.report import dependency_report
         from partwise.report import FeatureGroup
         from partwise.report.support import NOTE, TITLE
         from partwise.report.support_trees import support_tree_pictures
 
-        pairs = telling_arcs(model, 15)
+        pairs = model.scoring.named_weights(model.weights, 15)
         groups = [
             FeatureGroup(
                 "arcs",
@@ -276,18 +274,17 @@ class DependencyTask(Task):
         if tree.construction == "best_heads":
             kind = "best head of each word"
         root = "one root" if tree.single_root else "any number of roots"
-        return [("Relations", str(len(model.labels))), ("Trees", f"{kind}, {root}")]
+        facts = [("Relations", str(len(model.labels))), ("Trees", f"{kind}, {root}")]
+        return facts + model.scoring.report_facts()
 
     # ------------------------------------------------------------ inside a model
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:
-        """Relations, features, kind of trees."""
-        settings, _ = model.featurizer.state()
+        """Relations, scoring, kind of trees."""
         return {
             "labels": model.labels,
-            "n_features": model.featurizer.n_rows_ + model.featurizer.n_label_rows_,
-            "featurizer": settings,
+            **model.scoring.facts(),
             "trees": model.structure.get_params(),
             "order": 1 if model.pruner is None else 2,
             "labeller": model.labeller is not None,
@@ -299,24 +296,16 @@ class DependencyTask(Task):
     def telling_parts(
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
-        """The heaviest features of arcs; those of a hashed model have no names."""
-        from partwise.outputs.dependency.explanation import telling_arcs
-
-        pairs = telling_arcs(model, top) if top else []
-        rows = [(f"{weight:+.4f}", feature) for feature, weight in pairs]
-        listings = [Listing("features of arcs", (), rows)] if rows else []
-        return {"features": pairs}, listings
+        """The heaviest features of arcs, training sentences or keys."""
+        answer, tables = model.scoring.heaviest(model.weights, top)
+        return answer, [Listing(*table) for table in tables]
 
     def explain(
         self, model: Any, data: Data, row: int, top: int
     ) -> tuple[dict[str, Any], str]:
         """Winner against runner-up, arc by arc."""
-        from partwise.outputs.dependency.explanation import explain_tree
-
-        explanation = explain_tree(model, data.X[row], top=top)
-        told = asdict(explanation)
-        told["contributions"] = [c._asdict() for c in explanation.contributions]
-        return told, str(explanation)
+        explanation = model.explain(data.X[row], top=top)
+        return explanation.to_dict(), str(explanation)
 
     # ------------------------------------------------------------------- verify
 
@@ -358,7 +347,7 @@ class DependencyTask(Task):
 
 def _is_possible(structure: Any, heads: list[int]) -> bool:
     """Whether the structure allows these heads."""
-    from partwise.outputs.dependency.model import check_tree
+    from partwise.outputs.dependency.trees import check_tree
     from partwise.readers import is_projective
 
     if structure.construction == "best_heads":

@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from partwise.bounds import check_offsets, read_array
+from partwise.bounds import check_offsets, read_array, require
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
-from partwise.outputs.file_checks import require
 from partwise.outputs.phrase.explanation import SupportPhrases
 from partwise.protocol import Ints
 from partwise.structures.phrase import Grammar

@@ -9,13 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
 from partwise.outputs.phrase.model import ConstituencyModel, as_sentences
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_whole, worded_warning
-from partwise.protocol import Floats
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import WRAPPERS
@@ -209,25 +207,6 @@ class ConstituencyParser(SavedEstimator):
         self.n_failures_ = int(np.sum(~is_parse))
         self.n_unknown_tags_ = self.model_.n_unknown_tags(X)
         return as_object_array(trees)
-
-    def predict_topk(self, X: Any, k: int) -> np.ndarray:
-        """The k best trees of each sentence, exactly, as (tree, score) pairs."""
-        self._check_fitted()
-        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
-
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """P(bracket), (n + 1, n + 1, n_labels) each; see ``loss="log"``."""
-        self._check_fitted()
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
-
-    def margin(self, X: Any) -> Floats:
-        """Score of the best tree and its lead over the second, (n, 2)."""
-        self._check_fitted()
-        return self.model_.margin(X, n_jobs=self._n_jobs())
-
-    def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` on these sentences."""
-        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
 
     def explain(self, x: Any, top: int = 10) -> TreeExplanation:
         """Why the best tree of one sentence won.

@@ -19,11 +19,13 @@ from partwise.bounds import (
     check_indices,
     check_offsets,
     check_rising,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
 from partwise.features.vocabulary import pack_strings, unpack_strings
-from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.phrase._support_file import support_arrays, support_from_arrays
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.structures.phrase import Grammar

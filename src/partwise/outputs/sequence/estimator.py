@@ -12,25 +12,20 @@ from sklearn.callback import with_callbacks
 from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
-from partwise.metrics import metric as find_metric
-from partwise.objective import Formulation
-from partwise.outputs._kernel_side import refuse_kernel_settings
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence._kernel_fit import fit_kernel_tagger
-from partwise.outputs.sequence._kernel_model import KernelSequenceModel
 from partwise.outputs.sequence.explanation import Explanation
 from partwise.outputs.sequence.labels import (
     encode_labels,
-    fit_featurizer,
     label_set,
     make_chain,
     refuse_other_chain,
     show_tokens,
 )
+from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.sequence.support import SupportSet
-from partwise.parameters import SettingsError, check_choice
+from partwise.parameters import check_choice
 from partwise.protocol import Floats
 from partwise.readers.table import Table
 
@@ -162,18 +157,40 @@ class SequenceTagger(SavedEstimator):
         weight = None
         if token_weight is not None:
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
-        if self.kernel is not None or self.match is not None:
-            self.model_ = fit_kernel_tagger(
-                self, X, y, formulation, sample_weight, weight
-            )
-        else:
-            self.model_ = self._fit_features(X, y, formulation, sample_weight, weight)
+        last = getattr(self, "model_", None) if self.warm_start else None
+        labels = label_set(y) if last is None else last.labels
+        fit = fit_scoring(self, X, labels, last)
+        if last is not None:
+            refuse_other_chain(self, last.chain)
+        codes = encode_labels(y, fit.offset, labels)
+        chain = make_chain(
+            labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
+        )
+        n_jobs = self._n_jobs()
+        problem = chain.pack(
+            fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
+            scorer=fit.scorer(n_jobs), label_names=labels,
+        )  # fmt: skip
+        weights, dual = self._learn(problem, fit, last, sample_weight)
+        support = None
+        if dual is not None:
+            support = SupportSet.create(
+                fit.support_inputs(), fit.offset, codes, dual,
+                lambda row: show_tokens(X, row),
+            )  # fmt: skip
+        scoring, weights = fit.finish(problem, weights)
+        info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = SequenceModel(scoring, chain, labels, weights, info, support)
+        self._set_n_features_in()
+        self._remove_checkpoints()
+        return self
+
+    def _set_n_features_in(self) -> None:
+        """Set ``n_features_in_``; absent where the model looks at no features."""
         if hasattr(self, "n_features_in_"):  # of an earlier fit
             del self.n_features_in_
         if self.model_.featurizer is not None:
             self.n_features_in_ = self.model_.featurizer.n_features_
-        self._remove_checkpoints()
-        return self
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -185,44 +202,6 @@ class SequenceTagger(SavedEstimator):
             parse_kernel(self.kernel)
         if isinstance(self.match, str):
             LabelHasher(self.match, [])
-
-    def _fit_features(
-        self, X: Any, y: Any, formulation: Formulation, sample_weight: Any, weight: Any
-    ) -> SequenceModel:
-        """A linear model over features."""
-        refuse_kernel_settings(self)
-        warm = self.warm_start and hasattr(self, "model_")
-        if warm:
-            if isinstance(self.model_, KernelSequenceModel):
-                raise SettingsError(
-                    "<warm_start=True> goes on with the last model, which had a "
-                    "kernel; "
-                    "leave <kernel=> as it was"
-                )
-            refuse_other_chain(self, self.model_.chain)
-            featurizer, labels = self.model_.featurizer, self.model_.labels
-            features = featurizer.transform(X)
-        else:
-            featurizer, features = fit_featurizer(self, X)
-            labels = label_set(y)
-        codes = encode_labels(y, features.offset, labels)
-        chain = make_chain(
-            labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
-        )
-        problem = chain.pack(
-            features, codes, formulation, n_jobs=self._n_jobs(), token_weight=weight,
-            label_names=labels,
-        )  # fmt: skip
-        start = problem.expand(self.model_.weights) if warm else None
-        state, support = self._solve(problem, sample_weight, start)
-        kept = None
-        if support is not None:
-            kept = SupportSet.create(
-                features, features.offset, codes, support, lambda i: show_tokens(X, i)
-            )
-        info = {"certificate": self.certificate_.to_dict()}
-        weights = problem.compact(state.model)
-        return SequenceModel(featurizer, chain, labels, weights, info, kept)
 
     # ---------------------------------------------------------------- prediction
 
@@ -239,25 +218,6 @@ class SequenceTagger(SavedEstimator):
         return as_object_array(
             self.model_.predict(X, given=given, n_jobs=self._n_jobs())
         )
-
-    def predict_topk(self, X: Any, k: int) -> np.ndarray:
-        """The k best labellings of each sequence, exactly, as (labels, score) pairs."""
-        self._check_fitted()
-        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
-
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """P(label at token), (n_tokens, n_labels) each; see ``loss="log"``."""
-        self._check_fitted()
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
-
-    def margin(self, X: Any) -> Floats:
-        """Score of the best labelling and its lead over the second, (n, 2)."""
-        self._check_fitted()
-        return self.model_.margin(X, n_jobs=self._n_jobs())
-
-    def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` on these sequences."""
-        return float(find_metric(self.metric).function(list(y), list(self.predict(X))))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.
@@ -276,23 +236,19 @@ class SequenceTagger(SavedEstimator):
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that `save` or the command line wrote."""
         tagger = super().load(path)
-        if tagger.model_.featurizer is not None:
-            tagger.n_features_in_ = tagger.model_.featurizer.n_features_
+        tagger._set_n_features_in()
         return tagger
 
     @classmethod
     def _parameters_of(cls, model: SequenceModel) -> dict[str, Any]:
         chain = model.chain
         cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
-        known: dict[str, Any] = {
+        return {
             "order": chain.order,
             "boundary": chain.boundary,
             "cost": cost,
+            **model.scoring.parameters(),
         }
-        if isinstance(model, KernelSequenceModel):
-            known["kernel"] = model.index.kernel
-            known["match"] = list(model.hasher.match)
-        return known
 
     # --------------------------------------------------------------- attributes
 
@@ -303,18 +259,13 @@ class SequenceTagger(SavedEstimator):
 
     @property
     def feature_names_(self) -> list[str]:
-        """Names of the features, aligned with the columns of `coef_`."""
-        model = self.model_
-        if not isinstance(model, KernelSequenceModel):
-            return model.featurizer.feature_names_
-        return model.index.names if model.index.kernel is None else model.anchor_names()
+        """Names of the features, or anchors, aligned with the columns of `coef_`."""
+        return self.model_.scoring.feature_names
 
     @property
     def key_names_(self) -> list[str]:
         """With `match` or a kernel: what the rows of `coef_` stand for."""
-        if not isinstance(self.model_, KernelSequenceModel):
-            raise AttributeError("a tagger without kernel and match has no keys")
-        return self.model_.index.names
+        return self.model_.scoring.key_names
 
     @property
     def coef_(self) -> Any:
@@ -324,9 +275,7 @@ class SequenceTagger(SavedEstimator):
         (n_keys, n_anchors); with `match` alone, weights of keys, (n_keys,).
         """
         model = self.model_
-        if not isinstance(model, KernelSequenceModel):
-            return model.parts().emission.T
-        return model.coefficients()
+        return model.scoring.coefficients(model.weights, model.chain.n_labels)
 
     @property
     def transitions_(self) -> Floats:

@@ -1,8 +1,8 @@
-"""Why a tagger's output won, in words and numbers."""
+"""Why an output won, in words and numbers: for taggers and dependency parsers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 
@@ -26,6 +26,15 @@ class SupportSequence(NamedTuple):
     alpha: float
     share: float
 
+    def lines(self, tokens: list[str]) -> list[str]:
+        """As text; `tokens` are those of the explained sequence."""
+        rows = zip(self.tokens, self.truth, self.output, strict=True)
+        changed = ", ".join(f"{t}/{a}→{b}" for t, a, b in rows if a != b)
+        return [
+            f"  {self.share:+.4f}  training sequence {self.row} (α = {self.alpha:.4g}):"
+            f" {changed}"
+        ]
+
 
 @dataclass
 class Explanation:
@@ -37,7 +46,14 @@ class Explanation:
     score: float
     lead: float
     contributions: list[Contribution] = field(default_factory=list)
-    support: list[SupportSequence] = field(default_factory=list)
+    support: list[Any] = field(default_factory=list)  # `SupportSequence` and the like
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the types of JSON."""
+        return asdict(self) | {
+            "contributions": [reason._asdict() for reason in self.contributions],
+            "support": [example._asdict() for example in self.support],
+        }
 
     def __str__(self) -> str:
         lines = [
@@ -58,16 +74,6 @@ class Explanation:
                 f"  {c.share:+.4f}  at {c.position}: {c.reason} "
                 f"({c.winner} rather than {c.runner_up})"
             )
-        for s in self.support:
-            changed = ", ".join(
-                f"{token}/{truth}→{output}"
-                for token, truth, output in zip(
-                    s.tokens, s.truth, s.output, strict=True
-                )
-                if truth != output
-            )
-            lines.append(
-                f"  {s.share:+.4f}  training sequence {s.row} (α = {s.alpha:.4g}): "
-                f"{changed}"
-            )
+        for example in self.support:
+            lines += example.lines(self.tokens)
         return "\n".join(lines)

@@ -1,4 +1,7 @@
-"""What a model file keeps of a `SequenceModel`, and the checks when it comes back.
+"""What a model file keeps of a `SequenceModel`, and the checks when it is read.
+
+Two kinds of file hold one: ``SequenceModel`` with features, ``KernelSequenceModel``
+with keys and an index. They differ in what the scoring writes.
 
 Kernels do not check bounds, so nothing leaves this module that could make them read
 outside their arrays.
@@ -13,23 +16,24 @@ import numpy as np
 
 from partwise.bounds import (
     MAX_FEATURE,
-    MAX_WEIGHT,
     check_indices,
     check_rows,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
-from partwise.features import DenseFeatures, Features, featurizer_from_state
+from partwise.features import DenseFeatures, Features
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.inputs import SEQUENCES
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
-from partwise.outputs.file_checks import entry, require, under
+from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.outputs.sequence.support import SupportSet
+from partwise.readers.table import Table
 from partwise.structures.chain import Chain
-
-Arrays = dict[str, np.ndarray]
-State = tuple[dict[str, Any], Arrays]
 
 MAX_LABELS = 5000  # the kernels want several tables of labels × labels
 MASKS = ("transitions", "starts", "ends")
@@ -37,19 +41,18 @@ MASKS = ("transitions", "starts", "ends")
 
 def to_state(model: SequenceModel) -> State:
     """Settings for JSON, and arrays."""
-    featurizer, arrays = model.featurizer.state()
-    arrays = {f"featurizer/{name}": array for name, array in arrays.items()}
-    arrays["weights"] = np.asarray(model.weights, np.float64)
-    settings, more = chain_state(model)
-    settings["featurizer"] = featurizer
-    settings["support"] = model.support is not None
-    if model.support is not None:
-        more |= support_arrays(model.support, feature_arrays(model.support.inputs))
-    return settings, arrays | more
+    settings, arrays = chain_state(model)
+    scoring, more = model.scoring.to_state(model.weights)
+    arrays |= more
+    support = model.support
+    has_support = support is not None and len(support.alpha) > 0
+    if support is not None and has_support:
+        arrays |= support_arrays(support)
+    return settings | scoring | {"support": has_support}, arrays
 
 
 def chain_state(model: SequenceModel) -> State:
-    """What all taggers keep: labels and the chain over them."""
+    """Labels and the chain over them."""
     chain, arrays = model.chain, {}
     for name in MASKS:
         if getattr(chain, name) is not None:
@@ -71,18 +74,16 @@ def from_state(
 ) -> SequenceModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
     labels = labels_from_state(settings)
-    featurizer = featurizer_from_state(
-        entry(settings, "featurizer", dict), under("featurizer/", arrays)
-    )
     chain = chain_from_state(settings, arrays, len(labels))
-    n_features = featurizer.n_features_
-    weights = read_numbers(arrays, "weights", MAX_WEIGHT, chain.n_weights(n_features))
+    kind = TokenKeyScoring if "index" in settings else TokenFeatureScoring
+    scoring, weights = kind.from_state(settings, arrays, chain, labels)
     support = None
     if entry(settings, "support", bool):
-        support = support_from_arrays(
-            under("support/", arrays), n_features, len(labels)
-        )
-    return SequenceModel(featurizer, chain, labels, weights, info, support)
+        featurizer = scoring.featurizer
+        n_features = None if featurizer is None else featurizer.n_features_
+        inputs = under("support/", arrays)
+        support = support_from_arrays(inputs, n_features, len(labels))
+    return SequenceModel(scoring, chain, labels, weights, info, support)
 
 
 def labels_from_state(settings: dict[str, Any]) -> list[Any]:
@@ -119,19 +120,23 @@ def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) ->
 # ------------------------------------------------------------------------- support
 
 
-def feature_arrays(features: Features | DenseFeatures) -> Arrays:
-    """Arrays of the features of a support."""
-    if isinstance(features, DenseFeatures):
-        return {"X": features.X}
-    return {
-        "indptr": features.indptr,
-        "indices": features.indices,
-        "data": features.data,
-    }
+def input_arrays(inputs: Any) -> Arrays:
+    """Arrays of the sequences of a support: a table, or features."""
+    if isinstance(inputs, Table):
+        return prefixed("table", SEQUENCES.pack(inputs))
+    if isinstance(inputs, DenseFeatures):
+        return {"X": inputs.X}
+    if isinstance(inputs, Features):
+        names = ("indptr", "indices", "data")
+        return {name: getattr(inputs, name) for name in names}
+    raise ValueError(
+        "support structures of sequences that are neither tables nor features cannot "
+        "be kept in a file; leave keep_dual out"
+    )
 
 
-def support_arrays(support: SupportSet, inputs: Arrays) -> Arrays:
-    """Arrays of a dual; those of its sequences are given."""
+def support_arrays(support: SupportSet) -> Arrays:
+    """Arrays of a dual and of its sequences."""
     text, text_offset = pack_strings([t for row in support.tokens for t in row])
     arrays: Arrays = {
         "offset": np.asarray(support.offset, np.int64),
@@ -139,9 +144,9 @@ def support_arrays(support: SupportSet, inputs: Arrays) -> Arrays:
         "text": text,
         "text_offset": text_offset,
         **plane_arrays(support.cuts, support.alpha, support.rows),
-        **inputs,
+        **input_arrays(support.inputs),
     }
-    return {f"support/{name}": own for name, own in arrays.items()}
+    return prefixed("support", arrays)
 
 
 def support_from_arrays(

@@ -1,4 +1,4 @@
-"""Outputs between users and kernels: sets, numbers, faults in words."""
+"""Labels as users write them and as structures number them, and their chain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features import PRESETS, make_featurizer
 from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 from partwise.readers.table import Table
@@ -86,15 +85,6 @@ def make_chain(
     return Chain(len(labels), order=order, boundary=boundary, cost=cost, **masks)
 
 
-def fit_featurizer(tagger: Any, X: Any) -> tuple[Any, Any]:
-    """The featurizer that a tagger's parameters describe, and the features of X."""
-    templates = tagger.templates
-    if isinstance(templates, str):  # a preset's name wins over a template
-        templates = PRESETS.get(templates, templates)
-    featurizer = make_featurizer(X, templates, tagger.min_count, tagger.hash_bits)
-    return featurizer, featurizer.fit_transform(X)
-
-
 def refuse_other_chain(tagger: Any, last: Chain) -> None:
     """Refuse to go on with a model whose transitions are of another kind."""
     for name in ("order", "boundary"):
@@ -124,13 +114,3 @@ def show_tokens(X: Any, row: int) -> list[str]:
             token = texts[0] if texts else str(token)
         shown.append(str(token))
     return shown
-
-
-def refuse_many_roots(y: Any) -> None:
-    """Refuse trees that a parser with a single root could never predict."""
-    for s, (heads, _) in enumerate(y):
-        if (n_roots := list(heads).count(0)) > 1:
-            raise SettingsError(
-                f"tree {s} has {n_roots} words below the root; use <single_root=False> "
-                "for such treebanks"
-            )

@@ -1,4 +1,4 @@
-"""A trained tagger: featurizer, chain, labels and weights.
+"""A trained tagger: scoring, chain, labels and weights.
 
 It predicts and explains without scikit-learn, so the command line starts quickly;
 `SequenceTagger` is this model plus learning.
@@ -18,6 +18,7 @@ from partwise.outputs.sequence.explanation import (
     Explanation,
     SupportSequence,
 )
+from partwise.outputs.sequence.scoring import LabelScoring
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Cuts, Floats, Ints, take
 from partwise.structures.chain import Chain
@@ -25,31 +26,33 @@ from partwise.structures.chain.problem import ChainProblem, Weights
 
 
 class SequenceModel:
-    """A tagger without its teacher.
+    """Predicts and explains label sequences.
 
     Parameters
     ----------
-    featurizer : fitted featurizer of `partwise.features`
+    scoring : TokenFeatureScoring or TokenKeyScoring
+        How labels of tokens are scored.
     chain : Chain
     labels : list
         Label of each number, as the user knows it.
     weights : array (n_weights,)
-        In the plain layout of `Chain.n_weights`.
+        Coefficients of the scoring, then transitions and ends in the plain layout of
+        `Chain.n_weights`.
     info : dict
-        What a model file tells about itself: certificate, settings, history; JSON.
+        What a model file says about itself: certificate, settings, history; JSON.
     support : SupportSet, optional
     """
 
     def __init__(
         self,
-        featurizer: Any,
+        scoring: LabelScoring,
         chain: Chain,
         labels: Sequence[Any],
         weights: Floats,
         info: dict[str, Any] | None = None,
         support: SupportSet | None = None,
     ) -> None:
-        self.featurizer = featurizer
+        self.scoring = scoring
         self.chain = chain
         self.labels = list(labels)
         self.weights = weights
@@ -57,19 +60,30 @@ class SequenceModel:
         self.support = support
 
     @property
+    def kind(self) -> str:
+        """Name of the kind of its model file, without the version."""
+        return f"{self.scoring.prefix}SequenceModel"
+
+    @property
+    def featurizer(self) -> Any:
+        """Makes the features of tokens; None where the model looks at none."""
+        return self.scoring.featurizer
+
+    @property
     def takes(self) -> str:
         """Kind of the sequences: columns, dicts or arrays."""
-        return self.featurizer.kind.partition(".")[0]
+        return self.scoring.takes
 
     @property
     def n_coefficients(self) -> int:
         """Weights before those of transitions and ends."""
-        return self.featurizer.n_features_ * self.chain.n_labels
+        return self.scoring.n_coefficients(self.chain.n_labels)
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
         """Packed sequences to decode: all at once, or in turn what fits in memory."""
         refuse_one_sequence(X)
-        yield self.chain.pack(self.featurizer.transform(X), None, n_jobs=n_jobs)
+        for parts, scorer in self.scoring.batches(X):
+            yield self.chain.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
 
     def training_problem(
         self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1
@@ -83,9 +97,14 @@ class SequenceModel:
             Numbers of the true labels.
         formulation : Formulation
         n_jobs : int
+
+        Raises
+        ------
+        ForeignData
+            The model can tell that it was not trained on these sequences.
         """
-        features = self.featurizer.transform(X)
-        return self.chain.pack(features, codes, formulation, n_jobs=n_jobs)
+        parts, scorer = self.scoring.training(X, n_jobs)
+        return self.chain.pack(parts, codes, formulation, n_jobs=n_jobs, scorer=scorer)
 
     def _name(self, codes: Ints) -> list[Any]:
         return [self.labels[c] for c in codes]
@@ -142,18 +161,18 @@ class SequenceModel:
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
         return [
-            [(self._name(codes), score) for codes, score in found]
+            [(self._name(codes), score) for codes, score in ranked]
             for problem in self.problems(X, n_jobs)
-            for found in problem.k_best(problem.expand(self.weights), k)
+            for ranked in problem.k_best(problem.expand(self.weights), k)
         ]
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best output and its lead over the second, (n_sequences, 2)."""
         rows = []
         for problem in self.problems(X, n_jobs):
-            for found in problem.k_best(problem.expand(self.weights), 2):
-                best = found[0][1]
-                rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
+            for ranked in problem.k_best(problem.expand(self.weights), 2):
+                best = ranked[0][1]
+                rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
         return np.array(rows)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
@@ -177,16 +196,12 @@ class SequenceModel:
             runs.append(tail[:length].reshape(-1, *(size,) * (run - 1)))
             tail = tail[length:]
         half = size if self.chain.boundary else 0
-        return Weights(self._emission(), runs[0], runs[1], tail[:half], tail[half:])
-
-    def _emission(self) -> Floats:
-        return self.weights[: self.n_coefficients].reshape(-1, self.chain.n_labels)
+        emission = self.scoring.emission(self.weights, size)
+        return Weights(emission, runs[0], runs[1], tail[:half], tail[half:])
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
-        """For each label, the names of the features and their weights."""
-        names = self.featurizer.feature_names_
-        for label, weights in zip(self.labels, self.parts().emission.T, strict=True):
-            yield str(label), names, weights
+        """For each label, or key, the names of features or anchors, and weights."""
+        return self.scoring.heaviest(self.weights, self.labels)
 
     def explain(self, X: Any, *, tokens: list[str], top: int = 10) -> Explanation:
         """Why the best output of one sequence beat the second best.
@@ -200,16 +215,16 @@ class SequenceModel:
             Number of reasons and of support structures.
         """
         problem = next(self.problems(X))
-        found = problem.k_best(problem.expand(self.weights), 2)[0]
-        winner, score = found[0]
+        ranked = problem.k_best(problem.expand(self.weights), 2)[0]
+        winner, score = ranked[0]
         explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
-        if len(found) == 1:
+        if len(ranked) == 1:
             return explanation
-        runner, second = found[1]
+        runner, second = ranked[1]
         explanation.runner_up = self._name(runner)
         explanation.lead = score - second
         reasons = [
-            *self._token_reasons(X, winner, runner),
+            *self.scoring.reasons(X, self.weights, self.labels, (winner, runner)),
             *self._transition_reasons(winner, runner),
         ]
         explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
@@ -217,27 +232,6 @@ class SequenceModel:
             shares = self.support.alpha * self._support_margins(X, winner, runner)
             explanation.support = self._supporters(shares, top)
         return explanation
-
-    def _token_reasons(
-        self, X: Any, winner: Ints, runner: Ints
-    ) -> Iterator[Contribution]:
-        """Shares of single features at tokens with different labels."""
-        features = self.featurizer.transform(X)
-        emission = self.parts().emission
-        names = self.featurizer.feature_names_
-        for t in map(int, np.flatnonzero(winner != runner)):
-            a, b = winner[t], runner[t]
-            if hasattr(features, "indptr"):
-                here = slice(features.indptr[t], features.indptr[t + 1])
-                index = features.indices[here]
-                value = features.data[here] if len(features.data) > 1 else 1.0
-            else:
-                index, value = np.arange(features.X.shape[1]), features.X[t]
-            shares = value * (emission[index, a] - emission[index, b])
-            for f, share in zip(index, shares, strict=True):
-                yield Contribution(
-                    t, names[f], self.labels[a], self.labels[b], float(share)
-                )
 
     def _transition_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
         """Shares of runs of labels, and of labels at both ends."""
@@ -259,33 +253,40 @@ class SequenceModel:
                 yield Contribution(place, what, self.labels[a], self.labels[b], share)
 
     def _support_margins(self, X: Any, winner: Ints, runner: Ints) -> Floats:
-        """<a, φ(winner) − φ(runner-up)> of all planes of the dual."""
-        kept = self.support
-        assert kept is not None
-        here = self.chain.pack(self.featurizer.transform(X), winner)
+        """<a, φ(winner) − φ(runner-up)> of all planes of the dual.
+
+        φ(winner) − φ(runner-up) is a model on one sequence. It scores the sequences of
+        the planes as a trained model scores new ones.
+        """
+        support = self.support
+        assert support is not None
+        fit = self.scoring.on(X)
+        here = self.chain.pack(fit.parts, winner, scorer=fit.scorer(1))
         lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
-        training = self.chain.pack(kept.inputs, kept.y)
-        return training.margins(training.expand(lead), kept.cuts)
+        scoring, weights = fit.finish(here, lead)
+        parts, scorer = scoring.support_parts(support.inputs)
+        training = self.chain.pack(parts, support.y, scorer=scorer)
+        return training.margins(training.expand(weights), support.cuts)
 
     def _supporters(self, shares: Floats, top: int) -> list[SupportSequence]:
         """Planes with the largest share of the lead."""
-        kept = self.support
-        assert kept is not None
+        support = self.support
+        assert support is not None
         best = np.argsort(-np.abs(shares))[:top]
-        chosen = take(kept.cuts, best)
+        chosen = take(support.cuts, best)
         outputs = np.split(chosen.code, chosen.indptr[1:-1])
-        starts = kept.offset
+        starts = support.offset
         answers = []
         for k, output in zip(best, outputs, strict=True):
-            block = kept.cuts.block[k]
-            truth = kept.y[starts[block] : starts[block + 1]]
+            block = support.cuts.block[k]
+            truth = support.y[starts[block] : starts[block + 1]]
             answers.append(
                 SupportSequence(
-                    row=int(kept.rows[block]),
-                    tokens=kept.tokens[block],
+                    row=int(support.rows[block]),
+                    tokens=support.tokens[block],
                     truth=self._name(truth),
                     output=self._name(output),
-                    alpha=float(kept.alpha[k]),
+                    alpha=float(support.alpha[k]),
                     share=float(shares[k]),
                 )
             )

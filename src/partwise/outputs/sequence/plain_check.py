@@ -26,10 +26,7 @@ def plain_primal(
             "--plain needs a model of loss hinge, formulation margin and penalty l1 "
             "whose cost adds up over tokens; drop it"
         )
-    index = getattr(model, "index", None)
-    if index is not None and model.hasher.has_pairs:
-        raise ValueError("--plain has no plain methods for bigram in --match; drop it")
-    tables, square = _by_features(model, X) if index is None else _by_keys(model, X)
+    tables, square = SCORES[model.scoring.prefix](model, X)
     reference = type(chain)(**chain.get_params(deep=False))
     tail = model.weights[model.n_coefficients :]
     violation, begin = [], 0
@@ -60,8 +57,10 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
     """The same through the kernel: sums over the anchors that share a key."""
     from partwise.kernels.gram import gram as kernel_values
 
-    index, n_labels = model.index, len(model.labels)
-    keys, inputs = model.keys(X), model.inputs(X)
+    scoring, index, n_labels = model.scoring, model.scoring.index, len(model.labels)
+    if scoring.hasher.has_pairs:
+        raise ValueError("--plain has no plain methods for bigram in --match; drop it")
+    keys, inputs = scoring.hasher.transform(X), scoring.inputs(X)
     postings: dict[int, list[tuple[int, float]]] = {}
     for k, key in enumerate(index.key.tolist()):
         here = range(int(index.begin[k]), int(index.begin[k + 1]))
@@ -88,6 +87,9 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
         for two, other in own
     )
     return tables, float(square)
+
+
+SCORES = {"": _by_features, "Kernel": _by_keys}  # by the kind of scoring
 
 
 def _is_zero_one(chain: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.sequence.layout import (
@@ -60,7 +59,7 @@ class TagTask(Task):
 
         if model.takes != "columns":
             raise ModelFileError(
-                f"{path}: the model ({type(model).__name__}) takes {model.takes}, not "
+                f"{path}: the model ({model.kind}) takes {model.takes}, not "
                 "column files; use it from Python with partwise.load"
             )
         options.refuse("max_length")
@@ -190,27 +189,18 @@ class TagTask(Task):
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
-        """Number of labels."""
-        return [("Labels", str(len(model.labels)))]
+        """Number of labels, and what the scoring says of itself."""
+        return [("Labels", str(len(model.labels))), *model.scoring.report_facts()]
 
     # ------------------------------------------------------------ inside a model
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:
-        """Labels, features, chain."""
-        settings, _ = model.featurizer.state()
-        return {
-            "labels": model.labels,
-            "n_features": model.featurizer.n_features_,
-            "featurizer": settings,
-            **cls.chain_facts(model),
-        }
-
-    @classmethod
-    def chain_facts(cls, model: Any) -> dict[str, Any]:
-        """The chain, and what is kept of the training."""
+        """Labels, scoring, chain, and what is kept of the training."""
         chain = model.chain
         return {
+            "labels": model.labels,
+            **model.scoring.facts(),
             "chain": {
                 "order": chain.order,
                 "boundary": chain.boundary,
@@ -259,10 +249,7 @@ class TagTask(Task):
         one = data.X[row]
         tokens = one.strings(next(iter(one.columns)))[0]
         explanation = model.explain(one, tokens=tokens, top=top)
-        told = asdict(explanation)
-        told["contributions"] = [c._asdict() for c in explanation.contributions]
-        told["support"] = [s._asdict() for s in explanation.support]
-        return told, str(explanation)
+        return explanation.to_dict(), str(explanation)
 
     # ------------------------------------------------------------------- verify
 

@@ -21,7 +21,7 @@ from partwise.compiled import plain_array
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Structure
+from partwise.protocol import CapabilityError, Floats, Scorer, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.chain._compiled import ChainBlocks
 from partwise.structures.chain._reference import ChainReference
@@ -153,7 +153,7 @@ class Chain(ChainReference, Structure):
         *,
         n_jobs: int = 1,
         token_weight: Any = None,
-        scorer: Any = None,
+        scorer: Scorer | None = None,
         label_names: Sequence[Any] | None = None,
     ) -> ChainProblem:
         """Lay sequences out for a solver.
@@ -168,8 +168,8 @@ class Chain(ChainReference, Structure):
         n_jobs : int
         token_weight : array (n_tokens,), optional
             Factor of each token's loss.
-        scorer : LinearScorer or KernelScorer, optional
-            How rows are scored; linear by default.
+        scorer : Scorer, optional
+            How rows are scored; `LinearScorer` by default.
         label_names : sequence, optional
             Labels as the user knows them, for error messages.
         """

@@ -22,7 +22,7 @@ from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError, check_choice
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
 from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
@@ -225,7 +225,7 @@ class Arborescence(Structure):
         formulation: Formulation | None = None,
         *,
         n_jobs: int = 1,
-        scorer: Any = None,
+        scorer: Scorer | None = None,
         candidates: Ints | None = None,
     ) -> ArborescenceProblem | SecondOrderProblem:
         """Lay sentences out for a solver.
@@ -236,7 +236,7 @@ class Arborescence(Structure):
         Y : int array (n_words,) of codes, or one per item; None to predict only
         formulation : Formulation
         n_jobs : int
-        scorer : object with ``bind(features, n_labels)``, optional
+        scorer : Scorer, optional
             How arcs are scored; `ArcScorer` by default.
         candidates : int array (n_words, K), optional
             Heads that a word may have, −1 for none: trees then also score the siblings

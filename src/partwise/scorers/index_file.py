@@ -15,13 +15,15 @@ from partwise.bounds import (
     check_indices,
     check_offsets,
     check_rising,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.inputs import Positions, Sequences, Vectors
 from partwise.kernels.naming import from_dict
-from partwise.outputs.file_checks import entry, require, under
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 from partwise.scorers.anchors import Anchors

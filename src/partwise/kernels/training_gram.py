@@ -10,7 +10,6 @@ import numpy as np
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.memory import GramTooLarge
-from partwise.kernels.positive import refuse_indefinite
 from partwise.parameters import SettingsError
 
 OPTIONS = ("dtype", "cache_dir", "memory_limit", "progress")
@@ -69,7 +68,7 @@ def training_gram(
         What helps then, besides the options.
     """
     try:
-        values = gram(kernel, inputs, n_jobs=n_jobs, **options)
+        return gram(kernel, inputs, n_jobs=n_jobs, **options)
     except GramTooLarge as error:
         ways = []
         if np.dtype(options.get("dtype", np.float64)) == np.float64:
@@ -81,5 +80,3 @@ def training_gram(
             f"<kernel=> compares all {compared} with each other: "
             f"{str(error).partition(';')[0]}{told}; or {remedy}"
         ) from None
-    refuse_indefinite(kernel, values)  # the dual of such a kernel bounds nothing
-    return values

@@ -1,0 +1,229 @@
+"""How a model scores parts of outputs: features with weights, or keys with an index.
+
+`Scoring` is the trained side: all that a model needs to score new inputs, to explain
+its scores and to be kept in a file. `ScoringFit` is the learning side: the training
+data of one fit, and how the solution becomes a model. Models, files, estimators and
+tasks of an output use these two contracts and do not ask which kind they have.
+
+`FeatureScoring` and `FeatureFit` are the linear kind; `kernel_scoring.py` and
+`kernel_fit.py` hold the other one. What only labels or only arcs have stands in the
+folder of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from partwise.features import DenseFeatures, Features
+from partwise.parameters import SettingsError
+from partwise.protocol import Floats, Ints, Scorer
+
+if TYPE_CHECKING:
+    from partwise.certificate import Certificate
+    from partwise.objective import Objective
+
+Arrays = dict[str, np.ndarray]
+State = tuple[dict[str, Any], Arrays]
+Packable = tuple[Any, Scorer | None]  # what a structure packs: parts, and their scorer
+
+WARM = "warm_start=True goes on with the last model"
+
+
+class Scoring(Protocol):
+    """How a trained model scores the parts of its outputs.
+
+    `X` is what the model predicts from: sequences, or a table of sentences. Weights are
+    those of the model; the first of them, the coefficients, belong to the scoring, the
+    others (transitions) to the structure.
+    """
+
+    prefix: ClassVar[str]  # of the kind of a model file: "" or "Kernel"
+    featurizer: Any  # None where the model looks at no features
+
+    @property
+    def takes(self) -> str:
+        """Kind of the inputs: columns, dicts, arrays or arcs."""
+
+    def batches(self, X: Any) -> Iterator[Packable]:
+        """New inputs to pack, in turn as many as fit in memory."""
+
+    def training(self, X: Any, n_jobs: int) -> Packable:
+        """The training data to pack, as they were for training.
+
+        Raises `ForeignData` where a model can tell that they are others.
+        """
+
+    def support_parts(self, inputs: Any) -> Packable:
+        """Inputs that `ScoringFit.support_inputs` gave, to pack like new ones."""
+
+    def on(self, X: Any) -> ScoringFit:
+        """A fit of the same kind to other data, for other models of these parts."""
+
+    def check_start(self, kernel: Any, match: Any) -> None:
+        """Refuse to start a fit with this kernel and `match` from such a model."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator that the scoring tells by itself."""
+
+    def facts(self) -> dict[str, Any]:
+        """What `inspect` says of it."""
+
+    def report_facts(self) -> list[tuple[str, str]]:
+        """What the first lines of a report say of it."""
+
+    def to_state(self, weights: Floats) -> State:
+        """Settings and arrays for a model file, the weights among them."""
+
+
+class ScoringFit(Protocol):
+    """The training data of one fit, and how its solution becomes a model."""
+
+    parts: Any  # what `Structure.pack` takes as X
+    has_labels: ClassVar[bool]  # whether labels of arcs can be scored
+
+    @property
+    def offset(self) -> Ints:
+        """First token of each sequence, and the end, (n_sequences + 1,)."""
+
+    def scorer(self, n_jobs: int) -> Scorer | None:
+        """The scorer of the training problem; None for that of the structure."""
+
+    def start(self, problem: Any, model: Any) -> Floats:
+        """The last model in the layout of this problem, for a warm start."""
+
+    def within_budget(
+        self,
+        problem: Any,
+        weights: Floats,
+        objective: Objective,
+        certificate: Certificate,
+    ) -> tuple[Floats, Certificate]:
+        """Weights that keep to the user's budget, and their certificate."""
+
+    def finish(self, problem: Any, weights: Floats) -> tuple[Any, Floats]:
+        """The scoring of the trained model, and the weights that go with it."""
+
+    def support_inputs(self) -> Any:
+        """What a model keeps of the training data beside its dual."""
+
+
+class FeatureScoring:
+    """
+    Parts have features, and features have weights.
+
+    Parameters
+    ----------
+    featurizer : fitted featurizer of `partwise.features`
+    """
+
+    prefix: ClassVar[str] = ""
+
+    def __init__(self, featurizer: Any) -> None:
+        self.featurizer = featurizer
+
+    @property
+    def takes(self) -> str:
+        """Kind of the inputs: columns, dicts, arrays or arcs."""
+        return self.featurizer.kind.partition(".")[0]
+
+    def batches(self, X: Any) -> Iterator[Packable]:
+        """All inputs at once."""
+        yield self.featurizer.transform(X), None
+
+    def training(self, X: Any, n_jobs: int) -> Packable:
+        """The training data are like any others."""
+        return self.featurizer.transform(X), None
+
+    def support_parts(self, inputs: Any) -> Packable:
+        """A support keeps features."""
+        if not isinstance(inputs, Features | DenseFeatures):
+            inputs = self.featurizer.transform(inputs)
+        return inputs, None
+
+    def on(self, X: Any) -> FeatureFit:
+        """The features of other data."""
+        return FeatureFit(self, self.featurizer.transform(X))
+
+    def check_start(self, kernel: Any, match: Any) -> None:
+        """Refuse kernels and hash functions."""
+        if kernel is not None or match is not None:
+            raise SettingsError(
+                f"{WARM}, which had no kernel; leave <kernel=> as it was"
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """None that every output has."""
+        return {}
+
+    def facts(self) -> dict[str, Any]:
+        """The featurizer."""
+        settings, _ = self.featurizer.state()
+        return {"n_features": self.featurizer.n_features_, "featurizer": settings}
+
+    def report_facts(self) -> list[tuple[str, str]]:
+        """Nothing that the report does not say already."""
+        return []
+
+    def to_state(self, weights: Floats) -> State:
+        """The featurizer; outputs add their weights."""
+        settings, arrays = optional_state("featurizer", self.featurizer)
+        return {"featurizer": settings}, arrays
+
+
+@dataclass
+class FeatureFit:
+    """The features of training data."""
+
+    scoring: FeatureScoring
+    parts: Any
+    training_scorer: Scorer | None = None
+
+    has_labels: ClassVar[bool] = True
+
+    @property
+    def offset(self) -> Ints:
+        """First token of each sequence, and the end."""
+        return self.parts.offset
+
+    def scorer(self, n_jobs: int) -> Scorer | None:
+        """The scorer given for training, if any."""
+        return self.training_scorer
+
+    def start(self, problem: Any, model: Any) -> Floats:
+        """Its weights: features have kept their numbers."""
+        return problem.expand(model.weights)
+
+    def within_budget(
+        self,
+        problem: Any,
+        weights: Floats,
+        objective: Objective,
+        certificate: Certificate,
+    ) -> tuple[Floats, Certificate]:
+        """All weights: features have no budget."""
+        return weights, certificate
+
+    def finish(self, problem: Any, weights: Floats) -> tuple[Any, Floats]:
+        """The weights as they are."""
+        return self.scoring, weights
+
+    def support_inputs(self) -> Any:
+        """The features."""
+        return self.parts
+
+
+def optional_state(name: str, part: Any) -> tuple[dict[str, Any] | None, Arrays]:
+    """State of a part of a model, its arrays under ``name/``; None for no part."""
+    if part is None:
+        return None, {}
+    settings, arrays = part.state()
+    return settings, prefixed(name, arrays)
+
+
+def prefixed(name: str, arrays: Arrays) -> Arrays:
+    """Arrays under ``name/``."""
+    return {f"{name}/{key}": array for key, array in arrays.items()}

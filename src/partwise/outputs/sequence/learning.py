@@ -1,0 +1,137 @@
+"""How the scoring of a tagger is learned: from features, or from keys and a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from partwise.features import PRESETS, kind_of, make_featurizer
+from partwise.features.columnar import as_table
+from partwise.features.keys import MatchError
+from partwise.features.label_keys import LabelHasher
+from partwise.kernels.base import Kernel
+from partwise.kernels.inputs import Sequences, token_inputs
+from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
+from partwise.outputs.scoring import FeatureFit, ScoringFit
+from partwise.outputs.sequence.labels import show_tokens
+from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
+from partwise.readers.table import Table
+
+
+def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> ScoringFit:
+    """
+    Choose how labels are scored, and prepare the training data for it.
+
+    Parameters
+    ----------
+    tagger : SequenceTagger
+        Its parameters; nonsense is refused before any work.
+    X : sequences
+    labels : list
+        All labels, in their order.
+    last : SequenceModel or None
+        The model that a warm start goes on with.
+    """
+    if tagger.kernel is None and tagger.match is None:
+        return fit_features(tagger, X, last)
+    return fit_keys(tagger, X, labels, last)
+
+
+def fit_features(tagger: Any, X: Any, last: Any) -> FeatureFit:
+    """Features of tokens."""
+    refuse_kernel_settings(tagger)
+    if last is not None:
+        last.scoring.check_start(None, None)
+    featurizer, features = _token_features(tagger, X, last)
+    return FeatureFit(TokenFeatureScoring(featurizer), features)
+
+
+def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
+    """Keys of labels, and what a kernel compares of their tokens or sequences."""
+    kernel, options = read_kernel(tagger, "float64")
+    is_whole = kernel is not None and isinstance(kernel.input_family(), Sequences)
+    by_token = kernel is not None and not is_whole
+    match = _default_match(X, is_whole) if tagger.match is None else tagger.match
+    hasher = LabelHasher(match, labels)
+    if hasher.has_pairs and by_token:
+        raise MatchError(
+            "<match=> has bigram, which needs a kernel on whole sequences, or none; "
+            "with one on single tokens pairs of labels are transitions (<order=1>)"
+        )
+    columns: list[str] = []
+    if kernel is not None and is_whole:
+        kernel, columns = _compared_columns(kernel, X)
+    if last is not None:
+        last.scoring.check_start(kernel, hasher.match)
+    featurizer = features = inputs = None
+    if by_token:
+        featurizer, features = _token_features(tagger, X, last)
+        inputs = token_inputs(kernel, features)
+    else:
+        _refuse_features(tagger)
+    if is_whole:
+        inputs = as_table(X).select(columns)
+    return KernelFit(
+        TokenKeyScoring, kernel, hasher, X, inputs, options, by_token=by_token,
+        words=lambda i: show_tokens(X, i), featurizer=featurizer, budget=tagger.budget,
+        over_budget=tagger.over_budget,
+        data=_support_data(X, features, hasher, columns, featurizer),
+    )  # fmt: skip
+
+
+def _token_features(tagger: Any, X: Any, last: Any) -> tuple[Any, Any]:
+    """The featurizer that the parameters describe, or the last, and features of X."""
+    if last is not None:
+        return last.featurizer, last.featurizer.transform(X)
+    templates = tagger.templates
+    if isinstance(templates, str):  # a preset's name wins over a template
+        templates = PRESETS.get(templates, templates)
+    featurizer = make_featurizer(X, templates, tagger.min_count, tagger.hash_bits)
+    return featurizer, featurizer.fit_transform(X)
+
+
+def _default_match(X: Any, is_whole: bool) -> str:
+    """The label; for a kernel on whole sequences also the word.
+
+    Else all tokens of a sequence would have the same scores.
+    """
+    if not is_whole or kind_of(X) != "columns":
+        return "label"
+    return f"label+{next(iter(as_table(X).columns))}, label"
+
+
+def _compared_columns(kernel: Kernel, X: Any) -> tuple[Kernel, list[str]]:
+    """A kernel on whole sequences that names its columns, and these columns."""
+    if kind_of(X) != "columns":
+        raise ValueError(
+            f"{kernel} compares whole sequences of strings; give tokens as strings or "
+            "tuples of strings, or a Table"
+        )
+    columns = as_table(X).columns
+    kernel = kernel.with_columns(columns)
+    return kernel, kernel.columns_of(columns)
+
+
+def _refuse_features(tagger: Any) -> None:
+    """Refuse settings of features, which this model does not look at."""
+    defaults = {"templates": None, "min_count": 1, "hash_bits": None}
+    for name, default in defaults.items():
+        if getattr(tagger, name) != default:
+            raise ValueError(
+                f"{name}= is for features of tokens, which this model does not look "
+                "at; leave it out, or use a kernel on tokens, as poly:degree=2"
+            )
+
+
+def _support_data(
+    X: Any, features: Any, hasher: LabelHasher, columns: list[str], featurizer: Any
+) -> Any:
+    """What a support keeps of the sequences: all that the model looks at."""
+    if any(map(callable, hasher.match)):  # a user's function looks at X itself
+        return X if isinstance(X, Table) else list(X)
+    if kind_of(X) == "columns":
+        table = as_table(X)
+        first = next(iter(table.columns))  # to show it
+        looked_at = [first, *columns, *hasher.columns]
+        looked_at += getattr(featurizer, "columns", [])
+        return table.select(list(dict.fromkeys(looked_at)))
+    return list(X) if features is None else features

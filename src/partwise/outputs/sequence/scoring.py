@@ -1,0 +1,242 @@
+"""How labels of tokens are scored: by features of tokens, or by keys and a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
+from partwise.features import featurizer_from_state
+from partwise.features.columnar import as_table
+from partwise.features.label_keys import LabelHasher
+from partwise.outputs.kernel_scoring import KernelScoring
+from partwise.outputs.scoring import (
+    Arrays,
+    FeatureScoring,
+    State,
+    optional_state,
+)
+from partwise.outputs.sequence.explanation import Contribution
+from partwise.protocol import Floats, Ints
+from partwise.scorers.index_file import index_from_state, match_from_state
+from partwise.structures.chain import Chain
+
+MAX_PAIR_LABELS = 1000  # each sequence has a part for every pair of them
+MOST_SHOWN = 50  # keys
+
+Listing = Iterator[tuple[str, list[str], Floats]]
+
+
+class TokenFeatureScoring(FeatureScoring):
+    """Labels are scored by the features of their token."""
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return self.featurizer.feature_names_
+
+    @property
+    def key_names(self) -> list[str]:
+        """Refuse: there are no keys."""
+        raise AttributeError("a tagger without kernel and match has no keys")
+
+    def n_coefficients(self, n_labels: int) -> int:
+        """A weight for each feature and label."""
+        return self.featurizer.n_features_ * n_labels
+
+    def emission(self, weights: Floats, n_labels: int) -> Floats:
+        """Weights of features for labels, (n_features, L); a view."""
+        return weights[: self.n_coefficients(n_labels)].reshape(-1, n_labels)
+
+    def coefficients(self, weights: Floats, n_labels: int) -> Floats:
+        """Weights of features for labels, (L, n_features)."""
+        return self.emission(weights, n_labels).T
+
+    def heaviest(self, weights: Floats, labels: Sequence[Any]) -> Listing:
+        """For each label all features."""
+        columns = self.coefficients(weights, len(labels))
+        for label, values in zip(labels, columns, strict=True):
+            yield str(label), self.feature_names, values
+
+    def reasons(
+        self, X: Any, weights: Floats, labels: Sequence[Any], outputs: Sequence[Ints]
+    ) -> Iterator[Contribution]:
+        """Shares of single features at tokens with different labels."""
+        winner, runner = outputs
+        features, names = self.featurizer.transform(X), self.feature_names
+        emission = self.emission(weights, len(labels))
+        for t in map(int, np.flatnonzero(winner != runner)):
+            a, b = winner[t], runner[t]
+            if hasattr(features, "indptr"):
+                here = slice(features.indptr[t], features.indptr[t + 1])
+                index = features.indices[here]
+                value = features.data[here] if len(features.data) > 1 else 1.0
+            else:
+                index, value = np.arange(features.X.shape[1]), features.X[t]
+            shares = value * (emission[index, a] - emission[index, b])
+            for f, share in zip(index, shares, strict=True):
+                yield Contribution(t, names[f], labels[a], labels[b], float(share))
+
+    def to_state(self, weights: Floats) -> State:
+        """The featurizer and all weights."""
+        settings, arrays = super().to_state(weights)
+        return settings, arrays | {"weights": np.asarray(weights, np.float64)}
+
+    @classmethod
+    def from_state(
+        cls, settings: dict[str, Any], arrays: Arrays, chain: Chain, labels: list[Any]
+    ) -> tuple[TokenFeatureScoring, Floats]:
+        """Rebuild a scoring and its weights."""
+        state = entry(settings, "featurizer", dict)
+        featurizer = featurizer_from_state(state, under("featurizer/", arrays))
+        size = chain.n_weights(featurizer.n_features_)
+        return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
+
+
+class TokenKeyScoring(KernelScoring):
+    """Labels are scored through training tokens or sequences, or by keys alone."""
+
+    parts_name: ClassVar[str] = "Labels"
+    anchors_name: ClassVar[str] = "Anchors"
+    examples_name: ClassVar[str] = "sequences"
+    gram_remedy: ClassVar[str] = (
+        "train on fewer sequences, or make features of the rows with Nystroem(kernel) "
+        "and train a linear tagger"
+    )
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the anchors; without a kernel, of the keys."""
+        return self.key_names if self.index.kernel is None else self.anchor_names()
+
+    @property
+    def key_names(self) -> list[str]:
+        """What the keys stand for."""
+        return self.index.names
+
+    def anchor_names(self) -> list[str]:
+        """Where each anchor stands in the training data, and its words."""
+        anchors = self.index.anchors
+        if anchors is None:
+            return []
+        words = map(" ".join, self.anchor_words())
+        return [f"{anchors.name(k)}: {shown}" for k, shown in enumerate(words)]
+
+    def n_coefficients(self, n_labels: int) -> int:
+        """Postings of the index."""
+        return len(self.index.anchor)
+
+    def emission(self, weights: Floats, n_labels: int) -> Floats:
+        """No features."""
+        return np.zeros((0, n_labels))
+
+    def coefficients(self, weights: Floats, n_labels: int) -> Any:
+        """The matrix key × anchor, CSR; without anchors, the weights of the keys."""
+        index = self.index
+        beta = weights[: len(index.anchor)]
+        if index.anchors is None:
+            return beta
+        from scipy.sparse import csr_array
+
+        shape = (len(index.key), index.n_anchors)
+        return csr_array((beta, index.anchor, index.begin), shape=shape)
+
+    def heaviest(self, weights: Floats, labels: Sequence[Any]) -> Listing:
+        """For the heaviest keys their anchors; without a kernel, all keys at once."""
+        index = self.index
+        beta = weights[: len(index.anchor)]
+        if index.anchors is None:
+            yield "keys", index.names, beta
+            return
+        names = self.anchor_names()
+        key = np.repeat(np.arange(len(index.key)), np.diff(index.begin))
+        size = np.bincount(key, beta * beta, minlength=len(index.key))
+        largest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
+        for k in sorted(largest.tolist(), key=lambda k: index.names[k]):
+            here = slice(index.begin[k], index.begin[k + 1])
+            yield index.names[k], [names[a] for a in index.anchor[here]], beta[here]
+
+    # ---------------------------------------------------------------- explanation
+
+    def reasons(
+        self, X: Any, weights: Floats, labels: Sequence[Any], outputs: Sequence[Ints]
+    ) -> Iterator[Contribution]:
+        """Shares of anchors, or of keys where there are none, at different labels."""
+        winner, runner = outputs
+        keys = self.hasher.transform(X)
+        places: list[tuple[int, str, str]] = []  # position, and both labels there
+        uses: dict[int, list[tuple[int, float]]] = {}  # of a part: places, ±1
+
+        def differ(t: int, parts: Sequence[int], names: Sequence[Any]) -> None:
+            for part, sign in zip(parts, (1.0, -1.0), strict=True):
+                uses.setdefault(int(part), []).append((len(places), sign))
+            places.append((t, *names))
+
+        for t in np.flatnonzero(winner != runner).tolist():
+            names = [labels[y[t]] for y in outputs]
+            differ(t, [keys.token[t] + y[t] for y in outputs], names)
+        size = keys.n_labels
+        for t in range(1, len(winner)) if keys.has_pairs else ():
+            pairs = [(int(y[t - 1]), int(y[t])) for y in outputs]
+            if pairs[0] != pairs[1]:
+                names = ["→".join(str(labels[y]) for y in pair) for pair in pairs]
+                first = keys.first[1] - size * size
+                differ(t, [first + a * size + b for a, b in pairs], names)
+        total: dict[tuple[int, str], float] = {}
+        for part, reason, share in self._shares(X, keys, list(uses), weights):
+            for place, sign in uses[part]:
+                total[place, reason] = total.get((place, reason), 0.0) + sign * share
+        for (place, reason), share in total.items():
+            t, first_name, second_name = places[place]
+            yield Contribution(t, reason, first_name, second_name, share)
+
+    def _shares(
+        self, X: Any, keys: Any, parts: list[int], weights: Floats
+    ) -> Iterator[tuple[int, str, float]]:
+        """(part, anchor or key in words, share of its score)."""
+        names, has_anchors = self.anchor_names(), self.index.anchors is not None
+        shares = self.index.shares(self.inputs(X), keys, parts, weights)
+        X = as_table(X) if self.hasher.columns else X
+        for part, number, anchor, share in shares:
+            if has_anchors and len(self.hasher.match) == 1:
+                yield part, names[anchor], share
+                continue
+            key = self.hasher.describe(X, keys, part, number)
+            yield part, f"{names[anchor]} ({key})" if has_anchors else key, share
+
+    # ---------------------------------------------------------------------- files
+
+    def to_state(self, weights: Floats) -> State:
+        """Hash functions, index, rows of the kernel; weights of transitions apart."""
+        settings, arrays = super().to_state(weights)
+        settings["featurizer"], more = optional_state("featurizer", self.featurizer)
+        tail = np.asarray(weights[len(self.index.anchor) :], np.float64)
+        return settings, arrays | more | {"tail": tail}
+
+    @classmethod
+    def from_state(
+        cls, settings: dict[str, Any], arrays: Arrays, chain: Chain, labels: list[Any]
+    ) -> tuple[TokenKeyScoring, Floats]:
+        """Rebuild a scoring and its weights."""
+        hasher = LabelHasher(match_from_state(settings), labels)
+        state = entry(settings, "index", dict)
+        index, weight = index_from_state(state, under("index/", arrays))
+        require(not (index.by_token and hasher.has_pairs), "pairs of labels by token")
+        require(bool(index.names) or not len(index.key), "keys without names")
+        is_small = not hasher.has_pairs or len(labels) <= MAX_PAIR_LABELS
+        require(is_small, f"pairs of {len(labels)} labels")
+        tail = read_numbers(arrays, "tail", MAX_WEIGHT, chain.n_weights(0))
+        featurizer: Any = None
+        if settings["featurizer"] is not None:
+            state = entry(settings, "featurizer", dict)
+            featurizer = featurizer_from_state(state, under("featurizer/", arrays))
+        require((featurizer is not None) == index.by_token, "no rows for the kernel")
+        if index.by_token and index.anchors is not None:
+            fits = index.anchors.inputs.n_features == featurizer.n_features_
+            require(fits, "anchors of another width")
+        return cls(hasher, index, featurizer), np.append(weight, tail)
+
+
+LabelScoring = TokenFeatureScoring | TokenKeyScoring
