@@ -15,6 +15,7 @@ from partwise.kernels.naming import as_kernel
 from partwise.metrics import labelled_f1
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation, Objective
+from partwise.outputs.reranking import file as reranker_file
 from partwise.outputs.reranking import model as reranker_model
 from partwise.protocol import CapabilityError
 from partwise.solvers import make_solver
@@ -155,10 +156,10 @@ def test_votes_are_kept_in_files_and_reasons_speak_of_their_winner(trees, tmp_pa
     assert again.predict_topk(X, 3).tolist() == reranker.predict_topk(X, 3).tolist()
     told = again.explain(X[30])
     assert told.winner == again.predict(X[30:31])[0]
-    settings, arrays = reranker_model.to_state(reranker.model_)
+    settings, arrays = reranker_file.to_state(reranker.model_)
     arrays["votes/step"] = arrays["votes/step"] + 10**6
     with pytest.raises(ValueError, match="votes: an anchor out of range"):
-        reranker_model.from_state(settings, arrays, {})
+        reranker_file.from_state(settings, arrays, {})
 
 
 def test_a_perceptron_without_mistakes_lets_the_zero_model_vote():
@@ -356,8 +357,8 @@ def test_hostile_files_are_refused(fitted, tmp_path, monkeypatch, spoil):
         spoil(settings, arrays)
         return settings, arrays
 
-    to_state = reranker_model.to_state
-    monkeypatch.setattr(reranker_model, "to_state", write)
+    to_state = reranker_file.to_state
+    monkeypatch.setattr(reranker_file, "to_state", write)
     monkeypatch.setattr("partwise.model_file.check_magnitude", lambda *_: None)
     save_model(fitted.model_, tmp_path / "bad.model")
     with pytest.raises(ModelFileError, match="damaged"):
