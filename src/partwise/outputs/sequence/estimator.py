@@ -10,8 +10,8 @@ from sklearn.callback import with_callbacks
 
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.explanation import Explanation
 from partwise.outputs.sequence.labels import (
     encode_labels,
     label_set,
@@ -220,7 +220,7 @@ class SequenceTagger(SavedEstimator):
         support = None
         if dual is not None:
             support = SupportSet.create(
-                fit.support_inputs(), fit.offset, codes, dual,
+                fit.support_inputs, fit.offset, codes, dual,
                 lambda row: show_tokens(X, row),
             )  # fmt: skip
         scoring, weights = fit.finish(problem, weights)
