@@ -21,7 +21,8 @@ from partwise import (
 )
 from partwise.cli.app import run
 from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
-from partwise.model_file import KINDS, load_model, model_kind
+from partwise.model_file import load_model, model_kind
+from partwise.outputs.registry import file_modules
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
 from partwise.testing.toys import toy_classes
 
@@ -99,7 +100,7 @@ def make_subjects(folder: Path, only: Collection[str] = ()) -> Iterator[Subject]
         estimator.save(path)
         covered.add(model_kind(load_model(path)))
         yield Subject(name, path.read_bytes(), use)
-    missing = {kind.split(".")[0] for kind in KINDS} - covered
+    missing = {kind.split(".")[0] for kind in file_modules()} - covered
     if missing and not only:
         raise RuntimeError(f"no model of kind {', '.join(sorted(missing))}")
 

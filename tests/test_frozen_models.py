@@ -5,7 +5,7 @@ import json
 import pytest
 
 import frozen
-from partwise.model_file import KINDS
+from partwise.outputs.registry import file_modules
 
 
 @pytest.fixture(scope="module")
@@ -43,5 +43,5 @@ def test_every_kind_of_file_is_frozen():
     kinds = set()
     for path in frozen.FOLDER.glob("*.model"):
         text = path.read_bytes().decode("utf-8", "ignore")
-        kinds |= {kind for kind in KINDS if kind in text}
-    assert kinds == set(KINDS)
+        kinds |= {kind for kind in file_modules() if kind in text}
+    assert kinds == set(file_modules())

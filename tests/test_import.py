@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import partwise
+from partwise.outputs.registry import public_names
 
 HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "typer", "rich", "safetensors")
 
@@ -36,14 +37,14 @@ def test_metrics_readers_and_the_command_line_load_without_numba():
 def test_public_names_are_there():
     missing = [
         name
-        for name, module in partwise._ORIGINS.items()
+        for name, module in (public_names() | partwise._OTHERS).items()
         if find_spec(module) is None or not hasattr(partwise, name)
     ]
     assert not missing
     assert partwise.load is partwise.load_model
     assert partwise.metrics.token_accuracy([["a"]], [["a"]]) == 1.0
     assert set(partwise.__all__) == set(dir(partwise))
-    assert {*partwise._ORIGINS, *partwise._MODULES} <= set(partwise.__all__)
+    assert {*public_names(), *partwise._MODULES} <= set(partwise.__all__)
 
 
 def test_unknown_names_are_attribute_errors():

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from partwise.files import write_atomically
+from partwise.parameters import SettingsError
 from partwise.protocol import HistoryPoint, Objective, Problem, Solver, State
 
 FORMAT = "partwise checkpoint 1"
@@ -58,7 +59,7 @@ class FileCheckpoint:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         if not every > 0:
-            raise ValueError(f"checkpoint_every={every!r}: give a positive number")
+            raise SettingsError(f"<checkpoint_every={every!r}>: give a positive number")
         self.path = Path(path)
         self.every = every
         self.settings = dict(settings or {})

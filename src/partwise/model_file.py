@@ -2,7 +2,9 @@
 
 The format is specified in ``docs/format.md``. This module knows the container: limits,
 versions, atomic writing, and one error for whatever may be wrong with a file. What a
-kind of model puts inside is the business of a module per kind, named in `KINDS`.
+kind of model puts inside is written and read by a module per kind, which the registry
+of outputs names. Kinds are versioned: a later version reads old files by keeping their
+kind in its record.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, check_magnitude
+from partwise.outputs.registry import file_modules
 
 Arrays = dict[str, np.ndarray]
 
@@ -38,19 +41,6 @@ DTYPES = {
     "BOOL": np.bool_,
 }
 
-# Versioned names: a later version reads old files by keeping its module in this table.
-# A module offers ``to_state(model) -> (settings, arrays)`` and
-# ``from_state(settings, arrays, info) -> model``.
-KINDS = {
-    "ConstituencyModel.v1": "partwise.outputs.phrase.file",
-    "DependencyModel.v1": "partwise.outputs.dependency.file",
-    "RerankerModel.v1": "partwise.outputs.reranking.model",
-    "KernelDependencyModel.v1": "partwise.outputs.dependency.file",
-    "KernelSequenceModel.v1": "partwise.outputs.sequence.file",
-    "SequenceModel.v1": "partwise.outputs.sequence.file",
-    "WeightsModel.v1": "partwise.outputs.custom.model",
-}
-
 _AGAIN = "copy or train it again"
 
 
@@ -64,7 +54,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : SequenceModel
-        Or any other kind in `KINDS`.
+        Or any other kind of the registry.
     path : path
         An existing file is replaced.
 
@@ -76,7 +66,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save
 
     kind = _newest(model_kind(model))
-    settings, arrays = import_module(KINDS[kind]).to_state(model)
+    settings, arrays = import_module(file_modules()[kind]).to_state(model)
     document = {
         "format": FORMAT,
         "kind": kind,
@@ -110,7 +100,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     SequenceModel
-        Or another kind in `KINDS`.
+        Or another kind of the registry.
 
     Raises
     ------
@@ -123,7 +113,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     kind = document["kind"]
     try:
         check_info(document["info"])
-        module = import_module(KINDS[kind])
+        module = import_module(file_modules()[kind])
         model = module.from_state(document["model"], arrays, document["info"])
         if model_kind(model) != _split_kind(kind)[0]:
             raise ValueError(f"a {model_kind(model)} as a {kind}")
@@ -242,10 +232,10 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
             f"{name}: written by a later version of partwise ({kind}, format "
             f"{version}); update partwise to read it"
         )
-    if kind not in KINDS:
+    if kind not in file_modules():
         raise ModelFileError(
             f"{name}: unknown kind of model {kind[:80]!r}; this version reads "
-            f"{', '.join(KINDS)}"
+            f"{', '.join(file_modules())}"
         )
     for part in ("model", "info"):
         if not isinstance(document.get(part), dict):
@@ -275,18 +265,18 @@ def _split_kind(kind: str) -> tuple[str, int]:
 
 def _newest(model_name: str) -> str:
     """The version in which models of this class are written."""
-    known = [kind for kind in KINDS if _split_kind(kind)[0] == model_name]
+    known = [kind for kind in file_modules() if _split_kind(kind)[0] == model_name]
     if not known:
         raise ModelFileError(
             f"a {model_name} cannot be kept in a model file; those that can are "
-            f"{', '.join(_split_kind(kind)[0] for kind in KINDS)}"
+            f"{', '.join(_split_kind(kind)[0] for kind in file_modules())}"
         )
     return max(known, key=lambda kind: _split_kind(kind)[1])
 
 
 def _is_newer(kind: str) -> bool:
     name, version = _split_kind(kind)
-    known = [v for n, v in map(_split_kind, KINDS) if n == name]
+    known = [v for n, v in map(_split_kind, file_modules()) if n == name]
     return bool(known) and version > max(known)
 
 

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from partwise.parameters import SettingsError
+
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-14  # relative: what is taken off a dual for the rounding of its sums
@@ -90,11 +92,11 @@ class Formulation(NamedTuple):
     def validate(self) -> Self:
         """Refuse names that are not in the table."""
         if self.rescaling not in ("margin", "slack", "hard"):
-            raise ValueError(
-                f"formulation={self.rescaling!r}: choose 'margin', 'slack' or 'hard'"
+            raise SettingsError(
+                f"<formulation={self.rescaling!r}>: choose 'margin', 'slack' or 'hard'"
             )
         if self.penalty not in ("l1", "l2"):
-            raise ValueError(f"penalty={self.penalty!r}: choose 'l1' or 'l2'")
+            raise SettingsError(f"<penalty={self.penalty!r}>: choose 'l1' or 'l2'")
         return self
 
 
@@ -110,8 +112,8 @@ class Objective(NamedTuple):
     ) -> Objective:
         """c_i = C·v_i / Σ_j v_j with sample weights v (all equal: C/n)."""
         if not isinstance(C, int | float | np.number) or not MIN_C <= C <= MAX_C:
-            raise ValueError(
-                f"C={C!r}: C must be a positive number, from {MIN_C:g} to {MAX_C:g}"
+            raise SettingsError(
+                f"<C={C!r}>: C must be a positive number, from {MIN_C:g} to {MAX_C:g}"
             )
         if sample_weight is None:
             return cls(np.full(n_blocks, C / n_blocks), penalty)

@@ -1,9 +1,128 @@
-"""Constructor arguments as parameters, as in scikit-learn but without importing it."""
+"""Parameters: constructor arguments by name, checks of their values, their errors.
+
+As in scikit-learn, but without importing it.
+"""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any, Self
+import re
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from types import UnionType
+from typing import Any, Literal, Self, Union, get_args, get_origin
+
+# <name=value>, <name=> or <name> in a message. A value may be a repr in angle brackets
+# itself; what has no = must look like a parameter, not like <file> or <unk>.
+MENTION = re.compile(
+    r"<([A-Za-z_]\w*)=((?:[^<>]|<[^<>]*>)*)>|<([a-z]+_[a-z_]+|C|eps|preset|template|tol)>"
+)
+
+
+class SettingsError(ValueError):
+    """Parameters that do not go together, or a value that cannot be used.
+
+    Parameters
+    ----------
+    text : str
+        The message, with parameters in angle brackets, as in ``"raise <max_iter>"``,
+        ``"give <kernel=>"`` or ``"use <single_root=False>"``, as Python writes them.
+        ``str(error)`` shows them so; the command line, as options (`reworded`).
+
+    Examples
+    --------
+    >>> error = SettingsError("<order=2> needs <loss='hinge'>")
+    >>> str(error)
+    "order=2 needs loss='hinge'"
+    >>> reworded(error.text, lambda name, value: f"--{name} {value}")
+    "--order 2 needs --loss 'hinge'"
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(reworded(text, _python_mention))
+        self.text = text
+
+
+class ParameterError(SettingsError):
+    """A parameter with a value that it cannot have.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    remedy : str
+        What to give instead; other parameters in angle brackets.
+
+    Examples
+    --------
+    >>> str(ParameterError("tol", 0, "give a positive number"))
+    'tol=0: give a positive number'
+    """
+
+    def __init__(self, name: str, value: Any, remedy: str) -> None:
+        super().__init__(f"<{name}={value!r}>: {remedy}")
+        self.name = name
+        self.value = value
+        self.remedy = remedy
+
+
+def reworded(text: str, word: Callable[[str, str | None], str]) -> str:
+    """A message with the words of a front end for each ``<name>`` or ``<name=value>``.
+
+    Parameters
+    ----------
+    text : str
+    word : callable
+        From the name and the value as it is written in Python; None for ``<name>``,
+        empty for ``<name=>``.
+    """
+    return MENTION.sub(
+        lambda found: word(found[3] or found[1], None if found[3] else found[2]), text
+    )
+
+
+def _python_mention(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
+
+
+def worded_warning(category: type[Warning], text: str) -> Warning:
+    """A warning whose message mentions parameters as `SettingsError` does."""
+    warning = category(reworded(text, _python_mention))
+    warning.text = text  # type: ignore[attr-defined]
+    return warning
+
+
+def choices_of(hint: Any) -> tuple[Any, ...]:
+    """Values of a ``Literal`` type, None among them where it is optional; else ()."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
+    values = [value for option in options for value in choices_of(option)]
+    if not values:
+        return ()
+    return (*values, None) if type(None) in options else tuple(values)
+
+
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
+    """Refuse a value that is none of the choices, naming the nearest one."""
+    if value in choices:
+        return
+    near = get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    listed = ", ".join(map(str, choices))
+    raise ParameterError(name, value, f"{hint}choose from {listed}")
+
+
+def check_positive(name: str, value: float | None) -> None:
+    """Refuse a number that is not above zero; None is fine."""
+    if value is not None and not value > 0:
+        raise ParameterError(name, value, "give a positive number")
+
+
+def check_whole(name: str, value: int | None, least: int) -> None:
+    """Refuse a whole number below the least one; None is fine."""
+    if value is not None and not (value >= least and value == int(value)):
+        raise ParameterError(name, value, f"give a whole number from {least} on")
 
 
 class Parameters:

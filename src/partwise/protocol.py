@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from partwise.objective import Formulation, Objective
-from partwise.parameters import Parameters
+from partwise.parameters import Parameters, SettingsError
 from partwise.state import (
     Cuts,
     Floats,
@@ -73,7 +73,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class CapabilityError(ValueError):
+class CapabilityError(SettingsError):
     """A structure lacks a method that the chosen formulation or solver needs."""
 
 

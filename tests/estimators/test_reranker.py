@@ -15,7 +15,7 @@ from partwise.kernels.naming import as_kernel
 from partwise.metrics import labelled_f1
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation, Objective
-from partwise.outputs.reranking import model as reranker_file
+from partwise.outputs.reranking import file as reranker_file
 from partwise.protocol import CapabilityError
 from partwise.solvers import make_solver
 from partwise.solvers.online import VotedPerceptron

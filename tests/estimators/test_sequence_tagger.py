@@ -304,7 +304,7 @@ def test_a_limit_warns_with_the_gap(entities):
         ({"tol": 0}, "tol=0"),
         ({"metric": "f1"}, "metric"),
         ({"n_jobs": 0}, "n_jobs=0"),
-        ({"loss": "log", "solver": "bcfw"}, "BCFW runs penalty"),
+        ({"loss": "log", "solver": "bcfw"}, "does not go with loss='log'"),
         ({"order": 5}, "order=5"),
     ],
     ids=str,

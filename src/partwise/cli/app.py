@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from typing import Annotated
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
 from partwise import __version__
 from partwise.cli.demo import demo
@@ -16,13 +18,14 @@ from partwise.cli.evaluate import evaluate
 from partwise.cli.explain import explain
 from partwise.cli.fetch import fetch
 from partwise.cli.inspect import inspect
+from partwise.cli.options import OPTIONS
 from partwise.cli.output import say
+from partwise.cli.parameters import in_options
 from partwise.cli.predict import predict
-from partwise.cli.train_constparse import train_constparse
-from partwise.cli.train_depparse import train_depparse
-from partwise.cli.train_tag import train_tag
+from partwise.cli.train_options import training_command
 from partwise.cli.verify import verify
-from partwise.cli.wording import in_options
+from partwise.outputs.registry import tasks
+from partwise.parameters import SettingsError
 
 app = typer.Typer(
     name="partwise",
@@ -35,29 +38,37 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class TaskGroup(TyperGroup):
+    """The outputs of the registry; options of one are made when it is asked for."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Names of the tasks."""
+        return list(tasks())
+
+    def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
+        """The command of a task, None for an unknown one."""
+        output = tasks().get(name)
+        if output is None or output.task is None:
+            return None
+        single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        single.command(name, short_help=output.task[2])(training_command(output))
+        return typer.main.get_command(single)
+
+
 train = typer.Typer(
+    cls=TaskGroup,
     help="Learn a model, and prove how far it is from the optimum.",
     epilog="Example: `partwise train tag train.txt --model chunks.model`",
     no_args_is_help=True,
     subcommand_metavar="TASK DATA...",
     rich_markup_mode="markdown",
+    callback=lambda: None,
 )
-TRAINING: dict[str, Callable[..., int]] = {
-    "tag": train_tag,
-    "depparse": train_depparse,
-    "constparse": train_constparse,
-}
-for task, command in TRAINING.items():
-    train.command(task)(in_options(command))
 app.add_typer(train, name="train")
 for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
-    app.command()(in_options(command, TRAINING.values()))
-
-
-for name in ("bench", "reproduce"):
-    if find_spec(f"partwise.cli.{name}"):
-        module = __import__(f"partwise.cli.{name}", fromlist=[name])
-        app.command(name)(in_options(getattr(module, name)))
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:
@@ -105,16 +116,20 @@ def _describe(error: Exception) -> tuple[str, int]:
         message = " ".join(error.format_message().split())
         if message.startswith("No such command"):
             context = error.ctx  # type: ignore[attr-defined]
-            names = ", ".join(context.command.list_commands(context))
-            what, _, guess = message.rstrip(".").partition(". Did you mean ")
-            hint = f"did you mean {guess} Choose" if guess else "choose"
-            message = f"{what}; {hint} from {names}"
+            names = context.command.list_commands(context)
+            what = message.partition(".")[0]
+            near = get_close_matches(what.split("'")[1], names, n=1)
+            hint = f"did you mean {near[0]!r}? Choose" if near else "choose"
+            message = f"{what}; {hint} from {', '.join(names)}"
         elif message:
             context = getattr(error, "ctx", None)
             name = "partwise" if context is None else context.command_path
             message += f" (see {name} --help)"
         return message, getattr(error, "exit_code", 2)
-    text = " ".join(str(error).split()) or type(error).__name__
+    words = str(error)
+    if isinstance(error, SettingsError):
+        words = in_options(error.text, OPTIONS)
+    text = " ".join(words.split()) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; choose another place", 2
     if type(error).__name__ == "FetchError":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,7 +14,7 @@ from partwise.cli.options import Json
 if TYPE_CHECKING:
     from partwise.report import MetricTable, Picture, Report
 
-MODELS = {0: "independent", 1: "structured"}
+MODELS: dict[Literal[0, 1], str] = {0: "independent", 1: "structured"}
 
 
 @dataclass
@@ -139,7 +139,7 @@ def compile_for(tasks: Sequence[Task]) -> None:
         tagger.predict(X[:1])
 
 
-def compare(task: Task, order: int, seed: int) -> Result:
+def compare(task: Task, order: Literal[0, 1], seed: int) -> Result:
     """Train on a task with transitions (order 1) or without, and measure."""
     from partwise.outputs.sequence.estimator import SequenceTagger
     from partwise.outputs.sequence.report import measure

@@ -43,7 +43,7 @@ def evaluate(
         model, FileOptions(columns, label, separator, comment, max_length)
     )
     read = task.read(data, truth=True)
-    found = task.answer(held, read, topk=1, given=None, n_jobs=threads(jobs)).best
+    found = task.answer(held, read, topk=1, given=None, n_jobs=threads(jobs))
     metrics = task.measure(read, found)
     details = task.details(held, read, found)
     for warning in details.warnings:

@@ -32,7 +32,8 @@ def inspect(
         tell,
     )
     from partwise.model_file import load_model
-    from partwise.outputs.task import Listing, task_of
+    from partwise.outputs.registry import task_class
+    from partwise.outputs.task import Listing
 
     if top < 0:
         raise ValueError(f"--top {top}: give a whole number, 0 or more")
@@ -40,7 +41,7 @@ def inspect(
     facts = _facts(held)
     told: dict[str, Any] = {}
     listings: list[Listing] = []
-    task = task_of(held)
+    task = task_class(held)
     if task is not None:
         facts = {**task.facts(held), **facts}
         told, listings = task.telling_parts(held, top)

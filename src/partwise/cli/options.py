@@ -5,10 +5,25 @@ from typing import Annotated, Any
 
 import typer
 
-_Objective: dict[str, Any] = {"rich_help_panel": "Objective"}
-FeaturePanel: dict[str, Any] = {"rich_help_panel": "Features and structure"}
-_Solving: dict[str, Any] = {"rich_help_panel": "Solver"}
+from partwise.cli.parameters import Option
+
+_Features: dict[str, Any] = {"rich_help_panel": "Features and structure"}
 _Results: dict[str, Any] = {"rich_help_panel": "Results"}
+
+# how the parameters are typed that messages of the running command may mention
+OPTIONS: dict[str, Option] = {
+    "n_jobs": Option("--jobs"),
+    "dtype": Option("--gram-dtype"),
+    "cache_dir": Option("--gram-cache"),
+    "templates": Option("--preset or --template"),
+    "gram_options": Option("--gram-dtype and --gram-cache"),
+    "preset": Option("--preset"),
+    "template": Option("--template"),
+    "names": Option("--columns"),
+    "n_clusters": Option("--clusters"),
+    "separator": Option("--separator"),
+    "k": Option("--topk"),
+}
 
 Files = Annotated[
     list[str],
@@ -62,30 +77,18 @@ MaxLength = Annotated[
     typer.Option(metavar="N", help="Leave out longer sentences.", show_default=False),
 ]
 
+FILE_OPTIONS = {
+    "label": Label,
+    "columns": Columns,
+    "separator": Separator,
+    "comment": Comment,
+    "max_length": MaxLength,
+}
+
 # ------------------------------------------------------- training, whatever the task
 
 ModelToWrite = Annotated[
     str, typer.Option("--model", "-m", metavar="FILE", help="Model to write.")
-]
-Weight = Annotated[
-    float | None,
-    typer.Option(
-        "--C",
-        help="Weight of the losses [default: sentences / 10].",
-        show_default=False,
-        **_Objective,
-    ),
-]
-FormulationName = Annotated[
-    str, typer.Option(help="margin, slack or hard.", **_Objective)
-]
-PenaltyName = Annotated[str, typer.Option(help="l1 or l2.", **_Objective)]
-LossName = Annotated[
-    str, typer.Option(help="hinge (maximum margin) or log (CRF).", **_Objective)
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(help="Feature templates by name.", show_default=False, **FeaturePanel),
 ]
 TemplateFile = Annotated[
     str | None,
@@ -93,19 +96,7 @@ TemplateFile = Annotated[
         metavar="FILE",
         help="Feature templates of your own.",
         show_default=False,
-        **FeaturePanel,
-    ),
-]
-MinCount = Annotated[
-    int, typer.Option(help="Leave out rarer features.", **FeaturePanel)
-]
-HashBits = Annotated[
-    int | None,
-    typer.Option(
-        help="Hash features to 2^N columns.",
-        metavar="N",
-        show_default=False,
-        **FeaturePanel,
+        **_Features,
     ),
 ]
 GramCache = Annotated[
@@ -114,7 +105,7 @@ GramCache = Annotated[
         metavar="FOLDER",
         help="Keep the kernel's Gram matrix there, and find it again.",
         show_default=False,
-        **FeaturePanel,
+        **_Features,
     ),
 ]
 GramDtype = Annotated[
@@ -122,46 +113,9 @@ GramDtype = Annotated[
     typer.Option(
         help="Precision of the Gram matrix: float64, or float32 in half the room.",
         show_default=False,
-        **FeaturePanel,
+        **_Features,
     ),
 ]
-OverBudget = Annotated[
-    str,
-    typer.Option(help="How the others go: project, merge or drop.", **FeaturePanel),
-]
-SolverName = Annotated[
-    str, typer.Option(help="bcfw, one_slack, n_slack, mira, lbfgs, …", **_Solving)
-]
-Tolerance = Annotated[
-    float, typer.Option(help="Stop at this relative duality gap.", **_Solving)
-]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(
-        help="Stop at this constraint violation instead.",
-        show_default=False,
-        **_Solving,
-    ),
-]
-MaxIter = Annotated[
-    int | None, typer.Option(help="Most iterations.", show_default=False, **_Solving)
-]
-TimeLimit = Annotated[
-    float | None, typer.Option(help="Most seconds.", show_default=False, **_Solving)
-]
-Checkpoint = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Keep training there; called again, a run that was stopped goes on.",
-        show_default=False,
-        **_Solving,
-    ),
-]
-CheckpointEvery = Annotated[
-    float, typer.Option(metavar="SECONDS", help="How often it is kept.", **_Solving)
-]
-Seed = Annotated[int, typer.Option(help="Random seed.", **_Solving)]
 DevFile = Annotated[
     str | None,
     typer.Option(
@@ -183,27 +137,6 @@ KeepDual = Annotated[
         "--keep-dual", help="Keep the proof of the dual for verify.", **_Results
     ),
 ]
-
-
-def gram_options(
-    kernel: str | None, cache: str | None, dtype: str | None = None
-) -> dict[str, Any] | None:
-    """What estimators take as ``gram_options``; refuses it without a kernel."""
-    if kernel is None:
-        for option, value in (("--gram-cache", cache), ("--gram-dtype", dtype)):
-            if value is not None:
-                raise ValueError(f"{option} {value}: it is for kernels, give --kernel")
-        return None
-    from partwise.cli.progress import GramTeller
-
-    chosen: dict[str, Any] = {"progress": GramTeller()}
-    if dtype is not None:
-        if dtype not in ("float64", "float32"):
-            raise ValueError(f"--gram-dtype {dtype}: choose float64 or float32")
-        chosen["dtype"] = dtype
-    if cache is not None:
-        chosen["cache_dir"] = cache
-    return chosen
 
 
 def threads(jobs: int) -> int:

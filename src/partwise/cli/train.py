@@ -1,4 +1,4 @@
-"""`partwise train TASK`: learn a model; the part that all tasks share."""
+"""`partwise train TASK`: learn a model; one command for all outputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from partwise.cli.options import threads
+from partwise.cli.options import OPTIONS, threads
 from partwise.cli.output import (
     certificate_lines,
     metric_rows,
@@ -17,45 +17,49 @@ from partwise.cli.output import (
     print_table,
     say,
 )
-from partwise.cli.wording import as_typed, typed
-from partwise.outputs.task import Data, Task
+from partwise.cli.parameters import in_options
+from partwise.outputs.task import Answers, Data, Task
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
 
 
 @dataclass
 class TrainingRequest:
-    """What the user wants, besides the settings of the estimator."""
+    """What the user wants, besides the parameters of the estimator."""
 
     data: Sequence[str]
     model: str
-    settings: dict[str, Any]
     dev: str | None
     report: str | None
     keep_dual: bool
     json: bool
 
 
-def train_model(task: Task, request: TrainingRequest) -> int:
-    """Read, learn, save, evaluate, tell."""
+def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
+    """Read, learn, save, evaluate, print.
+
+    Parameters
+    ----------
+    task : Task
+    estimator : StructuredEstimator
+        Not fitted; its parameters are checked before any file is read.
+    request : TrainingRequest
+    """
     from partwise.cli.compiling import announce_compilation
     from partwise.cli.progress import GapBar
     from partwise.model_file import refuse_unwritable
 
     began = time.perf_counter()
-    _refuse_numbers(request.settings)
-    refuse_unwritable(request.model)
-    if request.settings["checkpoint"]:
-        refuse_unwritable(request.settings["checkpoint"])
-    if request.report:
-        refuse_unwritable(request.report)
+    estimator.check_parameters()
+    for path in (request.model, estimator.checkpoint, request.report):
+        if path:
+            refuse_unwritable(path)
     announce_compilation()
     data = task.read(request.data, truth=True)
     dev = task.read([request.dev], truth=True) if request.dev else None
     read = time.perf_counter() - began
     say(task.describe(data))
 
-    estimator = task.make_estimator(request.settings)
     estimator.set_callbacks(GapBar(estimator.tol))
     fit_began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -64,7 +68,11 @@ def train_model(task: Task, request: TrainingRequest) -> int:
     fit = time.perf_counter() - fit_began
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            say(f"warning: {as_typed(str(warning.message))}")
+            text = getattr(warning.message, "text", None)
+            message = (
+                str(warning.message) if text is None else in_options(text, OPTIONS)
+            )
+            say(f"warning: {message}")
     model = estimator.model_
     has_dual = (
         getattr(model, "support", None) is not None
@@ -94,9 +102,9 @@ def train_model(task: Task, request: TrainingRequest) -> int:
         n_jobs = threads(estimator.n_jobs)
         found = task.answer(model, evaluated, topk=1, given=None, n_jobs=n_jobs)
         if dev is not None:
-            answer["dev"] = task.measure(dev, found.best)
+            answer["dev"] = task.measure(dev, found)
         if request.report:
-            _write_report(task, request, estimator, evaluated, found.best)
+            _write_report(task, request, estimator, evaluated, found)
     seconds["total"] = time.perf_counter() - began
     _tell(request, answer)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
@@ -132,7 +140,7 @@ def _write_report(
     request: TrainingRequest,
     estimator: Any,
     data: Data,
-    predicted: list[Any],
+    answers: Answers,
 ) -> None:
     from partwise import __version__
     from partwise.report import write
@@ -147,7 +155,7 @@ def _write_report(
     report = task.report(
         model,
         data,
-        predicted,
+        answers,
         title=f"{task.title} {Path(request.model).name}",
         caption=caption,
         facts=[
@@ -167,120 +175,3 @@ def _write_report(
         tolerance=None if estimator.eps is not None else estimator.tol,
     )
     write(report, request.report)
-
-
-def _refuse_numbers(settings: dict[str, Any]) -> None:
-    """Refuse before any file is read numbers that no estimator takes."""
-    threads(settings["n_jobs"])
-    for name, option, least in (
-        ("max_iter", "--max-iter", 1),
-        ("random_state", "--seed", 0),
-    ):
-        value = settings[name]
-        if value is not None and value < least:
-            raise ValueError(f"{option} {value}: give a whole number from {least} on")
-    limit = settings["time_limit"]
-    if limit is not None and not limit > 0:
-        raise ValueError(f"{typed('--time-limit', limit)}: give a positive number")
-    every = settings["checkpoint_every"]
-    if not every > 0:
-        raise ValueError(
-            f"{typed('--checkpoint-every', every)}: give a positive number"
-        )
-
-
-def refuse_settings(
-    C: float | None,
-    hash_bits: int | None,
-    min_count: int,
-    tol: float,
-    eps: float | None,
-    solver: str,
-    formulation: str,
-    penalty: str,
-    loss: str,
-) -> None:
-    """Refuse before any file is read what the estimator would refuse after it."""
-    from partwise.features.vocabulary import check_settings
-    from partwise.objective import Formulation, Objective
-
-    if C is not None:
-        Objective.create(C, 1, "l1")
-    check_settings(min_count, hash_bits)
-    for name, value in (("--tol", tol), ("--eps", eps)):
-        if value is not None and not value > 0:
-            raise ValueError(f"{typed(name, value)}: give a positive number")
-    Formulation(formulation, penalty).validate()
-    refuse_choice("--loss", loss, ("hinge", "log"))
-    if solver != "auto":
-        wanted = ("--penalty", penalty)
-        if formulation == "hard":
-            wanted = ("--formulation", "hard")
-        if loss == "log":
-            wanted = ("--loss", "log")
-        _refuse_solver(solver, *wanted)
-
-
-def _refuse_solver(solver: str, option: str, objective: str) -> None:
-    """Refuse a solver that cannot train what another option asks for."""
-    from partwise.solvers import SOLVERS, solver_class
-
-    able = solver_class(solver).penalties
-    if objective in able:
-        return
-    if able == ("log",):
-        raise ValueError(
-            f"--solver {solver} trains conditional likelihood alone; add --loss log, "
-            "or leave the solver out"
-        )
-    others = [
-        name
-        for name in SOLVERS
-        if objective in solver_class(name).penalties and not is_generative(name)
-    ]
-    raise ValueError(
-        f"--solver {solver} does not go with {option} {objective}; choose "
-        f"{', '.join(others)}, or leave the solver out"
-    )
-
-
-def is_generative(solver: str) -> bool:
-    """Whether a solver only counts, for which a structure must know how."""
-    from partwise.protocol import Generative
-    from partwise.solvers import solver_class
-
-    return solver != "auto" and Generative in solver_class(solver).needs
-
-
-def refuse_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """An error that names the nearest choice, unless `value` is one."""
-    from difflib import get_close_matches
-
-    if value in choices:
-        return
-    near = get_close_matches(value, choices, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ValueError(f"{typed(option, value)}: {hint}choose from {', '.join(choices)}")
-
-
-def read_templates(
-    preset: str | None, path: str | None, presets: dict[str, str], parse: Any
-) -> str | None:
-    """Text of the templates, or None for the default ones; `parse` checks a file."""
-    from partwise.features.templates import TemplateError
-
-    if preset is not None and path is not None:
-        raise ValueError("--preset and --template do not go together; drop one of them")
-    if preset is not None:
-        refuse_choice("--preset", preset, tuple(presets))
-        return presets[preset]
-    if path is None:
-        return None
-    from partwise.readers.source import read_text_bytes
-
-    _, data = read_text_bytes(path)
-    try:
-        parse(data.decode())
-    except TemplateError as error:
-        raise TemplateError(f"{path}: {error}") from error
-    return data.decode()

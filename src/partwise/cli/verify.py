@@ -174,7 +174,9 @@ def _checks(
     if stated.dual is None:
         return
     if getattr(model, "support", None) is not None and penalty != "log":
-        yield from _dual_checks(task, model, problem, objective, stated.dual, found)
+        yield from _dual_checks(
+            task, model, data, problem, objective, stated.dual, found
+        )
         return
     lower = None if found.data_bound is None else found.primal - found.data_bound
     if lower is not None and _at_most(stated.dual, lower, found.primal):
@@ -187,6 +189,7 @@ def _checks(
 def _dual_checks(
     task: Task,
     model: Any,
+    data: Data,
     problem: Any,
     objective: Objective,
     stated: float,
@@ -203,7 +206,7 @@ def _dual_checks(
         yield Check("support", len(rows), None, False, "planes of other sentences")
         return
     cuts = support.cuts._replace(block=rows)
-    losses, n_impossible = task.judge(model, problem, cuts, rows)
+    losses, n_impossible = task.judge(model, data, problem, cuts, rows)
     planes = [problem.formulation.plane(loss) for loss in losses]
     b, scale = np.array(planes).reshape(-1, 2).T
     # without a loss, and thus without an offset, a plane is as good as any other (that

@@ -15,6 +15,7 @@ from partwise.features.arrays import (
 from partwise.features.columnar import Featurizer, as_table
 from partwise.features.dicts import DictFeaturizer
 from partwise.features.templates import PRESETS, TemplateError, parse_templates
+from partwise.parameters import SettingsError
 from partwise.readers.table import Table
 
 __all__ = [
@@ -81,14 +82,16 @@ def make_featurizer(
             templates = default_templates(first.columns)
         return Featurizer(templates, min_count=min_count, hash_bits=hash_bits)
     if templates is not None:
-        raise ValueError(
-            f"templates= need columns, but the tokens are {kind}; give a Table or "
+        raise SettingsError(
+            f"<templates=> need columns, but the tokens are {kind}; give a Table or "
             "tuples of strings"
         )
     if kind == "dicts":
         return DictFeaturizer(min_count=min_count, hash_bits=hash_bits)
     if min_count != 1 or hash_bits is not None:
-        raise ValueError("min_count= and hash_bits= need named features, not arrays")
+        raise SettingsError(
+            "<min_count=> and <hash_bits=> need named features, not arrays"
+        )
     return ArrayFeaturizer()
 
 

@@ -153,10 +153,10 @@ class ArcHasher(Hasher[Match]):
         for column in self.columns:
             near = get_close_matches(column, STEPS, n=1)
             if column not in table.columns and near:
-                raise MatchError(f"match= has {column!r}; did you mean {near[0]}?")
+                raise MatchError(f"<match=> has {column!r}; did you mean {near[0]}?")
             if column == "cluster" and column not in table.columns:
                 raise MatchError(
-                    "match= needs a column 'cluster'; clusters= makes it of the "
+                    "<match=> needs a column 'cluster'; <clusters=> makes it of the "
                     "training text"
                 )
         self.check_columns(table, self.columns)
@@ -242,7 +242,8 @@ def _parse(text: str) -> Match:
         shown += map(written, terms)
     if not shown:
         raise MatchError(
-            f"match={text!r}: name a column that must agree, such as xpos{_hint(steps)}"
+            f"<match={text!r}>: name a column that must agree, such as "
+            f"xpos{_hint(steps)}"
         )
     step = max(steps, key=("direction", "bucket", "distance").index, default="")
     canonical = tuple((end, tuple(parts[end])) for end in ENDS if parts[end])
@@ -263,7 +264,7 @@ def _roles(view: View, text: str) -> list[tuple[str, View]]:
     if not dot:
         return [(end, view) for end in ENDS]
     if end not in ENDS or not column:
-        raise MatchError(f"match={text!r}: {view.name!r} begins with neither head. "
+        raise MatchError(f"<match={text!r}>: {view.name!r} begins with neither head. "
                          "nor dep.")  # fmt: skip
     return [(end, View(column))]
 

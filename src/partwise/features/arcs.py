@@ -24,6 +24,7 @@ from partwise.features.vocabulary import (
     pack_strings,
     unpack_strings,
 )
+from partwise.parameters import SettingsError
 from partwise.readers.table import Table
 
 if TYPE_CHECKING:
@@ -362,9 +363,9 @@ class ArcFeaturizer:
                 for term in terms:
                     space *= len(self._strings[term.view]) + 2
             if space >= 1 << 60:
-                raise ValueError(
+                raise SettingsError(
                     f"template {template}: its {space:.1e} combinations exceed 60 "
-                    "bits; use fewer terms, or hash_bits="
+                    "bits; use fewer terms, or <hash_bits=>"
                 )
             spaces.append(space)
         return np.array(spaces, np.int64)

@@ -21,6 +21,7 @@ from partwise.features.vocabulary import (
     unpack_strings,
 )
 from partwise.features.windows import gather_rows, neighbours, pieces
+from partwise.parameters import SettingsError
 from partwise.readers.table import Column, Table
 
 
@@ -278,9 +279,9 @@ class Featurizer:
         for term in template.terms:
             space *= len(self._strings[term.view]) + 1
         if space > np.iinfo(np.int64).max:
-            raise ValueError(
+            raise SettingsError(
                 f"template {template}: its {space:.1e} combinations exceed 64 bits; "
-                "use fewer terms, or hash_bits="
+                "use fewer terms, or <hash_bits=>"
             )
         return space
 

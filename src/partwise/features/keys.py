@@ -24,13 +24,14 @@ from partwise.features.templates import (
     Term,
     parse_templates,
 )
+from partwise.parameters import SettingsError
 from partwise.readers.table import Table
 
 FEWER_BITS = np.uint64(4)  # of a share, so that three add up without overflow
 NO_KEY = -1
 
 
-class MatchError(ValueError):
+class MatchError(SettingsError):
     """A hash function cannot be read or used; the text tells the remedy."""
 
 
@@ -68,30 +69,30 @@ class Hasher(Generic[N]):
     def __init__(self, match: Any, parse: Callable[[str], N], hint: str) -> None:
         if not (isinstance(match, str | Iterable) or callable(match)):
             raise MatchError(
-                f"match={match!r} is neither a name nor a function; name a hash such "
+                f"<match={match!r}> is neither a name nor a function; name a hash such "
                 f"as {hint!r}"
             )
         named: list[Any] = []
         for item in [match] if isinstance(match, str) or callable(match) else match:
             named += split_outside(item, ",") if isinstance(item, str) else [item]
         if not named:
-            raise MatchError(f"match= is empty; name a hash such as {hint!r}")
+            raise MatchError(f"<match=> is empty; name a hash such as {hint!r}")
         self.hashes: list[Any] = []
         for one in named:
             if not isinstance(one, str) and not callable(one):
-                raise MatchError(f"match= has {one!r}, neither a name nor a function")
+                raise MatchError(f"<match=> has {one!r}, neither a name nor a function")
             self.hashes.append(parse(one) if isinstance(one, str) else one)
         self.match = tuple(getattr(one, "text", one) for one in self.hashes)
         for i, one in enumerate(self.match):
             if one in self.match[:i]:
-                raise MatchError(f"match={one!r} stands twice; name it once")
+                raise MatchError(f"<match={one!r}> stands twice; name it once")
 
     def check_columns(self, table: Table, columns: list[str]) -> None:
         """Refuse a table without the columns that must be looked at."""
         for column in columns:
             if column not in table.columns:
                 raise MatchError(
-                    f"match= needs a column {column!r}; there are "
+                    f"<match=> needs a column {column!r}; there are "
                     f"{', '.join(table.columns)}"
                 )
 
@@ -153,14 +154,14 @@ def _space(function: Any, number: int) -> int:
 def terms_of(name: str, text: str) -> tuple[Term, ...]:
     """The columns that `name` joins by ``|``; `text` is the whole hash function."""
     if not name:
-        raise MatchError(f"match={text!r}: a name is missing")
+        raise MatchError(f"<match={text!r}>: a name is missing")
     try:
         templates = parse_templates(name)
     except TemplateError as error:
-        raise MatchError(f"match={text!r}: {error}") from None
+        raise MatchError(f"<match={text!r}>: {error}") from None
     if len(templates) != 1 or not templates[0].terms:
         raise MatchError(
-            f"match={text!r}: {name!r} is not one column; join what must agree by +, "
+            f"<match={text!r}>: {name!r} is not one column; join what must agree by +, "
             "and separate hashes by commas"
         )
     return templates[0].terms

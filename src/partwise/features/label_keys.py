@@ -178,7 +178,7 @@ class LabelHasher(Hasher[LabelMatch]):
 
         if (kind := kind_of(X)) != "columns":
             raise MatchError(
-                f"match= looks at columns ({', '.join(self.columns)}), and these "
+                f"<match=> looks at columns ({', '.join(self.columns)}), and these "
                 f"tokens are {kind}; give a Table or tuples of strings"
             )
         table = as_table(X)
@@ -316,14 +316,15 @@ def _parse(text: str) -> LabelMatch:
             terms += terms_of(name, text)
     near = get_close_matches(text, [*LABELS, PAIR], n=1)
     if not parts and near:
-        raise MatchError(f"match={text!r}: did you mean {near[0]}?")
+        raise MatchError(f"<match={text!r}>: did you mean {near[0]}?")
     if not parts:
         raise MatchError(
-            f"match={text!r}: labels must agree, too; write label+{text} or type+{text}"
+            f"<match={text!r}>: labels must agree, too; write label+{text} or "
+            f"type+{text}"
         )
     if len(parts) > 1 or (parts[0] == PAIR and terms):
         raise MatchError(
-            f"match={text!r}: name one of label and type; {PAIR} stands alone"
+            f"<match={text!r}>: name one of label and type; {PAIR} stands alone"
         )
     text = "+".join([*parts, *map(written, terms)])
     return LabelMatch(text, parts[0], tuple(terms))

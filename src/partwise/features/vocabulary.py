@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import check_offsets
+from partwise.parameters import SettingsError
 
 MAX_HASH_BITS = 30
 
@@ -58,15 +59,15 @@ def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
 def check_settings(min_count: Any, hash_bits: Any) -> tuple[int, int | None]:
     """Return both settings as Python's integers, or raise ValueError."""
     if not _is_integer(min_count) or min_count < 1:
-        raise ValueError(f"min_count={min_count!r}: needs an integer, 1 or more")
+        raise SettingsError(f"<min_count={min_count!r}>: needs an integer, 1 or more")
     if hash_bits is None:
         return int(min_count), None
     if not _is_integer(hash_bits) or not 1 <= hash_bits <= MAX_HASH_BITS:
-        raise ValueError(
-            f"hash_bits={hash_bits!r}: needs an integer from 1 to {MAX_HASH_BITS}"
+        raise SettingsError(
+            f"<hash_bits={hash_bits!r}>: needs an integer from 1 to {MAX_HASH_BITS}"
         )
     if min_count > 1:
-        raise ValueError("hash_bits= counts nothing; leave min_count at 1")
+        raise SettingsError("<hash_bits=> counts nothing; leave <min_count> at 1")
     return int(min_count), int(hash_bits)
 
 

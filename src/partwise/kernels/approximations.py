@@ -17,6 +17,7 @@ from partwise.kernels.gram import gram, resolve_jobs, strips
 from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix
 from partwise.kernels.memory import free_memory
 from partwise.kernels.naming import as_kernel, from_dict
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Parameters
 
 MAX_COMPONENTS = 1_000_000
@@ -105,9 +106,10 @@ class RandomFourier(_Approximation):
         width = as_matrix(X).n_features
         free = free_memory()
         if free is not None and width * n * 8 > free:
-            raise ValueError(
+            raise SettingsError(
                 f"{width} features times {n} components take "
-                f"{width * n * 8 / 2**20:,.0f} MB; hash the features (hash_bits=), or "
+                f"{width * n * 8 / 2**20:,.0f} MB; hash the features (<hash_bits=>), "
+                "or "
                 "use Nystroem(RBF(gamma))"
             )
         random = np.random.default_rng(self.random_state)

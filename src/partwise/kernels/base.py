@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partwise.kernels.inputs import Inputs, Objects, Sequences
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Parameters
 
 Rows = Any  # positions: an integer array, a slice, or None for all
@@ -201,8 +202,8 @@ class Kernel(Parameters, ABC):
         compared = self._compared(list(available), default)
         for name in compared:
             if name not in available:
-                raise ValueError(
-                    f"kernel= compares a column {name!r}; there are "
+                raise SettingsError(
+                    f"<kernel=> compares a column {name!r}; there are "
                     f"{', '.join(available)}"
                 )
         order = dict.fromkeys([*default, *available])

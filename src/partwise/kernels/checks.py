@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+from partwise.parameters import SettingsError
+
 
 def check_whole(name: str, value: Any, low: int = 1, high: int = 1000) -> int:
     """Return a whole number between `low` and `high`, or raise ValueError."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or not low <= value <= high:
-        raise ValueError(
-            f"{name}={_short(value)}: give a whole number from {low} to {high}"
+        raise SettingsError(
+            f"<{name}={_short(value)}>: give a whole number from {low} to {high}"
         )
     return int(value)
 
@@ -31,7 +33,7 @@ def check_real(
     if not inside or not math.isfinite(number):
         least = f"above {low:g}" if above else f"of at least {low:g}"
         most = f" and at most {high:g}" if math.isfinite(high) else ""
-        raise ValueError(f"{name}={_short(value)}: give a number {least}{most}")
+        raise SettingsError(f"<{name}={_short(value)}>: give a number {least}{most}")
     return number
 
 
@@ -46,8 +48,8 @@ def check_names(name: str, value: Any) -> tuple[str, ...] | None:
         or not all(isinstance(item, str) and item for item in names)
         or len(set(names)) < len(names)
     ):
-        raise ValueError(
-            f"{name}={_short(value)}: give different names of columns, or None"
+        raise SettingsError(
+            f"<{name}={_short(value)}>: give different names of columns, or None"
         )
     return tuple(names)
 
@@ -59,10 +61,12 @@ def check_weights(name: str, value: Any) -> tuple[float, ...] | None:
     if isinstance(value, Real) and not isinstance(value, bool):
         value = (value,)
     if isinstance(value, str) or not hasattr(value, "__len__") or not len(value):
-        raise ValueError(f"{name}={_short(value)}: give one number per column, or None")
+        raise SettingsError(
+            f"<{name}={_short(value)}>: give one number per column, or None"
+        )
     weights = tuple(check_real(name, item) for item in value)
     if not any(weights):
-        raise ValueError(f"{name}={_short(value)}: one weight must be above zero")
+        raise SettingsError(f"<{name}={_short(value)}>: one weight must be above zero")
     return weights
 
 

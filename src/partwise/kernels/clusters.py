@@ -20,6 +20,7 @@ from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.checks import check_whole
 from partwise.kernels.inputs import table_of
 from partwise.kernels.word_vectors import as_vectors, group_vectors
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Parameters
 from partwise.readers.table import Column, Table
 
@@ -131,7 +132,9 @@ class WordClusters(Parameters):
         order = sorted(range(len(words)), key=lambda w: (-counts[w], words[w]))
         frequent = [w for w in order if counts[w] >= self.min_count]
         if not frequent:
-            raise ValueError(f"no word occurs {self.min_count} times; lower min_count=")
+            raise SettingsError(
+                f"no word occurs {self.min_count} times; lower <min_count=>"
+            )
         number = np.full(len(words), -1, np.int64)
         number[frequent] = np.arange(len(frequent))
         random = np.random.default_rng(self.random_state)
@@ -166,8 +169,8 @@ class WordClusters(Parameters):
     def unfitted(self) -> WordClusters:
         """The same settings, to be fitted to another text."""
         if getattr(self, "from_vectors_", False) and self.vectors is None:
-            raise ValueError(
-                "clusters= were made of word vectors, which a model file does not "
+            raise SettingsError(
+                "<clusters=> were made of word vectors, which a model file does not "
                 "keep; give clusters=WordClusters(vectors=…)"
             )
         return WordClusters(**self.get_params())

@@ -12,6 +12,7 @@ from partwise.kernels.checks import check_real
 from partwise.kernels.inputs import OBJECTS, POSITIONS, VECTORS
 from partwise.kernels.matrices import DenseMatrix, as_pair
 from partwise.kernels.positive import find_asymmetry
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 
 # which of gamma, degree and coef0 each takes
@@ -71,8 +72,8 @@ class Pairwise(Kernel):
     def check(self) -> None:
         """Raise ValueError for an unknown name or a parameter it does not take."""
         if not isinstance(self.metric, str) or self.metric not in PAIRWISE:
-            raise ValueError(
-                f"metric={self.metric!r:.80}: choose from {', '.join(PAIRWISE)}"
+            raise SettingsError(
+                f"<metric={self.metric!r:.80}>: choose from {', '.join(PAIRWISE)}"
             )
         for name, value in self._given().items():
             if name not in PAIRWISE[self.metric]:
@@ -249,8 +250,8 @@ class BoundFunction(Bound):
             elif hasattr(X, "indptr"):
                 yield from (repr(X.shape), X.indptr, X.indices, X.data)
             else:
-                raise ValueError(
-                    "cache_dir= needs inputs that can be compared: arrays, not the "
+                raise SettingsError(
+                    "<cache_dir=> needs inputs that can be compared: arrays, not the "
                     "objects of a user's function"
                 )
 

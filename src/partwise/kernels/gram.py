@@ -23,6 +23,7 @@ from partwise.kernels.base import Bound, Kernel
 from partwise.kernels.checks import check_whole
 from partwise.kernels.memory import check_memory
 from partwise.kernels.naming import as_kernel
+from partwise.parameters import SettingsError
 
 TILE = 256  # rows and columns of a tile; never a function of n_jobs
 FORETASTE = 0.2  # seconds to measure for an estimate before the work
@@ -244,7 +245,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise ValueError("n_jobs=0: give a number of threads, or -1 for all cores")
+        raise SettingsError("<n_jobs=0>: give a number of threads, or -1 for all cores")
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
@@ -254,7 +255,7 @@ def _precision(dtype: Any) -> Any:
     except TypeError:
         chosen = None
     if chosen not in (np.float32, np.float64):
-        raise ValueError(f"dtype={dtype!r}: choose float64 or float32")
+        raise SettingsError(f"<dtype={dtype!r}>: choose float64 or float32")
     return chosen.type
 
 

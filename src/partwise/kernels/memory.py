@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from partwise.parameters import SettingsError
+
 SHARE = 0.8  # of the free memory, when no limit is given
 
 
-class GramTooLarge(ValueError):
+class GramTooLarge(SettingsError):
     """A Gram matrix does not fit; the text tells what would help."""
 
 

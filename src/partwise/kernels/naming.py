@@ -23,6 +23,7 @@ from partwise.kernels.external import PAIRWISE, FromFunction, Pairwise, Precompu
 from partwise.kernels.strings import AnnotatedNGram, NGram
 from partwise.kernels.trees import ConvolutionTree
 from partwise.kernels.vectors import RBF, Linear, Polynomial
+from partwise.parameters import SettingsError
 
 SIMPLE: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -77,8 +78,8 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
     if isinstance(kernel, str):
         return parse_kernel(kernel)
     if isinstance(kernel, type):
-        raise ValueError(
-            f"kernel= is the class {kernel.__name__}; give {kernel.__name__}()"
+        raise SettingsError(
+            f"<kernel=> is the class {kernel.__name__}; give {kernel.__name__}()"
         )
     if callable(kernel):
         return FromFunction(kernel)
@@ -113,29 +114,31 @@ coef0=0.0), factor=0.5))
     while at < end:
         found = _TOKEN.match(text, at)
         if not found:
-            raise ValueError(f"kernel {text!r}: cannot read {text[at:].strip()[:20]!r}")
+            raise SettingsError(
+                f"<kernel={text!r}>: cannot read {text[at:].strip()[:20]!r}"
+            )
         tokens.append(found[1] or found[2])
         at = found.end()
     kernel, rest = _parse_sum(text, tokens, 0)
     if rest:
-        raise ValueError(f"kernel {text!r}: {rest[0]!r} does not belong there")
+        raise SettingsError(f"<kernel={text!r}>: {rest[0]!r} does not belong there")
     try:
         kernel.check()
     except ValueError as error:
-        raise ValueError(f"kernel {text!r}: {error}") from None
+        raise SettingsError(f"<kernel={text!r}>: {error}") from None
     return kernel
 
 
 def _parse_sum(text: str, tokens: list[str], depth: int) -> tuple[Kernel, list[str]]:
     if depth > MAX_DEPTH:
-        raise ValueError(f"kernel {text[:80]!r}: brackets deeper than {MAX_DEPTH}")
+        raise SettingsError(f"<kernel={text[:80]!r}>: brackets deeper than {MAX_DEPTH}")
     kernel, tokens = _parse_product(text, tokens, depth)
     for _ in range(MAX_DEPTH):
         if tokens[:1] != ["+"]:
             return kernel, tokens
         other, tokens = _parse_product(text, tokens[1:], depth)
         kernel = kernel + other
-    raise ValueError(f"kernel {text[:80]!r}: more than {MAX_DEPTH} terms")
+    raise SettingsError(f"<kernel={text[:80]!r}>: more than {MAX_DEPTH} terms")
 
 
 def _parse_product(
@@ -145,7 +148,7 @@ def _parse_product(
     kernel: Kernel | None = None
     for _ in range(MAX_DEPTH):
         if not tokens:
-            raise ValueError(f"kernel {text!r}: a kernel is missing at the end")
+            raise SettingsError(f"<kernel={text!r}>: a kernel is missing at the end")
         if _NUMBER.fullmatch(tokens[0]):
             factor = (1.0 if factor is None else factor) * float(tokens[0])
             tokens = tokens[1:]
@@ -154,10 +157,10 @@ def _parse_product(
             kernel = other if kernel is None else kernel * other
         if tokens[:1] != ["*"]:
             if kernel is None:
-                raise ValueError(f"kernel {text!r}: a number alone is no kernel")
+                raise SettingsError(f"<kernel={text!r}>: a number alone is no kernel")
             return (kernel if factor is None else Scaled(kernel, factor)), tokens
         tokens = tokens[1:]
-    raise ValueError(f"kernel {text[:80]!r}: more than {MAX_DEPTH} factors")
+    raise SettingsError(f"<kernel={text[:80]!r}>: more than {MAX_DEPTH} factors")
 
 
 def _parse_atom(text: str, tokens: list[str], depth: int) -> tuple[Kernel, list[str]]:
@@ -166,10 +169,10 @@ def _parse_atom(text: str, tokens: list[str], depth: int) -> tuple[Kernel, list[
     if is_normalized or token == "(":
         inner, rest = _parse_sum(text, rest[is_normalized:], depth + 1)
         if rest[:1] != [")"]:
-            raise ValueError(f"kernel {text!r}: a closing bracket is missing")
+            raise SettingsError(f"<kernel={text!r}>: a closing bracket is missing")
         return (Normalized(inner) if is_normalized else inner), rest[1:]
     if token in ")+*":
-        raise ValueError(f"kernel {text!r}: a kernel is missing before {token!r}")
+        raise SettingsError(f"<kernel={text!r}>: a kernel is missing before {token!r}")
     return _make(text, token), rest
 
 
@@ -179,8 +182,8 @@ def _make(text: str, token: str) -> Kernel:
     for setting in filter(None, settings.split(",")):
         key, equals, value = setting.partition("=")
         if not equals or key in params:
-            raise ValueError(
-                f"kernel {text!r}: {setting!r} where name=value, once each, is needed"
+            raise SettingsError(
+                f"<kernel={text!r}>: {setting!r} where name=value, once each, is needed"
             )
         params[key] = _value(value)
     if name in SIMPLE:
@@ -191,11 +194,13 @@ def _make(text: str, token: str) -> Kernel:
         known = ", ".join(
             [*SIMPLE, *(n for n in PAIRWISE if n not in SIMPLE), "normalized(…)"]
         )
-        raise ValueError(f"kernel {text!r}: no kernel {name!r}; choose from {known}")
+        raise SettingsError(
+            f"<kernel={text!r}>: no kernel {name!r}; choose from {known}"
+        )
     unknown = params.keys() - set(kernel._names())
     if unknown:
-        raise ValueError(
-            f"kernel {text!r}: {name} has no parameter {min(unknown)!r}; choose from "
+        raise SettingsError(
+            f"<kernel={text!r}>: {name} has no parameter {min(unknown)!r}; choose from "
             f"{', '.join(kernel._names()) or 'none'}"
         )
     return kernel(**params)

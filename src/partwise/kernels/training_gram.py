@@ -10,6 +10,7 @@ import numpy as np
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.memory import GramTooLarge
+from partwise.parameters import SettingsError
 
 OPTIONS = ("dtype", "cache_dir", "memory_limit", "progress")
 
@@ -35,14 +36,14 @@ def check_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
 progress
     """
     if options is not None and not isinstance(options, Mapping):
-        raise ValueError(
-            f"gram_options={options!r:.80}: give a dict, as {{'dtype': 'float32'}}"
+        raise SettingsError(
+            f"<gram_options={options!r:.80}>: give a dict, as {{'dtype': 'float32'}}"
         )
     chosen = dict(options or {})
     for name in chosen:
         if name not in OPTIONS:
-            raise ValueError(
-                f"gram_options has {name!r}; choose from {', '.join(OPTIONS)}"
+            raise SettingsError(
+                f"<gram_options> has {name!r}; choose from {', '.join(OPTIONS)}"
             )
     return chosen
 
@@ -71,11 +72,11 @@ def training_gram(
     except GramTooLarge as error:
         ways = []
         if np.dtype(options.get("dtype", np.float64)) == np.float64:
-            ways.append("gram_options={'dtype': 'float32'} takes half of it")
+            ways.append("<gram_options={'dtype': 'float32'}> takes half of it")
         if "cache_dir" not in options:
-            ways.append("gram_options={'cache_dir': folder} maps it from a file")
+            ways.append("<gram_options={'cache_dir': 'folder'}> maps it from a file")
         told = f"; {', '.join(ways)}" if ways else ""
         raise GramTooLarge(
-            f"kernel= compares all {compared} with each other: "
+            f"<kernel=> compares all {compared} with each other: "
             f"{str(error).partition(';')[0]}{told}; or {remedy}"
         ) from None

@@ -112,6 +112,11 @@ token_error, uas
     """
     if isinstance(name, str) and name in METRICS:
         return METRICS[name]
+    from partwise.outputs.registry import metrics_of
+
+    own = metrics_of(name) if isinstance(name, str) else None
+    if own is not None:
+        return own[name]
     near = get_close_matches(str(name), METRICS, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(

@@ -6,8 +6,9 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,16 +17,33 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
+from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
+from partwise.parameters import (
+    ParameterError,
+    SettingsError,
+    check_choice,
+    check_positive,
+    check_whole,
+    choices_of,
+    worded_warning,
+)
 from partwise.protocol import (
     CapabilityError,
+    HistoryPoint,
     Problem,
     Solver,
     Start,
     State,
     Support,
 )
-from partwise.solvers import make_solver, suitable_solver
+from partwise.solvers import (
+    SOLVERS,
+    is_generative,
+    make_solver,
+    solver_class,
+    suitable_solver,
+)
 
 # settings that have no part in the result, or only in when training stops
 FREE = (
@@ -35,63 +53,132 @@ FREE = (
 UNFINISHED = ("max_iter", "time limit", "callback", "interrupted")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators; composition of a structure and a solver.
 
-    Common parameters
-    -----------------
+    An estimator is a dataclass: a parameter is a field with its type and default, and
+    an entry of the docstring. Python's signature, scikit-learn's `get_params` and the
+    options of the command line all follow from the two.
+
+    Parameters
+    ----------
     C : float or None
-        Weight of the losses: ½‖w‖² + (C/n) Σ ξ. None stands for n/10.
+        Weight of the losses: ½‖w‖² + (C/n) Σ ξ; by default a tenth of the number of
+        examples n.
+    loss : {"hinge", "log"}
+        Maximum margin, or conditional likelihood (a conditional random field).
     formulation : {"margin", "slack", "hard"}
+        How losses enter: as a margin, as a factor of the slack, or not at all.
     penalty : {"l1", "l2"}
+        Slacks count as they are, or squared.
     solver : str or Solver
-        A name, with the settings below, or an object with settings of its own.
+        Algorithm by name: auto, bcfw, one_slack, n_slack, bundle, mira, lbfgs, ….
+        Or an object with settings of its own. The default is Frank-Wolfe (bcfw), and
+        L-BFGS for ``loss="log"``.
     tol : float
-        Relative duality gap at which training stops.
+        Stop at this relative duality gap.
     eps : float or None
-        The papers' constraint violation, instead of `tol`.
+        Stop at this constraint violation, that of the papers, instead.
     max_iter : int or None
+        Most iterations.
     time_limit : float or None
-        Seconds.
+        Most seconds.
     checkpoint : path or None
-        File in which training is kept as it goes on. A fit that finds one there, of the
-        same data and settings, continues it and ends with the same bits as one that was
-        never interrupted; a fit that ends deletes it.
+        File in which training is kept; called again, a run that was stopped goes on.
+        A fit that finds one there, of the same data and settings, continues it and ends
+        with the same bits as one that was never interrupted; a fit that ends deletes
+        it.
     checkpoint_every : float
         Seconds between two writings of it.
     random_state : int
+        Seed of all random choices.
     n_jobs : int
-        Threads; the bits of the result do not depend on it.
+        Threads, -1 for all cores; the bits of the result do not depend on it.
     warm_start : bool
         Start from the last fit: its weights, and the dual of the examples that are
         still there.
     """
 
-    C: Any
-    formulation: str
-    penalty: str
-    solver: Any
-    tol: float
-    eps: float | None
-    max_iter: int | None
-    time_limit: float | None
-    checkpoint: Any
-    checkpoint_every: float
-    random_state: int
-    n_jobs: int
-    warm_start: bool = False  # a reranker has no such parameter
-    can_vote: ClassVar[bool] = False  # whether it predicts by votes of several models
+    C: float | None = field(default=None, kw_only=False)
+    loss: Literal["hinge", "log"] = "hinge"
+    formulation: Literal["margin", "slack", "hard"] = "margin"
+    penalty: Literal["l1", "l2"] = "l1"
+    solver: Any = "auto"
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    checkpoint: Any = None
+    checkpoint_every: float = 60.0
+    random_state: int = 0
+    n_jobs: int = 1
+    warm_start: bool = False
 
-    certificate_: Certificate
+    can_vote: ClassVar[bool] = False  # whether it predicts by votes of several models
+    has_baseline: ClassVar[bool] = True  # whether its structure has a generative model
+
+    certificate_: Certificate = field(init=False)
+    history_: list[HistoryPoint] = field(init=False)
+    n_iter_: int = field(init=False)
+    objective_: Objective = field(init=False)
+    solver_: Solver = field(init=False)
+    fit_seconds_: float = field(init=False)
 
     def _formulation(self) -> Formulation:
         return Formulation(self.formulation, self.penalty).validate()
 
     def _penalty(self) -> str:
         """The penalty as `Objective` names it."""
-        if self.formulation == "hard":
-            return "hard"
-        return self.penalty
+        if self.loss == "log":
+            return "log"
+        return "hard" if self.formulation == "hard" else self.penalty
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        for name, hint in get_type_hints(type(self)).items():
+            choices = choices_of(hint)
+            if choices:
+                check_choice(name, getattr(self, name), choices)
+        if self.C is not None:
+            Objective.create(self.C, 1, "l1")
+        for name in ("tol", "eps", "time_limit", "checkpoint_every"):
+            check_positive(name, getattr(self, name))
+        check_whole("max_iter", self.max_iter, 1)
+        check_whole("random_state", self.random_state, 0)
+        self._formulation()
+        self._n_jobs()
+        metric = getattr(self, "metric", None)
+        if isinstance(metric, str):
+            find_metric(metric)
+        if isinstance(self.solver, str) and self.solver != "auto":
+            self._check_solver(self.solver)
+
+    def _check_solver(self, name: str) -> None:
+        """Refuse a solver that cannot train what other parameters ask for."""
+        able = solver_class(name).penalties
+        if not self.has_baseline and is_generative(name):
+            raise ParameterError(
+                "solver", name, "this output has no generative model; leave it out"
+            )
+        penalty = self._penalty()
+        if penalty in able:
+            return
+        if able == ("log",):
+            raise SettingsError(
+                f"<solver={name!r}> trains conditional likelihood alone; add "
+                "<loss='log'>, or leave the solver out"
+            )
+        asks = {"log": "loss", "hard": "formulation"}.get(penalty, "penalty")
+        others = [
+            other
+            for other in SOLVERS
+            if penalty in solver_class(other).penalties and not is_generative(other)
+        ]
+        raise SettingsError(
+            f"<solver={name!r}> does not go with <{asks}={penalty!r}>; choose "
+            f"{', '.join(others)}, or leave the solver out"
+        )
 
     def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
         if isinstance(self.solver, Solver):
@@ -115,7 +202,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     def _n_jobs(self) -> int:
         n_jobs = 1 if self.n_jobs is None else int(self.n_jobs)
         if n_jobs == 0:
-            raise ValueError("n_jobs=0: give a number of threads, or -1 for all cores")
+            raise SettingsError(
+                "<n_jobs=0>: give a number of threads, or -1 for all cores"
+            )
         return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
     def _solve(
@@ -134,7 +223,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         solver = self._resolve_solver(problem, objective)
         if solver.is_voting and not self.can_vote:
             raise CapabilityError(
-                f"solver={self.solver!r}: a vote needs one search per model and input,"
+                f"<solver={self.solver!r}>: a vote needs one search per model and "
+                "input,"
                 f" which {type(self).__name__} does not do; use 'perceptron', whose "
                 "average of the models stands in for their vote"
             )
@@ -216,15 +306,15 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self.solver_ = solver
         if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
             gap = self.certificate_.relative_gap
-            told = "without a known gap"
+            reached = "without a known gap"
             if gap is not None:
-                told = f"at a relative gap of {gap:.2%}"
-            warnings.warn(
-                f"{type(solver).__name__} stopped by {state.stopped} {told}; raise "
-                "max_iter or time_limit, or accept a larger tol",
-                ConvergenceWarning,
-                stacklevel=4,
+                reached = f"at a relative gap of {gap:.2%}"
+            limit = state.stopped.replace("max_iter", "<max_iter>")
+            text = (
+                f"{type(solver).__name__} stopped by {limit} {reached}; raise "
+                "<max_iter> or <time_limit>, or accept a larger <tol>"
             )
+            warnings.warn(worded_warning(ConvergenceWarning, text), stacklevel=4)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "certificate_"):

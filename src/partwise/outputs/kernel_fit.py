@@ -18,6 +18,7 @@ from partwise.kernels.training_gram import check_options, training_gram
 from partwise.objective import Objective
 from partwise.outputs.kernel_scoring import KernelScoring
 from partwise.outputs.scoring import WARM, ScoringFit
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats
 from partwise.scorers.anchors import ForeignData
 from partwise.scorers.budget import check_budget, keep_within
@@ -169,8 +170,9 @@ def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, An
     """
     if estimator.loss == "log" or estimator.solver in NO_MARGIN:
         raise CapabilityError(
-            "kernel= and match= train margins: loss='log' and solver='hmm' have no "
-            "kernel form; use features (templates=), or approximate the kernel by "
+            "<kernel=> and <match=> train margins: <loss='log'> and <solver='hmm'> "
+            "have no "
+            "kernel form; use features (<templates=>), or approximate the kernel by "
             "features (Nystroem)"
         )
     kernel = None if estimator.kernel is None else as_kernel(estimator.kernel)
@@ -186,4 +188,4 @@ def refuse_kernel_settings(estimator: Any) -> None:
     """Refuse settings that a fit without an input kernel would ignore."""
     for name in ("budget", "gram_options"):
         if getattr(estimator, name) is not None:
-            raise ValueError(f"{name}= is for kernels; give kernel=")
+            raise SettingsError(f"<{name}=> is for kernels; give <kernel=>")

@@ -23,6 +23,7 @@ from partwise.outputs.scoring import (
     optional_state,
     prefixed,
 )
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 from partwise.readers.table import Table
 from partwise.scorers.index_file import index_state, match_state
@@ -134,11 +135,13 @@ class KernelScoring(Scoring):
     def check_start(self, kernel: Any, match: Any) -> None:
         """Refuse another kernel and other hash functions."""
         if match is None:
-            raise ValueError(f"{WARM}, which had a kernel; leave kernel= as it was")
+            raise SettingsError(
+                f"{WARM}, which had a kernel; leave <kernel=> as it was"
+            )
         if not same_kernel(kernel, self.index.kernel):
             raise ValueError(f"{WARM}, which had another kernel; leave it as it was")
         if match != self.hasher.match:
-            raise ValueError(f"{WARM}, and match= has changed; leave it as it was")
+            raise SettingsError(f"{WARM}, and <match=> has changed; leave it as it was")
 
     def parameters(self) -> dict[str, Any]:
         """Kernel and hash functions."""

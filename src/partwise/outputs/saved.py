@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 MAX_JOBS = 256  # a stranger's file must not start thousands of threads
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SavedEstimator(StructuredEstimator):
     """A `StructuredEstimator` that keeps all it has learnt in ``model_``.
 
@@ -30,10 +32,8 @@ class SavedEstimator(StructuredEstimator):
     arrays) are left out: a loaded estimator has their defaults.
     """
 
-    model_: Any
-    loss: str  # "hinge" or "log"
-    metric: Any  # a name of `partwise.metrics`
-    _weighted: bool  # whether examples had weights of their own
+    model_: Any = field(init=False)
+    _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
     told: ClassVar[tuple[str, ...]] = (
         "C", "loss", "formulation", "penalty", "random_state",
@@ -41,9 +41,6 @@ class SavedEstimator(StructuredEstimator):
     # what a model knows as `fit` resolved it, a file as it was given: the file's goes
     # first. Only what has no part in the layout of weights, for a warm start.
     as_given: ClassVar[tuple[str, ...]] = ()
-
-    def _penalty(self) -> str:
-        return "log" if self.loss == "log" else super()._penalty()
 
     def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
         """Write the model to a safetensors file, atomically.

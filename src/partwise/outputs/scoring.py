@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from partwise.features import DenseFeatures, Features
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints, Scorer
 
 if TYPE_CHECKING:
@@ -145,7 +146,9 @@ class FeatureScoring(Scoring):
     def check_start(self, kernel: Any, match: Any) -> None:
         """Refuse kernels and hash functions."""
         if kernel is not None or match is not None:
-            raise ValueError(f"{WARM}, which had no kernel; leave kernel= as it was")
+            raise SettingsError(
+                f"{WARM}, which had no kernel; leave <kernel=> as it was"
+            )
 
     def parameters(self) -> dict[str, Any]:
         """None that every output has."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from unicodedata import category
+
+from partwise.outputs.registry import task_class
 
 if TYPE_CHECKING:
     from partwise.objective import Formulation, Objective
@@ -45,6 +46,7 @@ class Answers(NamedTuple):
 
     best: list[Any]
     ranked: Sequence[list[tuple[Any, float]]] = ()
+    n_failures: int = 0  # examples that the model has no output for
 
 
 class Listing(NamedTuple):
@@ -74,6 +76,28 @@ class Task(ABC):
     title: ClassVar[str]  # of the report, as in "Tagger"
     has_plain_check: ClassVar[bool] = False
 
+    # Options of `partwise train`, besides those made from the estimator's parameters:
+    # which of `FileOptions` the training files have; options of other names than their
+    # parameters, "--on/--off" for flags; parameters that `settings` takes from others
+    file_options: ClassVar[tuple[str, ...]] = ()
+    aliases: ClassVar[dict[str, str]] = {}
+    extra_options: ClassVar[dict[str, tuple[str, str]]] = {}  # metavar and help
+
+    @classmethod
+    @abstractmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """The task that reads training files, with the estimator's settings."""
+
+    @classmethod
+    def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of the estimator from the values of its options."""
+        return values
+
+    @classmethod
+    def template_language(cls) -> tuple[dict[str, str], Any]:
+        """Presets by name, and what refuses templates with a fault."""
+        raise NotImplementedError
+
     @classmethod
     @abstractmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -91,10 +115,6 @@ class Task(ABC):
     @abstractmethod
     def describe(self, data: Data) -> str:
         """Sizes of training data in a line."""
-
-    @abstractmethod
-    def make_estimator(self, settings: dict[str, Any]) -> Any:
-        """The estimator to fit."""
 
     @abstractmethod
     def reader_info(self) -> dict[str, Any]:
@@ -115,17 +135,15 @@ class Task(ABC):
         """Predictions for ``--json``."""
 
     @abstractmethod
-    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """All metrics of the task, by the names of the field."""
 
     @abstractmethod
-    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """What else an evaluation shows."""
 
     @abstractmethod
-    def report(
-        self, model: Any, data: Data, predicted: list[Any], **common: Any
-    ) -> Report:
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """The report of a training; `common` goes to the report's constructor."""
 
     @classmethod
@@ -168,7 +186,7 @@ class Task(ABC):
 
     @abstractmethod
     def judge(
-        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
     ) -> tuple[Floats, int]:
         """Loss of each output, by the plain methods, and how many are impossible."""
 
@@ -179,27 +197,17 @@ class Task(ABC):
         raise NotImplementedError
 
 
-# by the class of the model, so that predicting imports only what it needs
-_TASKS = {
-    "ConstituencyModel": ("partwise.outputs.phrase.task", "PhraseTask"),
-    "DependencyModel": ("partwise.outputs.dependency.task", "DependencyTask"),
-    "SequenceModel": ("partwise.outputs.sequence.task", "TagTask"),
-}
-
-
 def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:
     """A trained model and its task, or a clear refusal."""
     from partwise.model_file import ModelFileError, load_model
 
     model = load_model(path)
-    name = type(model).__name__
-    if name not in _TASKS:
+    found: type[Task] | None = task_class(model)
+    if found is None:
         raise ModelFileError(
-            f"{path}: the model ({name}) has no files of its own; use it from Python "
-            "with partwise.load"
+            f"{path}: the model ({type(model).__name__}) has no files of its own; use "
+            "it from Python with partwise.load"
         )
-    module, task = _TASKS[name]
-    found: type[Task] = getattr(import_module(module), task)
     for label in found.written_labels(model):
         if any(category(c) == "Cc" for c in label):
             raise ModelFileError(
@@ -207,13 +215,3 @@ def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:
                 "place in files; use the model from Python with partwise.load"
             )
     return model, found.of_model(model, path, options)
-
-
-def task_of(model: Any) -> type[Task] | None:
-    """The task of a model's class; None for models without files of their own."""
-    name = type(model).__name__
-    if name not in _TASKS:
-        return None
-    module, task = _TASKS[name]
-    found: type[Task] = getattr(import_module(module), task)
-    return found

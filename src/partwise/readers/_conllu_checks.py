@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from partwise.readers.fields import Fields, encode_fields
-from partwise.readers.source import ReaderError
+from partwise.readers.source import ReaderError, ReaderSettingsError
 
 WORD, RANGE, EMPTY, BAD = 0, 1, 2, 3
 
@@ -173,9 +173,9 @@ def check_trees(
         if len(again):
             one, two = roots[again[0]], roots[again[0] + 1]
             lines = [line_of(data, words.start[ID, row]) for row in (one, two)]
-            raise ReaderError(
+            raise ReaderSettingsError(
                 f"{name}:{lines[1]}: a second root; line {lines[0]} has HEAD 0 "
-                "already; keep one, or use single_root=False if the treebank allows "
+                "already; keep one, or use <single_root=False> if the treebank allows "
                 "several"
             )
 

@@ -6,6 +6,7 @@ from itertools import chain
 
 import numpy as np
 
+from partwise.parameters import ParameterError
 from partwise.readers.fields import encode_fields, scan_fields
 from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
@@ -64,7 +65,7 @@ def read_columns(
     ([['the', 'cat'], ['go']], [['B-NP', 'I-NP'], ['B-VP']])
     """
     if separator is not None and (len(separator) != 1 or not separator.isascii()):
-        raise ValueError(f"separator={separator!r}: needs one ASCII character")
+        raise ParameterError("separator", separator, "needs one ASCII character")
     name, data = read_text_bytes(path)
     prefix = (comment or "").encode()
     width = _first_width(name, data, separator, prefix)

@@ -6,6 +6,8 @@ import sys
 import zlib
 from typing import BinaryIO
 
+from partwise.parameters import SettingsError
+
 Source = str | os.PathLike[str] | BinaryIO
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -14,6 +16,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 class ReaderError(ValueError):
     """A data file cannot be read; the text names the file, the line and the remedy."""
+
+
+class ReaderSettingsError(ReaderError, SettingsError):
+    """A data file that can be read with other settings of the reader."""
 
 
 class MissingFileError(ReaderError, FileNotFoundError):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from partwise.compiled import jitted
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 from partwise.scorers._postings import Postings
 
@@ -18,9 +19,11 @@ WAYS = ("project", "merge", "drop")
 def check_budget(budget: Any, how: str) -> None:
     """Refuse nonsense before the work."""
     if how not in WAYS:
-        raise ValueError(f"over_budget={how!r}: choose {', '.join(WAYS)}")
+        raise SettingsError(f"<over_budget={how!r}>: choose {', '.join(WAYS)}")
     if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:
-        raise ValueError(f"budget={budget!r}: give a positive whole number of anchors")
+        raise SettingsError(
+            f"<budget={budget!r}>: give a positive whole number of anchors"
+        )
 
 
 def keep_within(

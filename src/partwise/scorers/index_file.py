@@ -24,6 +24,7 @@ from partwise.bounds import (
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.kernels.inputs import Positions, Sequences, Vectors
 from partwise.kernels.naming import from_dict
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 from partwise.scorers.anchors import Anchors
 from partwise.scorers.kernel_index import KernelIndex
@@ -38,8 +39,8 @@ def match_state(match: tuple[Any, ...]) -> list[str]:
     """Names of hash functions; functions of the user have no place in a file."""
     for one in match:
         if not isinstance(one, str):
-            raise ValueError(
-                f"match={one!r} is a function, which cannot be kept in a file; use "
+            raise SettingsError(
+                f"<match={one!r}> is a function, which cannot be kept in a file; use "
                 "a named one"
             )
     return list(match)

@@ -121,7 +121,7 @@ class KernelScorer(Scorer):
             if width:
                 raise CapabilityError(
                     "a kernel scores arcs without labels; label the trees afterwards "
-                    "(construction='given')"
+                    "(<construction='given'>)"
                 )
             words = keys.offset - np.arange(len(keys.offset))
             return ArcSlots(words, keys.first, slot, postings, 0)
@@ -196,7 +196,8 @@ class KernelScorer(Scorer):
     def columns(self, rows: Slots) -> Any:
         """Refuse: gradients of a log loss have a coefficient in every slot."""
         raise CapabilityError(
-            "loss='log' and solver='hmm' have no kernel form here; use a margin, or an "
+            "<loss='log'> and <solver='hmm'> have no kernel form here; use a margin, "
+            "or an "
             "explicit approximation of the kernel (Nystroem, random Fourier features)"
         )
 
@@ -229,7 +230,7 @@ def input_of_parts(keys: Keys, *, by_token: bool) -> tuple[Ints, int]:
         raise CapabilityError(
             "arcs and pairs of labels (bigram) have no single token that a kernel "
             "could compare; use a kernel on whole sequences, or for pairs transitions "
-            "(order=1)"
+            "(<order=1>)"
         )
     n = len(keys.token)
     return np.repeat(np.arange(n, dtype=np.int32), keys.n_labels), n

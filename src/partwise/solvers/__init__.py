@@ -7,7 +7,8 @@ import inspect
 from importlib import import_module
 from typing import Any
 
-from partwise.protocol import Objective, Problem, Solver
+from partwise.parameters import SettingsError
+from partwise.protocol import Generative, Objective, Problem, Solver
 
 SOLVERS = {
     "bcfw": ("bcfw", "BCFW"),
@@ -31,9 +32,16 @@ def solver_class(name: str) -> type[Solver]:
     if name not in SOLVERS:
         near = difflib.get_close_matches(str(name), SOLVERS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"solver={name!r}: {hint}choose from {', '.join(SOLVERS)}")
+        raise SettingsError(
+            f"<solver={name!r}>: {hint}choose from {', '.join(SOLVERS)}"
+        )
     module, attribute = SOLVERS[name]
     return getattr(import_module(f"partwise.solvers.{module}"), attribute)
+
+
+def is_generative(name: str) -> bool:
+    """Whether a solver only counts, which a structure must have a model for."""
+    return Generative in solver_class(name).needs
 
 
 def suitable_solver(problem: Problem, objective: Objective) -> str:

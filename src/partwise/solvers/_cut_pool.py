@@ -23,6 +23,7 @@ from partwise.solvers._passes import Pass
 from partwise.solvers._pool_arena import Pool, masses
 from partwise.state import State
 
+MAX_MASS = 1e100  # of all α b; only an unbounded dual comes near it
 PENALTY = {"l1": 0, "l2": 1, "hard": 2}
 
 
@@ -239,9 +240,13 @@ class BlockDual:
         if self.penalty == PENALTY["l1"]:
             return
         offset, mass = self.masses()
-        square = self.problem.dot(self.w, self.w) + np.sum(mass * mass * self.ridge)
-        if square > 0.0:
-            factor = float(np.sum(offset)) / square
+        total = float(np.sum(offset))
+        square = self.problem.dot(self.w, self.w)
+        if self.penalty == PENALTY["l2"]:  # a hard margin has no ridge
+            square += float(np.sum(mass * mass * self.ridge))
+        if square > 0.0 and total > 0.0:
+            # the cap keeps the masses of inseparable data within floating point
+            factor = min(total / square, MAX_MASS / total)
             self.pool.alpha[: self.pool.ends[0]] *= factor
             self.w *= factor
 

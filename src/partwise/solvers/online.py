@@ -37,6 +37,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.parameters import SettingsError
 from partwise.protocol import (
     CapabilityError,
     Floats,
@@ -328,7 +329,7 @@ class MIRA(_Online):
             refuse_lacking(problem, KBest, f"MIRA(k={self.k})", "use k=1")
         if not self.augmented and (self.k > 1 or not problem.formulation.is_additive):
             raise CapabilityError(
-                "MIRA(augmented=False) runs k=1, formulation='margin', penalty='l1'"
+                "MIRA(augmented=False) runs k=1, <formulation='margin'>, <penalty='l1'>"
             )
 
     def _visit(
@@ -434,8 +435,8 @@ class Pegasos(_Online):
         """Batches are positive."""
         super().refuse(problem, objective)
         if self.batch < 1:
-            raise ValueError(
-                f"batch={self.batch!r}: give a positive number of examples"
+            raise SettingsError(
+                f"<batch={self.batch!r}>: give a positive number of examples"
             )
 
     def _new_memo(self, problem: Problem) -> OnlineMemo:

@@ -396,10 +396,10 @@ def refuse_missing(structure: Any, formulation: Formulation) -> None:
             return
         raise CapabilityError(
             f"a hard margin needs `two_best(x, w)` or `frontier(x, y, w)`, and {name} "
-            "has neither; define one, or use formulation='margin'"
+            "has neither; define one, or use <formulation='margin'>"
         )
     raise CapabilityError(
         f"{formulation.rescaling} rescaling with penalty "
         f"{formulation.penalty!r} needs `frontier(x, y, w)`, which {name} lacks; "
-        "define it, or use formulation='margin' with penalty='l1'"
+        "define it, or use <formulation='margin'> with <penalty='l1'>"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -69,8 +69,8 @@ class StructuredSVM(StructuredEstimator):
         structure: Any = None,
         *,
         C: float | None = None,
-        formulation: str = "margin",
-        penalty: str = "l1",
+        formulation: Literal["margin", "slack", "hard"] = "margin",
+        penalty: Literal["l1", "l2"] = "l1",
         solver: Any = "bcfw",
         tol: float = 1e-3,
         eps: float | None = None,

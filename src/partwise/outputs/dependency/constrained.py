@@ -49,7 +49,7 @@ def satisfy(
     """
     structure = problem.structure
     if structure.construction != "exact":
-        raise CapabilityError("constraints need construction='exact'")
+        raise CapabilityError("constraints need <construction='exact'>")
     wanted = list(constraints)
     size = max(len(labels), 1)
     found = codes.copy()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table
-from partwise.metrics import metric as find_metric
+from partwise.features.vocabulary import check_settings
 from partwise.outputs.dependency.learning import (
     LABELS,
     fit_labeller,
@@ -24,10 +26,12 @@ from partwise.outputs.dependency.trees import (
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
+from partwise.parameters import ParameterError, SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.dependency import Arborescence
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DependencyParser(SavedEstimator):
     """Parse sentences into labelled dependency trees of maximum margin.
 
@@ -37,7 +41,7 @@ class DependencyParser(SavedEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; None stands for a fiftieth of the number of sentences.
+        Weight of the losses; by default a fiftieth of the number of sentences.
     templates : str, list of str or None
         Templates of arcs over the columns of the sentences, or the name of a preset
         (`ARC_PRESETS`). None: all that the columns form, lemma, upos and xpos allow.
@@ -92,12 +96,13 @@ class DependencyParser(SavedEstimator):
     gram_options : dict or None
         With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
         of sentences, as in ``{"cache_dir": "folder"}``.
-    loss : {"hinge", "log"}
-        Maximum margin, or conditional likelihood.
-    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
-        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
-        ``loss="log"``. The default `tol` is loose because accuracy on held-out
-        treebanks stands still long before (docs/parsing.md).
+    loss, formulation, penalty, solver, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`.
+    checkpoint, checkpoint_every, n_jobs
+        See `StructuredEstimator`.
+    tol : float
+        Stop at this relative duality gap. The default is loose because accuracy on
+        held-out treebanks stands still long before (docs/parsing.md).
     warm_start : bool
         Keep the labels and features of the last fit and start from its weights, where
         the solver can.
@@ -126,82 +131,33 @@ class DependencyParser(SavedEstimator):
     True
     """
 
-    model_: DependencyModel
+    templates: Any = None
+    label_templates: Any = None
+    min_count: int = 1
+    hash_bits: int | None = 20
+    arc_memory: float = 1.0
+    order: Literal[1, 2] = 1
+    n_candidates: int = 10
+    projective: bool = True
+    single_root: bool = True
+    labels: Literal["joint", "second_stage"] | None = "joint"
+    cost: Any = "las"
+    normalized: bool = False
+    construction: Literal["exact", "best_heads"] = "exact"
+    kernel: Any = None
+    match: Any = None
+    clusters: Any = None
+    budget: int | None = None
+    over_budget: Literal["project", "merge", "drop"] = "project"
+    gram_options: dict[str, Any] | None = None
+    tol: float = 0.2
+    metric: str | None = None
+
+    model_: DependencyModel = field(init=False)
+    label_certificate_: Certificate = field(init=False)
+    has_baseline = False
     model_class = DependencyModel
     as_given = ("templates", "cost", "projective", "single_root")
-
-    def __init__(
-        self,
-        C: float | None = None,
-        *,
-        templates: Any = None,
-        label_templates: Any = None,
-        min_count: int = 1,
-        hash_bits: int | None = 20,
-        arc_memory: float = 1.0,
-        order: int = 1,
-        n_candidates: int = 10,
-        projective: bool = True,
-        single_root: bool = True,
-        labels: str | None = "joint",
-        cost: Any = "las",
-        normalized: bool = False,
-        construction: str = "exact",
-        kernel: Any = None,
-        match: Any = None,
-        clusters: Any = None,
-        budget: int | None = None,
-        over_budget: str = "project",
-        gram_options: dict[str, Any] | None = None,
-        loss: str = "hinge",
-        formulation: str = "margin",
-        penalty: str = "l1",
-        solver: Any = "auto",
-        tol: float = 0.2,
-        eps: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        random_state: int = 0,
-        n_jobs: int = 1,
-        warm_start: bool = False,
-        metric: str | None = None,
-    ) -> None:
-        self.C = C
-        self.templates = templates
-        self.label_templates = label_templates
-        self.min_count = min_count
-        self.hash_bits = hash_bits
-        self.arc_memory = arc_memory
-        self.order = order
-        self.n_candidates = n_candidates
-        self.projective = projective
-        self.single_root = single_root
-        self.labels = labels
-        self.cost = cost
-        self.normalized = normalized
-        self.construction = construction
-        self.kernel = kernel
-        self.match = match
-        self.clusters = clusters
-        self.budget = budget
-        self.over_budget = over_budget
-        self.gram_options = gram_options
-        self.loss = loss
-        self.formulation = formulation
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.metric = metric
 
     # ------------------------------------------------------------------ learning
 
@@ -218,7 +174,7 @@ class DependencyParser(SavedEstimator):
             Heads count words from 1; 0 is the root.
         sample_weight : array (n_sentences,), optional
         """
-        self._check_settings()
+        self.check_parameters()
         formulation = self._formulation()
         table = sentence_table(X)
         if self.single_root and self.construction == "exact":
@@ -271,23 +227,20 @@ class DependencyParser(SavedEstimator):
             construction=self.construction,
         )
 
-    def _check_settings(self) -> None:
-        if self.loss not in ("hinge", "log"):
-            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
-        if self.labels not in ("joint", "second_stage", None):
-            raise ValueError(
-                f"labels={self.labels!r}: choose 'joint', 'second_stage' or None"
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        check_whole("n_candidates", self.n_candidates, 1)
+        if self.order == 2 and self.loss == "log":
+            raise SettingsError("<order=2> needs <loss='hinge'>")
+        if self.hash_bits is not None and self.min_count > 1:
+            raise ParameterError(
+                "min_count",
+                self.min_count,
+                "hashed features are not counted; add <hash_bits=None>, which keeps "
+                "their names",
             )
-        if self.construction not in ("exact", "best_heads"):
-            raise ValueError(
-                f"construction={self.construction!r}: choose 'exact' or 'best_heads'"
-            )
-        if self.order not in (1, 2):
-            raise ValueError(f"order={self.order!r}: choose 1 or 2")
-        if self.order == 2 and (self.loss == "log" or self.n_candidates < 1):
-            raise ValueError("order=2 needs loss='hinge' and n_candidates of 1 or more")
-        if self.metric is not None:
-            find_metric(self.metric)
+        check_settings(self.min_count, self.hash_bits)
 
     def _default_C(self, n: int) -> float:
         return n / 50

@@ -23,6 +23,7 @@ from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
 from partwise.outputs.dependency.trees import encode_trees
 from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
 from partwise.outputs.scoring import FeatureFit, ScoringFit
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.scorers.arcs import ArcScorer
@@ -61,7 +62,7 @@ def fit_features(
 ) -> FeatureFit:
     """Features of arcs, and of labels where they are predicted jointly."""
     if parser.clusters is not None:
-        raise ValueError("clusters= is for kernels; give match= or kernel=")
+        raise SettingsError("<clusters=> is for kernels; give <match=> or <kernel=>")
     refuse_kernel_settings(parser)
     if last is not None:
         last.scoring.check_start(None, None)
@@ -104,7 +105,7 @@ def fit_keys(
 ) -> KernelFit:
     """Keys of arcs, and what a kernel compares of their sentences."""
     if parser.order != 1:
-        raise CapabilityError("order=2 has no kernel form; use order=1")
+        raise CapabilityError("<order=2> has no kernel form; use <order=1>")
     clusters = _word_clusters(parser.clusters, table, last)
     if clusters is not None:
         table = clusters.transform(table)
@@ -119,8 +120,9 @@ def fit_keys(
         kernel = kernel.with_columns(table.columns, USUAL)
         inputs = table.select(kernel.columns_of(table.columns, USUAL))
     if parser.templates is not None:
-        raise ValueError(
-            "templates= make features of arcs, which a parser with kernel= or match= "
+        raise SettingsError(
+            "<templates=> make features of arcs, which a parser with <kernel=> or "
+            "<match=> "
             "does not look at; leave them out"
         )
     hasher = ArcHasher(_default_match(table) if parser.match is None else parser.match)
@@ -153,8 +155,8 @@ def _word_clusters(
         column = "form" if "form" in table.columns else None
         chosen = WordClusters(n_clusters=chosen, column=column)
     if chosen.name in table.columns:
-        raise ValueError(
-            f"clusters= makes a column {chosen.name!r}, which the sentences have "
+        raise SettingsError(
+            f"<clusters=> makes a column {chosen.name!r}, which the sentences have "
             "already; leave it out"
         )
     return chosen.unfitted().fit(table)

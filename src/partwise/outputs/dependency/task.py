@@ -25,9 +25,27 @@ class Treebank(NamedTuple):
 
 
 class DependencyTask(Task):
-    """Dependency trees in CoNLL-U and CoNLL-X files."""
+    """Learn a dependency parser from CoNLL-U or CoNLL-X files.
+
+    Ctrl-C ends training early: the best model so far is written with its gap, and the
+    exit code is 130.
+
+    Example: `partwise train depparse train.conllu --model ud.model --dev dev.conllu`
+    """
 
     title: ClassVar[str] = "Dependency parser"
+    file_options: ClassVar[tuple[str, ...]] = ("max_length",)
+    aliases: ClassVar[dict[str, str]] = {
+        "n_candidates": "--candidates",
+        "projective": "--projective/--non-projective",
+        "single_root": "--single-root/--many-roots",
+    }
+    extra_options: ClassVar[dict[str, tuple[str, str]]] = {
+        "vectors": (
+            "FILE",
+            "Word vectors that --clusters groups: text of word2vec or GloVe.",
+        ),
+    }
 
     def __init__(
         self, *, single_root: bool = True, max_length: int | None = None
@@ -36,6 +54,35 @@ class DependencyTask(Task):
             raise ValueError(f"--max-length {max_length}: give a positive whole number")
         self.single_root = single_root
         self.max_length = max_length
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """With as many roots in a tree as the parser allows."""
+        return cls(single_root=settings["single_root"], max_length=options.max_length)
+
+    @classmethod
+    def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Without hashing for 0 bits, and with clusters of the given vectors."""
+        values["hash_bits"] = values["hash_bits"] or None
+        vectors = values.pop("vectors")
+        if vectors is None:
+            return values
+        from partwise.kernels.clusters import WordClusters
+
+        n_clusters = values["clusters"]
+        if n_clusters is None:
+            raise ValueError(
+                f"--vectors {vectors}: give --clusters, too; how many groups?"
+            )
+        clusters = WordClusters(n_clusters, column="form", vectors=vectors)
+        return values | {"clusters": clusters}
+
+    @classmethod
+    def template_language(cls) -> tuple[dict[str, str], Any]:
+        """Templates of arcs."""
+        from partwise.features.arc_templates import ARC_PRESETS, parse_arc_templates
+
+        return ARC_PRESETS, parse_arc_templates
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -114,12 +161,6 @@ class DependencyTask(Task):
 
     # -------------------------------------------------------------- predictions
 
-    def make_estimator(self, settings: dict[str, Any]) -> Any:
-        """A dependency parser."""
-        from partwise.outputs.dependency.estimator import DependencyParser
-
-        return DependencyParser(single_root=self.single_root, **settings)
-
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
@@ -151,13 +192,13 @@ class DependencyTask(Task):
 
     # --------------------------------------------------------------- evaluation
 
-    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """UAS, LAS, CLAS and whole trees."""
         from partwise.outputs.dependency.report import measure
 
-        return measure(data.y, predicted)
+        return measure(data.y, answers.best)
 
-    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """By relation, distance and length; crossing arcs; relations never seen."""
         from partwise.metrics import (
             arc_length_report,
@@ -170,11 +211,11 @@ class DependencyTask(Task):
         unseen, warnings = unseen_warning("relations", labels, model.labels)
         n_crossing = {
             name: sum(not is_projective(tree[0]) for tree in trees)
-            for name, trees in (("true", data.y), ("predicted", predicted))
+            for name, trees in (("true", data.y), ("predicted", answers.best))
         }
-        relations = relation_report(data.y, predicted)
-        arcs = arc_length_report(data.y, predicted)
-        lengths = sentence_length_report(data.y, predicted)
+        relations = relation_report(data.y, answers.best)
+        arcs = arc_length_report(data.y, answers.best)
+        lengths = sentence_length_report(data.y, answers.best)
         told = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
@@ -197,9 +238,7 @@ class DependencyTask(Task):
         ]
         return Details(warnings, told, listings)
 
-    def report(
-        self, model: Any, data: Data, predicted: list[Any], **common: Any
-    ) -> Report:
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by relation and length, confusions, errors and support drawn."""
         from partwise.outputs.dependency.report import dependency_report
         from partwise.report import FeatureGroup
@@ -219,7 +258,7 @@ class DependencyTask(Task):
             words=data.X.strings("form"),
             tags=None if tags is None else data.X.strings(tags),
             y=data.y,
-            y_pred=predicted,
+            y_pred=answers.best,
             features=groups if pairs else (),
             **common,
         )
@@ -289,7 +328,7 @@ class DependencyTask(Task):
         return model.training_problem(data.X, data.y, formulation, n_jobs)
 
     def judge(
-        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
     ) -> tuple[Floats, int]:
         """By `Arborescence.loss`, and by what makes a tree."""
         import numpy as np

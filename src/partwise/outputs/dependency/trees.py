@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 
 
@@ -79,8 +80,8 @@ def refuse_many_roots(y: Any) -> None:
     """Refuse trees that a parser with a single root could never predict."""
     for s, (heads, _) in enumerate(y):
         if (n_roots := list(heads).count(0)) > 1:
-            raise ValueError(
-                f"tree {s} has {n_roots} words below the root; use single_root=False "
+            raise SettingsError(
+                f"tree {s} has {n_roots} words below the root; use <single_root=False> "
                 "for such treebanks"
             )
 

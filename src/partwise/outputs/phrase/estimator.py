@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
 from partwise.outputs.phrase.model import ConstituencyModel, as_sentences
 from partwise.outputs.saved import SavedEstimator
+from partwise.parameters import SettingsError, check_whole, worded_warning
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import WRAPPERS
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConstituencyParser(SavedEstimator):
     """Parse sentences into phrase-structure trees of a grammar of maximum margin.
 
@@ -28,23 +30,31 @@ class ConstituencyParser(SavedEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; None stands for a fiftieth of the number of sentences
-        where the loss counts brackets and spans have features, else for half of it.
-    horizontal, vertical, unary_steps, lexical, min_count
-        How rules are read; see `Grammar`.
+        Weight of the losses; by default a fiftieth of the number of sentences where
+        the loss counts brackets and spans have features, else half of it.
+    horizontal : int or None
+        Children remember this many siblings; by default rules stay as they were seen.
+    vertical : int
+        Labels with this number minus one of ancestors each.
+    unary_steps : int
+        Longest chain of unary rules.
+    lexical : bool
+        Parse words, without tags.
+    min_count : int
+        Leave out features, and words, that occur less often.
     features : {"spans", "rules"}
         Features of both ends of each bracket besides the rules, or the rules alone, as
         in Tsochantaridis et al. (ICML 2004).
     cost : {"brackets", "f1", "zero_one"}
         The loss Δ: brackets missed plus brackets made up; 1 − F1; 1 for a wrong tree.
     max_length : int or None
-        Sentences with more words give their rules but are not trained on, and get a
-        flat tree when parsed.
-    loss : {"hinge", "log"}
-        Maximum margin, or conditional likelihood.
-    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
-        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
-        ``loss="log"``; ``"pcfg"`` gives the rules their relative frequencies.
+        Longer sentences give their rules but are not trained on, and get a flat tree
+        when parsed.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`. The solver ``"pcfg"`` gives the rules their relative
+        frequencies.
+    checkpoint, checkpoint_every, n_jobs
+        See `StructuredEstimator`.
     warm_start : bool
         Keep the grammar of the last fit and start from its weights, where the solver
         can. Trees with other rules are then left out.
@@ -77,60 +87,20 @@ class ConstituencyParser(SavedEstimator):
     0
     """
 
-    model_: ConstituencyModel
+    horizontal: int | None = None
+    vertical: int = 1
+    unary_steps: int = 3
+    lexical: bool = False
+    features: Literal["spans", "rules"] = "spans"
+    min_count: int = 2
+    cost: Literal["brackets", "f1", "zero_one"] = "brackets"
+    max_length: int | None = None
+    tol: float = 0.05
+    metric: str = "labelled_f1"
+
+    model_: ConstituencyModel = field(init=False)
     model_class = ConstituencyModel
     as_given = ("features",)  # counts take "rules" in place of "spans"
-
-    def __init__(
-        self,
-        C: float | None = None,
-        *,
-        horizontal: int | None = None,
-        vertical: int = 1,
-        unary_steps: int = 3,
-        lexical: bool = False,
-        features: str = "spans",
-        min_count: int = 2,
-        cost: str = "brackets",
-        max_length: int | None = None,
-        loss: str = "hinge",
-        formulation: str = "margin",
-        penalty: str = "l1",
-        solver: Any = "auto",
-        tol: float = 0.05,
-        eps: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        random_state: int = 0,
-        n_jobs: int = 1,
-        warm_start: bool = False,
-        metric: str = "labelled_f1",
-    ) -> None:
-        self.C = C
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.unary_steps = unary_steps
-        self.lexical = lexical
-        self.features = features
-        self.min_count = min_count
-        self.cost = cost
-        self.max_length = max_length
-        self.loss = loss
-        self.formulation = formulation
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.metric = metric
 
     # ------------------------------------------------------------------ learning
 
@@ -144,9 +114,7 @@ class ConstituencyParser(SavedEstimator):
         y : list of trees (label, children), or of `nltk.Tree`
         sample_weight : array (n_sentences,), optional
         """
-        if self.loss not in ("hinge", "log"):
-            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
-        find_metric(self.metric)
+        self.check_parameters()
         formulation = self._formulation()
         sentences = as_sentences(X, need_tags=not self.lexical)
         trees = [as_phrase_tree(tree) for tree in y]
@@ -172,6 +140,15 @@ class ConstituencyParser(SavedEstimator):
         self.model_ = model
         self._remove_checkpoints()
         return self
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        for name, least in (
+            ("horizontal", 0), ("vertical", 1), ("unary_steps", 1), ("max_length", 1),
+            ("min_count", 1),
+        ):  # fmt: skip
+            check_whole(name, getattr(self, name), least)
 
     def _read(self, trees: list[Any]) -> Grammar:
         is_counted = isinstance(self.solver, str) and self.solver == "pcfg"
@@ -203,14 +180,13 @@ class ConstituencyParser(SavedEstimator):
             else:
                 self.n_unfit_ += 1
         if self.n_unfit_:
-            warnings.warn(
+            text = (
                 f"{self.n_unfit_} of {len(trees)} trees are not in the grammar and were"
-                " left out; raise unary_steps",
-                UserWarning,
-                stacklevel=4,
+                " left out; raise <unary_steps>"
             )
+            warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
         if not rows:
-            raise ValueError("no sentence is left to train on; raise max_length")
+            raise SettingsError("no sentence is left to train on; raise <max_length>")
         return rows
 
     def _default_C(self, n: int) -> float:

@@ -20,13 +20,16 @@ _TREES = re.compile(rb"(?:\s+|#[^\n]*|[^\s()#][^\s()]*\t[ \t]*(?=\())*\(")
 
 
 class PhraseTask(Task):
-    """Phrase-structure trees in files of Penn brackets.
+    """Learn a phrase-structure parser from files of Penn brackets.
 
-    Sentences to be parsed may also stand in a column file, a word and its tag on each
-    line.
+    Traces, functions and indices are removed from the trees. Ctrl-C ends training
+    early: the best model so far is written with its gap, and the exit code is 130.
+
+    Example: `partwise train constparse train.mrg --model wsj.model --dev dev.mrg`
     """
 
     title: ClassVar[str] = "Phrase-structure parser"
+    aliases: ClassVar[dict[str, str]] = {"lexical": "--words"}
 
     def __init__(
         self,
@@ -42,8 +45,12 @@ class PhraseTask(Task):
         self.separator = separator
         self.comment = comment
         self.need_tags = need_tags
-        self.n_failures = 0  # sentences without a parse in the last answer
         self._trained: Any = None  # the model whose training is repeated
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """Of all trees, whatever their length."""
+        return cls()
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -139,12 +146,6 @@ class PhraseTask(Task):
 
     # -------------------------------------------------------------- predictions
 
-    def make_estimator(self, settings: dict[str, Any]) -> Any:
-        """A phrase-structure parser."""
-        from partwise.outputs.phrase.estimator import ConstituencyParser
-
-        return ConstituencyParser(**settings)
-
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
@@ -152,11 +153,11 @@ class PhraseTask(Task):
         if given is not None:
             raise ValueError("--given does not go with this model; drop it")
         trees, is_parse = model.parse(data.X, n_jobs=n_jobs)
-        self.n_failures = int((~is_parse).sum())
+        n_failures = int((~is_parse).sum())
         if topk == 1:
-            return Answers(trees)
+            return Answers(trees, n_failures=n_failures)
         ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
-        return Answers(trees, ranked)
+        return Answers(trees, ranked, n_failures)
 
     def json_outputs(self, answers: Answers) -> dict[str, Any]:
         """Trees in brackets."""
@@ -172,22 +173,22 @@ class PhraseTask(Task):
 
     # --------------------------------------------------------------- evaluation
 
-    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """EVALB's figures; the flat tree of a failure counts as it is."""
         from partwise.outputs.phrase.report import measure
 
-        return measure(data.y, predicted) | {"failures": self.n_failures}
+        return measure(data.y, answers.best) | {"failures": answers.n_failures}
 
-    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """By label and length; failures; labels never seen."""
         from partwise.metrics import bracket_report
         from partwise.outputs.phrase.report import length_rows
 
         labels = [label for tree in data.y for label in _labels(tree)]
         unseen, warnings = unseen_warning("labels", labels, _known_labels(model))
-        if self.n_failures:
+        if answers.n_failures:
             warnings.append(
-                f"{self.n_failures} sentences without a parse got a flat tree"
+                f"{answers.n_failures} sentences without a parse got a flat tree"
             )
         n_unknown = model.n_unknown_tags(data.X)
         if n_unknown:
@@ -195,8 +196,8 @@ class PhraseTask(Task):
                 f"{n_unknown} words have tags that training never showed; each stands "
                 "for any other"
             )
-        rows = bracket_report(data.y, predicted)
-        lengths = list(length_rows(data.y, predicted))
+        rows = bracket_report(data.y, answers.best)
+        lengths = list(length_rows(data.y, answers.best))
         told = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
@@ -211,16 +212,14 @@ class PhraseTask(Task):
         ]
         return Details(warnings, told, listings)
 
-    def report(
-        self, model: Any, data: Data, predicted: list[Any], **common: Any
-    ) -> Report:
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by label and length, confusions, worst errors drawn."""
         from partwise.outputs.phrase.report import phrase_report
 
         return phrase_report(
             y=data.y,
-            y_pred=predicted,
-            n_failures=self.n_failures,
+            y_pred=answers.best,
+            n_failures=answers.n_failures,
             features=_telling_rules(model, 15),
             **common,
         )
@@ -296,11 +295,10 @@ class PhraseTask(Task):
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
         """The parser's problem."""
-        self._truth = data.y
         return model.training_problem(data.X, data.y, formulation, n_jobs)
 
     def judge(
-        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
     ) -> tuple[Floats, int]:
         """By `Grammar.loss`, and by whether the grammar derives the tree."""
         import numpy as np
@@ -317,7 +315,7 @@ class PhraseTask(Task):
             if own is None or not np.array_equal(own, code[: len(own)]):
                 n_impossible += 1  # not the derivation of any tree
                 continue
-            losses[k] = grammar.loss(self._truth[row], output)
+            losses[k] = grammar.loss(data.y[row], output)
         return losses, n_impossible
 
 

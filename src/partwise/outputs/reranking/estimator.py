@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -26,6 +26,7 @@ from partwise.outputs.reranking.model import (
     describe,
 )
 from partwise.outputs.saved import portable_parameters
+from partwise.parameters import SettingsError
 from partwise.protocol import Floats, HistoryPoint, Ints, Votes
 from partwise.structures.candidates import CandidateProblem
 
@@ -102,8 +103,8 @@ class Reranker(StructuredEstimator):
         metric: Any = "exact_match",
         base_scale: float = 1.0,
         C: float | None = None,
-        formulation: str = "margin",
-        penalty: str = "l1",
+        formulation: Literal["margin", "slack", "hard"] = "margin",
+        penalty: Literal["l1", "l2"] = "l1",
         solver: Any = "bcfw",
         tol: float = 1e-3,
         eps: float | None = None,
@@ -207,14 +208,17 @@ class Reranker(StructuredEstimator):
 
     def _kernel(self) -> Any:
         if self.kernel is None and self.features is None:
-            raise ValueError(
-                "give kernel=, as in 'normalized(tree)', or features=, a function of a "
+            raise SettingsError(
+                "give <kernel=>, as in 'normalized(tree)', or <features=>, a function "
+                "of a "
                 "candidate"
             )
         kernel = as_kernel("linear" if self.kernel is None else self.kernel)
         family = type(kernel.input_family()).__name__
         if self.features is not None and family != "Vectors":
-            raise ValueError(f"features= are rows of numbers; {kernel} takes others")
+            raise SettingsError(
+                f"<features=> are rows of numbers; {kernel} takes others"
+            )
         return kernel
 
     def _proposals(self, X: Any) -> list[Ranked]:
@@ -343,8 +347,8 @@ class Reranker(StructuredEstimator):
         if not isinstance(model, RerankerModel):
             raise ValueError(f"{path} holds a {type(model).__name__}, not a reranker")
         if model.featurizer is not None and features is None:
-            raise ValueError(
-                f"{path} needs features=, the function it was trained with"
+            raise SettingsError(
+                f"{path} needs <features=>, the function it was trained with"
             )
         told = portable_parameters(model.info.get("parameters", {}))
         names = set(cls._get_param_names()) - {"kernel", "features", "base"}

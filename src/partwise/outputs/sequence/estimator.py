@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.metrics import metric as find_metric
+from partwise.features.label_keys import LabelHasher
+from partwise.features.vocabulary import check_settings
+from partwise.kernels.naming import parse_kernel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
@@ -22,10 +25,12 @@ from partwise.outputs.sequence.labels import (
 from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.sequence.support import SupportSet
+from partwise.parameters import check_choice
 from partwise.protocol import Floats
 from partwise.readers.table import Table
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SequenceTagger(SavedEstimator):
     """Tag sequences with a maximum-margin chain, or a conditional random field.
 
@@ -35,7 +40,7 @@ class SequenceTagger(SavedEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; None stands for a tenth of the number of sequences.
+        Weight of the losses; by default a tenth of the number of sequences.
     templates : str, list of str or None
         Feature templates for columns of text, or the name of a preset (``"chunk"``,
         ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
@@ -75,11 +80,10 @@ class SequenceTagger(SavedEstimator):
     gram_options : dict or None
         With a kernel: settings of `partwise.kernels.gram` for the table, as in
         ``{"dtype": "float32", "cache_dir": "folder"}``.
-    loss : {"hinge", "log"}
-        Maximum margin, or conditional likelihood (a CRF).
-    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
-        See `StructuredEstimator`. The default solver is Frank-Wolfe, and L-BFGS for
-        ``loss="log"``; ``"hmm"`` is the generative baseline.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`. The solver ``"hmm"`` is the generative baseline.
+    checkpoint, checkpoint_every, n_jobs
+        See `StructuredEstimator`.
     warm_start : bool
         Keep the labels and features of the last fit and start from its weights, where
         the solver can. With a kernel, the data of the last fit must come first in X.
@@ -107,74 +111,27 @@ class SequenceTagger(SavedEstimator):
     20
     """
 
-    model_: SequenceModel
-    n_features_in_: (
-        int  # of rows of tokens; absent where the model does not look at them
-    )
+    templates: Any = None
+    min_count: int = 1
+    hash_bits: int | None = None
+    order: Literal[0, 1, 2] = 1
+    boundary: bool = False
+    cost: Any = "hamming"
+    scheme: Literal["BIO", "IOB1", "BIOES"] | None = None
+    forbidden: Any = None
+    kernel: Any = None
+    match: Any = None
+    budget: int | None = None
+    over_budget: Literal["project", "merge", "drop"] = "project"
+    gram_options: dict[str, Any] | None = None
+    metric: str = "token_accuracy"
+
+    model_: SequenceModel = field(init=False)
+    # of rows of tokens; absent where the model does not look at them
+    n_features_in_: int = field(init=False)
 
     model_class = SequenceModel
     told = (*SavedEstimator.told, "scheme")
-
-    def __init__(
-        self,
-        C: float | None = None,
-        *,
-        templates: Any = None,
-        min_count: int = 1,
-        hash_bits: int | None = None,
-        order: int = 1,
-        boundary: bool = False,
-        cost: Any = "hamming",
-        scheme: str | None = None,
-        forbidden: Any = None,
-        kernel: Any = None,
-        match: Any = None,
-        budget: int | None = None,
-        over_budget: str = "project",
-        gram_options: dict[str, Any] | None = None,
-        loss: str = "hinge",
-        formulation: str = "margin",
-        penalty: str = "l1",
-        solver: Any = "auto",
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        random_state: int = 0,
-        n_jobs: int = 1,
-        warm_start: bool = False,
-        metric: str = "token_accuracy",
-    ) -> None:
-        self.C = C
-        self.templates = templates
-        self.min_count = min_count
-        self.hash_bits = hash_bits
-        self.order = order
-        self.boundary = boundary
-        self.cost = cost
-        self.scheme = scheme
-        self.forbidden = forbidden
-        self.kernel = kernel
-        self.match = match
-        self.budget = budget
-        self.over_budget = over_budget
-        self.gram_options = gram_options
-        self.loss = loss
-        self.formulation = formulation
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.metric = metric
 
     # ------------------------------------------------------------------ learning
 
@@ -194,9 +151,7 @@ class SequenceTagger(SavedEstimator):
         token_weight : list of arrays, optional
             Factor of the loss of each token.
         """
-        if self.loss not in ("hinge", "log"):
-            raise ValueError(f"loss={self.loss!r}: choose 'hinge' or 'log'")
-        find_metric(self.metric)
+        self.check_parameters()
         formulation = self._formulation()
         self._weighted = sample_weight is not None or token_weight is not None
         weight = None
@@ -236,6 +191,17 @@ class SequenceTagger(SavedEstimator):
             del self.n_features_in_
         if self.model_.featurizer is not None:
             self.n_features_in_ = self.model_.featurizer.n_features_
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        check_settings(self.min_count, self.hash_bits)
+        if isinstance(self.cost, str):
+            check_choice("cost", self.cost, ("hamming", "normalized", "zero_one"))
+        if isinstance(self.kernel, str):
+            parse_kernel(self.kernel)
+        if isinstance(self.match, str):
+            LabelHasher(self.match, [])
 
     # ---------------------------------------------------------------- prediction
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 from partwise.readers.table import Table
 from partwise.structures.chain import Chain
@@ -88,9 +89,9 @@ def refuse_other_chain(tagger: Any, last: Chain) -> None:
     """Refuse to go on with a model whose transitions are of another kind."""
     for name in ("order", "boundary"):
         if getattr(tagger, name) != getattr(last, name):
-            raise ValueError(
-                f"warm_start=True goes on with the last model, which had {name}="
-                f"{getattr(last, name)!r}; leave it as it was"
+            raise SettingsError(
+                "<warm_start=True> goes on with the last model, which had "
+                f"<{name}={getattr(last, name)!r}>; leave it as it was"
             )
 
 

@@ -54,8 +54,8 @@ def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
     hasher = LabelHasher(match, labels)
     if hasher.has_pairs and by_token:
         raise MatchError(
-            "match= has bigram, which needs a kernel on whole sequences, or none; "
-            "with one on single tokens pairs of labels are transitions (order=1)"
+            "<match=> has bigram, which needs a kernel on whole sequences, or none; "
+            "with one on single tokens pairs of labels are transitions (<order=1>)"
         )
     columns: list[str] = []
     if kernel is not None and is_whole:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from partwise.cli.data import Layout, find_column, read_tables, split_label
+from partwise.outputs.sequence.layout import (
+    Layout,
+    find_column,
+    read_tables,
+    split_label,
+)
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
 
 if TYPE_CHECKING:
@@ -18,13 +23,34 @@ ABSENT = "-"  # a sentence has fewer than k labellings
 
 
 class TagTask(Task):
-    """Label sequences in column files."""
+    """Learn a tagger from column files, one token per line.
+
+    Ctrl-C ends training early: the best model so far is written with its gap, and the
+    exit code is 130.
+
+    Example: `partwise train tag train.txt --model chunks.model --dev dev.txt`
+    """
 
     title: ClassVar[str] = "Tagger"
     has_plain_check: ClassVar[bool] = True
+    file_options: ClassVar[tuple[str, ...]] = (
+        "label", "columns", "separator", "comment",
+    )  # fmt: skip
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """With the layout that the options describe."""
+        return cls(Layout.create(*options[:4]))
+
+    @classmethod
+    def template_language(cls) -> tuple[dict[str, str], Any]:
+        """Templates of tokens."""
+        from partwise.features.templates import PRESETS, parse_templates
+
+        return PRESETS, parse_templates
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -84,12 +110,6 @@ class TagTask(Task):
 
     # -------------------------------------------------------------- predictions
 
-    def make_estimator(self, settings: dict[str, Any]) -> Any:
-        """A sequence tagger."""
-        from partwise.outputs.sequence.estimator import SequenceTagger
-
-        return SequenceTagger(**settings)
-
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
@@ -120,13 +140,13 @@ class TagTask(Task):
 
     # --------------------------------------------------------------- evaluation
 
-    def measure(self, data: Data, predicted: list[Any]) -> dict[str, float]:
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """All metrics that these labels have."""
         from partwise.outputs.sequence.report import measure
 
-        return measure(data.y, _as_strings(predicted))
+        return measure(data.y, _as_strings(answers.best))
 
-    def details(self, model: Any, data: Data, predicted: list[Any]) -> Details:
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Labels the model has never seen; precision and recall of each label."""
         from partwise.metrics import label_report, span_report
         from partwise.outputs.sequence.report import as_span_tags
@@ -141,7 +161,7 @@ class TagTask(Task):
         if unseen:
             listed = ", ".join(f"{n} ({k})" for n, k in sorted(unseen.items())[:10])
             warnings = [f"labels unknown to the model, counted as errors: {listed}"]
-        predicted = _as_strings(predicted)
+        predicted = _as_strings(answers.best)
         spans = as_span_tags(data.y, predicted)
         labels = label_report(data.y, predicted)
         rows = labels if spans is None else span_report(*spans)
@@ -155,9 +175,7 @@ class TagTask(Task):
         }
         return Details(warnings, told, [shown])
 
-    def report(
-        self, model: Any, data: Data, predicted: list[Any], **common: Any
-    ) -> Report:
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Tables, confusion, telling features, worst errors."""
         from partwise.outputs.sequence.report import sequence_report
 
@@ -165,7 +183,7 @@ class TagTask(Task):
             model,
             tokens=data.X.strings(next(iter(data.X.columns))),
             y=data.y,
-            y_pred=_as_strings(predicted),
+            y_pred=_as_strings(answers.best),
             **common,
         )
 
@@ -255,7 +273,7 @@ class TagTask(Task):
         return np.array([number[name] for row in data.y for name in row], np.int32)
 
     def judge(
-        self, model: Any, problem: Any, cuts: Cuts, rows: Ints
+        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
     ) -> tuple[Floats, int]:
         """By `Chain.loss` and the masks."""
         import numpy as np
@@ -277,7 +295,7 @@ class TagTask(Task):
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
     ) -> float:
         """Sentence by sentence, by the reference methods of the chain."""
-        from partwise.cli.plain_check import plain_primal
+        from partwise.outputs.sequence.plain_check import plain_primal
 
         return plain_primal(
             model, data.X, self._codes(model, data), settings, objective

@@ -166,7 +166,9 @@ class ChainProblem(PackedProblem):
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated planes of each row, by loss-augmented k-best."""
         if not self.formulation.is_additive:
-            raise CapabilityError("k > 1 needs formulation='margin' and penalty='l1'")
+            raise CapabilityError(
+                "k > 1 needs <formulation='margin'> and <penalty='l1'>"
+            )
         rows = np.asarray(rows, np.int64)
         indptr, code, _, found = self._k_best(model, rows, k, with_loss=True)
         b, scale, violation = (np.zeros((len(rows), k)) for _ in range(3))

@@ -20,6 +20,7 @@ from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Scorer, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.chain._compiled import ChainBlocks
@@ -97,8 +98,8 @@ class Chain(ChainReference, Structure):
         """Loss of one token, shape (L, L)."""
         if isinstance(self.cost, str):
             if self.cost not in COSTS:
-                raise ValueError(
-                    f"cost={self.cost!r}: choose {', '.join(COSTS)} or give a matrix"
+                raise SettingsError(
+                    f"<cost={self.cost!r}>: choose {', '.join(COSTS)} or give a matrix"
                 )
             return 1.0 - np.eye(self.n_labels)
         matrix = np.ascontiguousarray(self.cost, np.float64)
@@ -177,7 +178,7 @@ class Chain(ChainReference, Structure):
             X = as_features(X)
             Y = None if Y is None else np.concatenate([np.asarray(y) for y in Y])
         if self.order not in (0, 1, 2):
-            raise ValueError(f"order={self.order!r}: choose 0, 1 or 2")
+            raise SettingsError(f"<order={self.order!r}>: choose 0, 1 or 2")
         offset = plain_array(X.offset, np.int64)
         if (offset[1:] <= offset[:-1]).any():
             raise ValueError("X has a sequence without tokens; leave it out")
@@ -251,6 +252,6 @@ class Chain(ChainReference, Structure):
                 f"{formulation.rescaling} rescaling with penalty "
                 f"{formulation.penalty!r} needs losses that are whole numbers, because "
                 "its oracle runs over every value of the loss; round cost and "
-                "token_weight, or use formulation='margin' with penalty='l1'"
+                "<token_weight>, or use <formulation='margin'> with <penalty='l1'>"
             )
         return FRONTIER

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from partwise.parameters import SettingsError
+
 SCHEMES = ("BIO", "IOB1", "BIOES")
 _OPENING = {"BIO": "BO", "IOB1": "IO", "BIOES": "BSO"}
 _PREFIXES = {"BIO": "BIO", "IOB1": "BIO", "BIOES": "BIOES"}
@@ -56,7 +58,7 @@ def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
     [True, True, False]
     """
     if scheme not in SCHEMES:
-        raise ValueError(f"scheme={scheme!r}: choose {', '.join(SCHEMES)}")
+        raise SettingsError(f"<scheme={scheme!r}>: choose {', '.join(SCHEMES)}")
     split = [_split(label, scheme) for label in labels]
     transitions = [[_may_follow(scheme, a, b) for b in split] for a in split]
     starts = [prefix in _OPENING[scheme] for prefix, _ in split]

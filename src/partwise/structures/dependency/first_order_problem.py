@@ -130,5 +130,5 @@ class KernelTreeProblem(KernelProblem, ArborescenceProblem):
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Refuse: a gradient of the log loss has a coefficient in every slot."""
         raise CapabilityError(
-            "loss='log' has no kernel form here; use a margin, or explicit features"
+            "<loss='log'> has no kernel form here; use a margin, or explicit features"
         )

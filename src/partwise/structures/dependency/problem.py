@@ -50,7 +50,9 @@ class TreeProblem(PackedProblem):
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated planes of each row, by loss-augmented k-best."""
         if not self.formulation.is_additive:
-            raise CapabilityError("k > 1 needs formulation='margin' and penalty='l1'")
+            raise CapabilityError(
+                "k > 1 needs <formulation='margin'> and <penalty='l1'>"
+            )
         rows = np.asarray(rows, np.int64)
         indptr, code, _, found, *planes = self._k_best(model, rows, k, with_loss=True)
         return flatten_cuts(rows, indptr, code, found, *planes)
@@ -60,7 +62,7 @@ class TreeProblem(PackedProblem):
     ) -> tuple[Any, ...]:
         blocks = self.blocks if with_loss else self.plain_blocks
         if blocks.construction in (BEST_HEADS, GIVEN):
-            raise CapabilityError("k best trees need construction='exact'")
+            raise CapabilityError("k best trees need <construction='exact'>")
         indptr = self.indptr_of(rows)
         code = np.zeros(indptr[-1] * k, np.int32)
         value = np.full((len(rows), k), -np.inf)

@@ -80,7 +80,7 @@ class SecondOrderProblem(TreeProblem):
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """Not known."""
         raise CapabilityError(
-            "probabilities of second-order trees are not known; fit with order=1"
+            "probabilities of second-order trees are not known; fit with <order=1>"
         )
 
     def _with_parts(self, tables: ScoreTables, work: Any) -> ScoreTables:

@@ -21,6 +21,7 @@ import numpy as np
 from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
 from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers._likely_heads import likely_heads
@@ -106,8 +107,9 @@ class Arborescence(Structure):
         """Loss of a wrong label at the right head, where a wrong head costs 1."""
         cost = COSTS.get(self.cost, self.cost) if self._has_name() else self.cost
         if not isinstance(cost, int | float) or not 0.0 <= cost <= 1.0:
-            raise ValueError(
-                f"cost={self.cost!r}: choose {', '.join(COSTS)} or a number from 0 to 1"
+            raise SettingsError(
+                f"<cost={self.cost!r}>: choose {', '.join(COSTS)} or a number from 0 "
+                "to 1"
             )
         return float(cost)
 
@@ -120,24 +122,22 @@ class Arborescence(Structure):
         steps = 1 if cost in (0.0, 1.0) or self.n_labels == 0 else round(1 / cost)
         if cost and self.n_labels and (steps > MAX_STEPS or steps * cost != 1.0):
             raise CapabilityError(
-                f"cost={self.cost!r}: slack rescaling and L2 run over every value of "
-                f"the loss; use 1, 1/2, 1/3 or 1/4, or formulation='margin' with "
-                "penalty='l1'"
+                f"<cost={self.cost!r}>: slack rescaling and L2 run over every value of "
+                f"the loss; use 1, 1/2, 1/3 or 1/4, or <formulation='margin'> with "
+                "<penalty='l1'>"
             )
         return steps
 
     def kind(self) -> int:
         """Which heads are allowed together, as kernels number it."""
-        if self.construction not in CONSTRUCTIONS:
-            raise ValueError(
-                f"construction={self.construction!r}: choose {', '.join(CONSTRUCTIONS)}"
-            )
+        check_choice("construction", self.construction, CONSTRUCTIONS)
         if self.construction == "exact":
             return PROJECTIVE if self.projective else TREE
         if self.projective or self.single_root:
-            raise ValueError(
-                f"construction={self.construction!r} cannot promise projective=True or "
-                "single_root=True; use construction='exact'"
+            raise SettingsError(
+                f"<construction={self.construction!r}> cannot promise "
+                "<projective=True> or "
+                "<single_root=True>; use <construction='exact'>"
             )
         return BEST_HEADS if self.construction == "best_heads" else GIVEN
 
@@ -260,7 +260,7 @@ class Arborescence(Structure):
         scorer = scorer or ArcScorer()
         construction = self.kind()
         if construction == GIVEN and not self.n_labels:
-            raise ValueError("construction='given' needs labels")
+            raise SettingsError("<construction='given'> needs labels")
         if candidates is not None:
             problem: Any = self._pack_parts(
                 X, offset, y, unit, formulation, n_jobs, candidates
@@ -303,8 +303,8 @@ class Arborescence(Structure):
         """The problem with second-order parts."""
         if not formulation.is_additive or self.construction != "exact":
             raise CapabilityError(
-                "second-order parts have no `frontier`: use formulation='margin', "
-                "penalty='l1' and construction='exact'"
+                "second-order parts have no `frontier`: use <formulation='margin'>, "
+                "<penalty='l1'> and <construction='exact'>"
             )
         blocks = PartBlocks(
             rows=bind_candidates(X, self.n_labels, candidates),
@@ -333,15 +333,15 @@ class Arborescence(Structure):
             if construction in (BEST_HEADS, GIVEN):
                 raise CapabilityError(
                     "a hard margin needs the two best trees, a `frontier` of outputs "
-                    "that only construction='exact' has"
+                    "that only <construction='exact'> has"
                 )
             return TWO_BEST
         if construction != PROJECTIVE:
             raise CapabilityError(
                 f"{formulation.rescaling} rescaling with penalty "
                 f"{formulation.penalty!r} needs `frontier`, the best tree of every "
-                "loss, which only projective trees have; use projective=True, or "
-                "formulation='margin' with penalty='l1'"
+                "loss, which only projective trees have; use <projective=True>, or "
+                "<formulation='margin'> with <penalty='l1'>"
             )
         self.loss_steps()
         return FRONTIER

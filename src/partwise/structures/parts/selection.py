@@ -227,8 +227,8 @@ class PartSelection(Structure):
             if not (formulation or Formulation()).is_additive:
                 raise CapabilityError(
                     "a graded loss has no `frontier`: other outputs than the truth may "
-                    "have loss 0, and losses are no counts; use formulation='margin' "
-                    "with penalty='l1'"
+                    "have loss 0, and losses are no counts; use <formulation='margin'> "
+                    "with <penalty='l1'>"
                 )
             loss = self._part_loss()
             sizes = [part_features(x).shape[0] for x in X]

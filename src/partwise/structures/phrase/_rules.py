@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from partwise.parameters import SettingsError
+
 Symbol = tuple[str, tuple[str, ...]]  # label, labels of the nearest ancestors
 MAX_CHAINS = 100_000
 MAX_MEMORY = 1 << 24  # children that all states remember; one rule of 4096 children
@@ -170,9 +172,9 @@ def all_chains(
 
     def extend(path: tuple[Any, ...], names: frozenset[str]) -> None:
         if len(chains) > MAX_CHAINS:
-            raise ValueError(
+            raise SettingsError(
                 f"more than {MAX_CHAINS} chains of unary rules; use a smaller "
-                "unary_steps"
+                "<unary_steps>"
             )
         for child in below.get(path[-1], ()):
             if isinstance(child, tuple):
@@ -215,9 +217,9 @@ class Automaton(NamedTuple):
         kept = math.inf if horizontal is None else horizontal
         memory = sum(len(below) * min(len(below), kept) for _, below in branching)
         if memory > MAX_MEMORY:
-            raise ValueError(
+            raise SettingsError(
                 f"rules whose children take {memory:.1e} places where {MAX_MEMORY} are "
-                "allowed; leave out trees with very long rules, or use horizontal=2"
+                "allowed; leave out trees with very long rules, or use <horizontal=2>"
             )
         found = cls(Counter(), Counter(), Counter())
         for (parent, children), count in branching.items():

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.parameters import SettingsError
 from partwise.structures.phrase._rules import Automaton, RuleCounts, all_chains
 
 MAX_STATE_TAGS = 1 << 26  # places of the table from states and tags to edges
@@ -137,9 +138,9 @@ def build_tables(
 
     n_weights, n_states, n_all = len(names), len(states), n_symbols + n_tags
     if n_states * n_tags > MAX_STATE_TAGS:
-        raise ValueError(
+        raise SettingsError(
             f"{n_states} states of rules times {n_tags} tags are more than "
-            f"{MAX_STATE_TAGS}; use horizontal=2, which shares states"
+            f"{MAX_STATE_TAGS}; use <horizontal=2>, which shares states"
         )
     first.sort()
     edges.sort()

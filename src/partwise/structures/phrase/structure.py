@@ -22,6 +22,7 @@ import numpy as np
 
 from partwise.compiled import Reference
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.structures.phrase._cky_reference import GrammarReference
@@ -157,16 +158,18 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
 
     def _validate(self) -> None:
         if self.cost not in COSTS:
-            raise ValueError(f"cost={self.cost!r}: choose {', '.join(COSTS)}")
+            raise SettingsError(f"<cost={self.cost!r}>: choose {', '.join(COSTS)}")
         if self.features not in ("rules", "spans"):
-            raise ValueError(f"features={self.features!r}: choose 'rules' or 'spans'")
+            raise SettingsError(
+                f"<features={self.features!r}>: choose 'rules' or 'spans'"
+            )
         for name, least in (("vertical", 1), ("unary_steps", 1), ("min_count", 1)):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"{name}={value!r}: give a whole number ≥ {least}")
         h = self.horizontal
         if h is not None and (not isinstance(h, int | np.integer) or h < 0):
-            raise ValueError(f"horizontal={h!r}: give None or a whole number ≥ 0")
+            raise SettingsError(f"<horizontal={h!r}>: give None or a whole number ≥ 0")
 
     def _columns(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """(word, tag) as features see them; over words, a class stands for the tag."""
@@ -305,8 +308,8 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         if formulation.rescaling == "hard" and self.lexical and self.cost != "zero_one":
             raise CapabilityError(
                 "a hard margin over words separates trees that differ in a tag alone, "
-                "which only cost='zero_one' calls wrong; choose it, or "
-                "formulation='slack', which needs a `frontier` instead"
+                "which only <cost='zero_one'> calls wrong; choose it, or "
+                "<formulation='slack'>, which needs a `frontier` instead"
             )
         if self.cost == "zero_one" or formulation.rescaling == "hard":
             return TWO_BEST

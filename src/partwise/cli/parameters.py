@@ -1,0 +1,255 @@
+"""Parameters of an estimator as options: types, defaults and help from its source.
+
+The source is read, not imported: scikit-learn takes more than a second to load, and a
+help page should not wait for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from importlib.util import find_spec
+from inspect import cleandoc
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
+
+from partwise.parameters import choices_of, reworded
+
+OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
+NO_OPTION = ("warm_start", "metric")  # they mean nothing to a single command
+ALIASES = {"n_jobs": "--jobs", "random_state": "--seed"}  # of all tasks
+NONE = "none"  # how None is typed where it is not the default
+
+
+class Parameter(NamedTuple):
+    """A parameter as the source declares and describes it."""
+
+    name: str
+    type: str  # the annotation
+    default: Any
+    kind: str  # the type in the docstring
+    help: str  # first sentence of its description
+    is_common: bool  # whether all estimators have it
+
+
+# ------------------------------------------------------------------------- source
+
+
+def parameters_of(module: str, name: str) -> list[Parameter]:
+    """Parameters of an estimator, the common ones last."""
+    described: dict[str, tuple[str, str]] = {}
+    declared: dict[str, tuple[str, Any]] = {}
+    common: set[str] = set()
+    for depth, tree in enumerate(_classes(module, name)):
+        described = _entries(ast.get_docstring(tree) or "") | described
+        for node in tree.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                field, annotation = node.target.id, ast.unparse(node.annotation)
+                default = _default(node.value)
+                if default is not None and not annotation.startswith("ClassVar"):
+                    declared.setdefault(field, (annotation, *default))
+                    if depth:
+                        common.add(field)
+    parameters = [
+        Parameter(
+            field, annotation, default, *described.get(field, ("", "")), field in common
+        )
+        for field, (annotation, default) in declared.items()
+    ]
+    return sorted(parameters, key=lambda parameter: parameter.is_common)
+
+
+def _classes(module: str, name: str) -> Iterable[ast.ClassDef]:
+    """The class and its bases within the package, as syntax trees."""
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    origins = {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            yield node
+            for base in map(ast.unparse, node.bases):
+                origin = origins.get(base, (module, base))
+                if origin[0].partition(".")[0] == "partwise":
+                    yield from _classes(*origin)
+
+
+def _default(value: ast.expr | None) -> tuple[Any] | None:
+    """The default of a field, in a tuple; None for what is no parameter."""
+    if isinstance(value, ast.Call):  # field(default=…, …)
+        named = {keyword.arg: keyword.value for keyword in value.keywords}
+        value = named.get("default")
+    return None if value is None else (ast.literal_eval(value),)
+
+
+def _entries(docstring: str) -> dict[str, tuple[str, str]]:
+    """Types and first sentences of the section ``Parameters`` of a docstring."""
+    _, _, section = cleandoc(docstring).partition("Parameters\n----------\n")
+    section = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
+    entries = {}
+    for entry in re.split(r"\n(?=\S)", section):
+        head, _, body = entry.partition("\n")
+        names, colon, kind = head.partition(" : ")
+        if not colon:  # a list of names that refers to another docstring
+            continue
+        text = " ".join(body.split())
+        sentence = re.split(r"(?<=[.…])\s+(?=[A-Z])", text)[0]
+        for name in names.split(", "):
+            entries[name] = (kind, sentence.replace("``", "").replace("`", ""))
+    return entries
+
+
+# ------------------------------------------------------------------------ options
+
+
+class Option(NamedTuple):
+    """How a parameter is typed; a flag may have a name that switches it off."""
+
+    name: str
+    off: str = ""
+
+    @classmethod
+    def of(cls, parameter: Parameter, aliases: Mapping[str, str]) -> Option:
+        """The option of a parameter, from its alias or its name."""
+        known = ALIASES | dict(aliases)
+        dashed = "--" + parameter.name.replace("_", "-")
+        if parameter.default is True:
+            dashed = f"{dashed}/--no-{parameter.name.replace('_', '-')}"
+        on, _, off = known.get(parameter.name, dashed).partition("/")
+        return cls(on, off)
+
+    def typed(self, value: str | None) -> str:
+        """The option as a shell takes it, with a value as Python writes it."""
+        if not value:
+            return self.name
+        try:
+            plain = ast.literal_eval(value)
+        except (ValueError, SyntaxError):  # a name, such as nan
+            return f"{self.name} {value}"
+        if isinstance(plain, bool):
+            return self.name if plain else self.off or f"no {self.name}"
+        text = f"{plain:g}" if isinstance(plain, float) else str(plain)
+        return f"{self.name} {NONE if plain is None else shlex.quote(text)}"
+
+
+class Declared(NamedTuple):
+    """An option for typer: how Python calls it, its annotation and its default."""
+
+    name: str
+    annotation: Any
+    default: Any
+
+
+def declare(parameter: Parameter, option: Option) -> Declared | None:
+    """The option of a parameter; None where a shell has no way to write its values."""
+    parser: Callable[[str], Any] | None = None
+    choices = _choices(parameter.type)
+    values = [choice for choice in choices if choice is not None]
+    plain: Any = {"int": int, "float": float, "str": str, "bool": bool}.get(
+        parameter.type.removesuffix(" | None")
+    )
+    if values:
+        plain = type(values[0])
+    elif plain is None and parameter.type == "Any":
+        plain = _described_type(parameter.kind)
+    if plain is None or parameter.name in NO_OPTION:
+        return None
+    accepts_none = parameter.type.endswith("| None")
+    if plain is object or (accepts_none and not (plain is str and not values)):
+        parser = _parser(plain)
+    panel = "Objective" if parameter.name in OBJECTIVE else "Features and structure"
+    if parameter.is_common and parameter.name not in OBJECTIVE:
+        panel = "Solver"
+    written = option.name + (f"/{option.off}" if option.off else "")
+    details: dict[str, Any] = {
+        "help": parameter.help,
+        "show_default": parameter.default not in (None, False),
+        "rich_help_panel": panel,
+    }
+    named = values or re.findall(r'"(\w+)"', parameter.kind.partition("}")[0])
+    if named:
+        details["metavar"] = "|".join(map(str, named))
+    elif plain is not bool:
+        details["metavar"] = {int: "N", float: "NUMBER"}.get(plain, "TEXT")
+    kind = plain if plain is not object else str
+    if parser is not None:
+        details["parser"] = parser
+        kind = Any
+    if parameter.default is None and plain is not bool:
+        kind = kind | None if kind is not Any else Any
+    if accepts_none and parameter.default is not None and plain is str:
+        details["help"] += f" {NONE} for none."
+    return Declared(
+        parameter.name, Annotated[kind, typer.Option(written, **details)],
+        parameter.default,
+    )  # fmt: skip
+
+
+def _choices(annotation: str) -> tuple[Any, ...]:
+    if not annotation.startswith("Literal["):
+        return ()
+    return choices_of(eval(annotation, {"Literal": Literal}))  # of our own source
+
+
+def _described_type(kind: str) -> Any:
+    """The type of values that a docstring names first among those of a shell."""
+    if "float" in kind:
+        return object
+    if kind.startswith("int"):
+        return int
+    return str if re.match(r"str|path|Kernel, str|\{", kind) else None
+
+
+def _parser(plain: Any) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        if not isinstance(text, str):  # a default
+            return text
+        if text == NONE:
+            return None
+        try:
+            return (float if plain is object else plain)(text)
+        except ValueError:
+            if plain is object:
+                return text
+            raise typer.BadParameter(f"{text!r} is not a valid number.") from None
+
+    parse.__name__ = "number"
+    return parse
+
+
+# ------------------------------------------------------------------------ wording
+
+
+def in_options(text: str, options: Mapping[str, Option]) -> str:
+    """A message that mentions parameters, in the words of the command line.
+
+    Parameters
+    ----------
+    text : str
+        As `partwise.parameters.SettingsError` keeps it.
+    options : mapping of str to Option
+        Of the command that runs. A parameter without one is that of a model, which
+        can be changed by training another.
+    """
+
+    def word(name: str, value: str | None) -> str:
+        items = re.findall(r"'(\w+)': ('[^']*'|[\w.]+)", value or "")
+        if items and all(key in options for key, _ in items):  # a dict of settings
+            return " ".join(options[key].typed(item) for key, item in items)
+        if name in options:
+            return options[name].typed(value)
+        option = Option("--" + name.replace("_", "-"))
+        if not value:
+            return option.name
+        return f"a model trained with {option.typed(value)}"
+
+    return reworded(text, word)

@@ -1,0 +1,154 @@
+"""The outputs: one record each, from which everything else follows.
+
+A record names the folder of an output. From it come the public names of `partwise`, the
+kinds of model files, ``partwise train TASK``, the metrics by name, the warm-up of
+numba's cache, and the tests that every output must pass. Nothing is imported before it
+is needed: a record holds names only.
+
+`register` adds the record of another package, which then has all of this, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+
+class Output(NamedTuple):
+    """Where the parts of an output are.
+
+    Parameters
+    ----------
+    folder : str
+        Its package, with the modules ``estimator``, ``model`` and ``file``, and where
+        they make sense ``task``, ``report`` and ``metrics``.
+    estimator : str
+        Class in ``estimator``.
+    kinds : mapping of str to str
+        Kinds of model files that it reads, by the module with ``to_state`` and
+        ``from_state``; of those with one name, the last version is written.
+    task : tuple (str, str, str), optional
+        Name for ``partwise train``, class in ``task``, what it learns in a line.
+    structures : tuple of (str, str)
+        Public structures with their modules.
+    metrics : tuple of str
+        Names of the metrics in ``metrics.METRICS`` of the folder.
+    toy : str
+        Function of `partwise.datasets` that makes data (n, random_state) for it.
+    """
+
+    folder: str
+    estimator: str
+    kinds: Mapping[str, str]
+    task: tuple[str, str, str] | None = None
+    structures: tuple[tuple[str, str], ...] = ()
+    metrics: tuple[str, ...] = ()
+    toy: str = ""
+
+    def module(self, name: str) -> Any:
+        """A module of the folder."""
+        return import_module(f"{self.folder}.{name}")
+
+
+OUTPUTS = [
+    Output(
+        "partwise.outputs.sequence",
+        "SequenceTagger",
+        {"SequenceModel.v1": "file", "KernelSequenceModel.v1": "file"},
+        task=("tag", "TagTask", "Label sequences, from column files."),
+        structures=(("Chain", "partwise.structures.chain"),),
+        toy="toy_entities",
+    ),
+    Output(
+        "partwise.outputs.dependency",
+        "DependencyParser",
+        {"DependencyModel.v1": "file", "KernelDependencyModel.v1": "file"},
+        task=("depparse", "DependencyTask", "Dependency trees, from CoNLL-U files."),
+        structures=(("Arborescence", "partwise.structures.dependency"),),
+        toy="toy_dependencies",
+    ),
+    Output(
+        "partwise.outputs.phrase",
+        "ConstituencyParser",
+        {"ConstituencyModel.v1": "file"},
+        task=("constparse", "PhraseTask", "Phrase structure, from Penn brackets."),
+        structures=(("Grammar", "partwise.structures.phrase"),),
+        toy="toy_treebank",
+    ),
+    Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
+    Output(
+        "partwise.outputs.custom",
+        "StructuredSVM",
+        {"WeightsModel.v1": "file"},
+        structures=(
+            ("JointKernel", "partwise.structures.joint_kernel"),
+            ("PartLoss", "partwise.structures.parts"),
+            ("PartSelection", "partwise.structures.parts"),
+        ),
+    ),
+]
+
+if TYPE_CHECKING:  # the public names for editors and type checkers
+    from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
+    from partwise.outputs.dependency.estimator import (
+        DependencyParser as DependencyParser,
+    )
+    from partwise.outputs.phrase.estimator import (
+        ConstituencyParser as ConstituencyParser,
+    )
+    from partwise.outputs.reranking.estimator import Reranker as Reranker
+    from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
+    from partwise.structures.chain import Chain as Chain
+    from partwise.structures.dependency import Arborescence as Arborescence
+    from partwise.structures.joint_kernel import JointKernel as JointKernel
+    from partwise.structures.parts import PartLoss as PartLoss
+    from partwise.structures.parts import PartSelection as PartSelection
+    from partwise.structures.phrase import Grammar as Grammar
+
+
+def register(output: Output) -> None:
+    """Add the output of another package; one with the same folder is replaced."""
+    OUTPUTS[:] = [known for known in OUTPUTS if known.folder != output.folder]
+    OUTPUTS.append(output)
+
+
+def public_names() -> dict[str, str]:
+    """Modules of the public estimators and structures, by name."""
+    names: dict[str, str] = {}
+    for output in OUTPUTS:
+        names[output.estimator] = f"{output.folder}.estimator"
+        names |= dict(output.structures)
+    return names
+
+
+def file_modules() -> dict[str, str]:
+    """Modules that read and write model files, by kind."""
+    return {
+        kind: f"{output.folder}.{module}"
+        for output in OUTPUTS
+        for kind, module in output.kinds.items()
+    }
+
+
+def tasks() -> dict[str, Output]:
+    """Outputs with files of their own, by the name for ``partwise train``."""
+    return {output.task[0]: output for output in OUTPUTS if output.task is not None}
+
+
+def task_class(model: Any) -> Any:
+    """The task of a trained model; None for a kind without files of its own."""
+    name = type(model).__name__
+    for output in tasks().values():
+        if any(kind.partition(".")[0] == name for kind in output.kinds):
+            assert output.task is not None
+            return getattr(output.module("task"), output.task[1])
+    return None
+
+
+def metrics_of(name: str) -> Any:
+    """The ``METRICS`` of the output that has a metric of this name, or None."""
+    for output in OUTPUTS:
+        if name in output.metrics:
+            return output.module("metrics").METRICS
+    return None

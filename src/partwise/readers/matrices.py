@@ -1,0 +1,173 @@
+"""Matrices of features with a target per row: svmlight and CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.parameters import ParameterError
+from partwise.readers.source import ReaderError, Source, read_text_bytes
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
+
+
+class MatrixData(NamedTuple):
+    """Rows of features, what they belong to, and the names of the columns."""
+
+    X: Any  # CSR array of an svmlight file, dense array (n, n_features) of a CSV file
+    y: np.ndarray | None  # (n,) numbers or strings; None where the file has none
+    names: list[str]  # of the columns
+    groups: np.ndarray | None = None  # (n,) query ids of an svmlight file
+
+
+def read_svmlight(path: Source) -> MatrixData:
+    r"""
+    Read a file of lines ``target [qid:query] index:value … [# comment]``.
+
+    Parameters
+    ----------
+    path : path, "-" or open binary file
+        May be compressed by gzip.
+
+    Returns
+    -------
+    MatrixData
+        An index is the number of its column, whether the file counts from 0 or 1.
+        Targets are whole numbers where all of them are.
+
+    Examples
+    --------
+    >>> data = read_svmlight(io.BytesIO(b"1 1:0.5 3:2\n-1 2:1 # a comment\n"))
+    >>> data.X.toarray(), data.y
+    (array([[0. , 0.5, 0. , 2. ],
+           [0. , 0. , 1. , 0. ]]), array([ 1, -1]))
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    name, data = read_text_bytes(path)
+    try:
+        X, y, groups = load_svmlight_file(
+            io.BytesIO(data), zero_based=True, query_id=True
+        )
+    except (ValueError, OverflowError) as error:
+        raise ReaderError(_svmlight_fault(name, data, error)) from None
+    if not X.shape[0]:
+        raise ReaderError(f"{name}: no line with a target; give a file with examples")
+    has_groups = b"qid:" in data
+    names = [str(column) for column in range(X.shape[1])]
+    return MatrixData(X, _as_whole(y), names, groups if has_groups else None)
+
+
+def _svmlight_fault(name: str, data: bytes, error: Exception) -> str:
+    """What is wrong, at the first line that is none of the format."""
+    for number, line in enumerate(data.decode().splitlines(), 1):
+        text = line.strip()
+        if text and not text.startswith("#") and not LINE.fullmatch(text):
+            return (
+                f"{name}:{number}: {text[:40]!r} is no `target index:value …`; correct "
+                "the line"
+            )
+    return f"{name}: {error}; correct the file"
+
+
+def read_csv(
+    path: Source, label: str | None = None, separator: str = ",", *, truth: bool = True
+) -> MatrixData:
+    r"""
+    Read a table of numbers with a column of targets.
+
+    Parameters
+    ----------
+    path : path, "-" or open binary file
+        May be compressed by gzip. The first line may name the columns: it does when a
+        cell besides the label's is no number.
+    label : str or None
+        Column of the targets, by name or number; the last one by default.
+    separator : str
+        One character between cells.
+    truth : bool
+        Whether there is a column of targets.
+
+    Returns
+    -------
+    MatrixData
+
+    Examples
+    --------
+    >>> data = read_csv(io.BytesIO(b"size,legs,animal\n0.3,4,cat\n0.2,2,bird\n"))
+    >>> data.X, data.y.tolist(), data.names
+    (array([[0.3, 4. ],
+           [0.2, 2. ]]), ['cat', 'bird'], ['size', 'legs'])
+    """
+    if len(separator) != 1:
+        raise ParameterError("separator", separator, "needs one character")
+    name, data = read_text_bytes(path)
+    rows = [row for row in csv.reader(io.StringIO(data.decode()), delimiter=separator)]
+    lines = [number for number, row in enumerate(rows, 1) if row]
+    rows = [row for row in rows if row]
+    if not rows:
+        raise ReaderError(f"{name}: no row in the file; give one with examples")
+    width = len(rows[0])
+    for number, row in zip(lines, rows, strict=True):
+        if len(row) != width:
+            raise ReaderError(
+                f"{name}:{number}: {len(row)} cells where the first row has {width}; "
+                "give every row one cell per column"
+            )
+    header = [cell.strip() for cell in rows[0]]
+    place = _label_column(name, header, label, width) if truth else None
+    others = [column for column in range(width) if column != place]
+    if not all(_is_number(header[column]) for column in others):
+        rows, lines = rows[1:], lines[1:]
+    else:
+        header = [f"c{column}" for column in range(width)]
+    if not rows:
+        raise ReaderError(f"{name}: a header without rows; give a file with examples")
+    X = np.empty((len(rows), len(others)))
+    for k, (number, row) in enumerate(zip(lines, rows, strict=True)):
+        try:
+            X[k] = [float(row[column]) for column in others]
+        except ValueError as error:
+            raise ReaderError(
+                f"{name}:{number}: {error}; all columns but the label's hold numbers"
+            ) from None
+    y = None
+    if place is not None:
+        texts = [row[place].strip() for row in rows]
+        y = np.array(texts)
+        if all(map(_is_number, texts)):
+            y = _as_whole(y.astype(float))
+    return MatrixData(X, y, [header[column] for column in others])
+
+
+def _label_column(name: str, header: list[str], label: str | None, width: int) -> int:
+    if label is None:
+        return width - 1
+    if label in header:
+        return header.index(label)
+    try:
+        return range(width)[int(label)]
+    except (ValueError, IndexError):
+        raise ReaderError(
+            f"{name}: no column {label!r}; there are {', '.join(header[:20])} "
+            f"(0 to {width - 1})"
+        ) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_whole(y: np.ndarray) -> np.ndarray:
+    """Whole numbers as integers."""
+    is_whole = bool(np.isfinite(y).all() and (y == np.rint(y)).all())
+    return y.astype(np.int64) if is_whole else y
