@@ -10,13 +10,15 @@ from partwise.bounds import (
     MAX_WEIGHT,
     check_indices,
     check_magnitude,
+    entry,
     read_array,
     read_numbers,
+    require,
+    under,
 )
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.inputs import Objects
 from partwise.kernels.naming import from_dict
-from partwise.outputs.file_checks import entry, require, under
 from partwise.outputs.reranking.model import Ballot, RerankerModel
 
 MAX_ANCHORS = 10_000_000
