@@ -17,9 +17,9 @@ from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.training_gram import check_options, training_gram
 from partwise.objective import Objective
 from partwise.outputs.kernel_scoring import KernelScoring
-from partwise.outputs.scoring import WARM
+from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints
+from partwise.protocol import CapabilityError, Floats
 from partwise.scorers.anchors import ForeignData
 from partwise.scorers.budget import check_budget, keep_within
 from partwise.scorers.kernel import KernelScorer
@@ -29,7 +29,7 @@ NO_MARGIN = ("hmm", "generative", "pcfg", "lbfgs")  # solvers without a kernel f
 
 
 @dataclass
-class KernelFit:
+class KernelFit(ScoringFit):
     """
     Keys and kernel inputs of training data; see `KernelScoring`.
 
@@ -52,8 +52,8 @@ class KernelFit:
     is_checked : bool
         Whether to refuse a kernel that is not positive semidefinite on the inputs: the
         dual of such a kernel bounds nothing.
-    data : object
-        What a model keeps beside its dual.
+    support_inputs : Table, list, Features or DenseFeatures, optional
+        What a model keeps of X beside its dual.
     """
 
     make: type[KernelScoring]
@@ -70,17 +70,13 @@ class KernelFit:
     over_budget: str = "project"
     is_named: bool = True
     is_checked: bool = True
-    data: Any = None
+    support_inputs: Any = None
 
     has_labels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.parts = self.hasher.transform(self.X)
-
-    @property
-    def offset(self) -> Ints:
-        """First token of each sequence, and the end."""
-        return self.parts.token_offset
+        self.offset = self.parts.token_offset
 
     def scorer(self, n_jobs: int) -> KernelScorer:
         """A scorer over all inputs of the training data."""
@@ -159,10 +155,6 @@ class KernelFit:
         )  # fmt: skip
         scoring = self.make(hasher, index, self.featurizer, self.clusters)
         return scoring, np.append(beta, weights[n:])
-
-    def support_inputs(self) -> Any:
-        """What was given to be kept."""
-        return self.data
 
 
 def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, Any]]:

@@ -17,6 +17,7 @@ from partwise.outputs.scoring import (
     WARM,
     Arrays,
     Packable,
+    Scoring,
     ScoringFit,
     State,
     optional_state,
@@ -29,7 +30,7 @@ from partwise.scorers.index_file import index_state, match_state
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex, TrainedScorer
 
 
-class KernelScoring:
+class KernelScoring(Scoring):
     """
     Parts have keys, and keys have coefficients of training inputs, the anchors.
 
@@ -94,7 +95,7 @@ class KernelScoring:
         X = self.view(X)
         offset = lengths_offset(X)
         for rows in self.index.runs(offset, self.hasher.n_keys(offset)):
-            yield self.support_parts(X[rows])
+            yield self.parts_of(X[rows])
 
     def training(self, X: Any, n_jobs: int) -> Packable:
         """Keys of the training data, with their Gram matrix computed anew."""
@@ -102,7 +103,7 @@ class KernelScoring:
         scorer = TrainedScorer(self.index, self.inputs(X), n_jobs)
         return self.hasher.transform(X), scorer
 
-    def support_parts(self, inputs: Any) -> Packable:
+    def parts_of(self, inputs: Any) -> Packable:
         """Keys of these inputs at once; they have all columns already."""
         scorer = IndexScorer(self.index, self.inputs(inputs))
         return self.hasher.transform(inputs), scorer

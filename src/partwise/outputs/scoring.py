@@ -57,8 +57,8 @@ class Scoring(Protocol):
         Raises `ForeignData` where a model can tell that they are others.
         """
 
-    def support_parts(self, inputs: Any) -> Packable:
-        """Inputs that `ScoringFit.support_inputs` gave, to pack like new ones."""
+    def parts_of(self, inputs: Any) -> Packable:
+        """All of `ScoringFit.support_inputs`, to pack like new inputs."""
 
     def on(self, X: Any) -> ScoringFit:
         """A fit of the same kind to other data, for other models of these parts."""
@@ -82,12 +82,10 @@ class Scoring(Protocol):
 class ScoringFit(Protocol):
     """The training data of one fit, and how its solution becomes a model."""
 
-    parts: Any  # what `Structure.pack` takes as X
     has_labels: ClassVar[bool]  # whether labels of arcs can be scored
-
-    @property
-    def offset(self) -> Ints:
-        """First token of each sequence, and the end, (n_sequences + 1,)."""
+    parts: Any  # what `Structure.pack` takes as X
+    offset: Ints  # (n_sequences + 1,) first token of each sequence
+    support_inputs: Any  # what a model keeps of the training data beside its dual
 
     def scorer(self, n_jobs: int) -> Scorer | None:
         """The scorer of the training problem; None for that of the structure."""
@@ -107,11 +105,8 @@ class ScoringFit(Protocol):
     def finish(self, problem: Any, weights: Floats) -> tuple[Any, Floats]:
         """The scoring of the trained model, and the weights that go with it."""
 
-    def support_inputs(self) -> Any:
-        """What a model keeps of the training data beside its dual."""
 
-
-class FeatureScoring:
+class FeatureScoring(Scoring):
     """
     Parts have features, and features have weights.
 
@@ -138,7 +133,7 @@ class FeatureScoring:
         """The training data are like any others."""
         return self.featurizer.transform(X), None
 
-    def support_parts(self, inputs: Any) -> Packable:
+    def parts_of(self, inputs: Any) -> Packable:
         """A support keeps features."""
         if not isinstance(inputs, Features | DenseFeatures):
             inputs = self.featurizer.transform(inputs)
@@ -175,7 +170,7 @@ class FeatureScoring:
 
 
 @dataclass
-class FeatureFit:
+class FeatureFit(ScoringFit):
     """The features of training data."""
 
     scoring: FeatureScoring
@@ -184,10 +179,9 @@ class FeatureFit:
 
     has_labels: ClassVar[bool] = True
 
-    @property
-    def offset(self) -> Ints:
-        """First token of each sequence, and the end."""
-        return self.parts.offset
+    def __post_init__(self) -> None:
+        self.offset = self.parts.offset
+        self.support_inputs = self.parts
 
     def scorer(self, n_jobs: int) -> Scorer | None:
         """The scorer given for training, if any."""
@@ -210,10 +204,6 @@ class FeatureFit:
     def finish(self, problem: Any, weights: Floats) -> tuple[Any, Floats]:
         """The weights as they are."""
         return self.scoring, weights
-
-    def support_inputs(self) -> Any:
-        """The features."""
-        return self.parts
 
 
 def optional_state(name: str, part: Any) -> tuple[dict[str, Any] | None, Arrays]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from partwise.compiled import operation, optional_operation
 from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
-from partwise.protocol import Ints
+from partwise.protocol import Ints, Scorer
 from partwise.scorers._arc_lists import list_arcs
 from partwise.scorers._arc_rows import ArcRows, bind_rows
 from partwise.scorers._stored_arcs import StoredRows, bind_lists
@@ -66,7 +66,7 @@ def wipe_label(rows, w, i, h, d, label):
     return rows.wipe_label(w, i, h, d, label)
 
 
-class ArcScorer:
+class ArcScorer(Scorer):
     """Binds features of arcs, and of labelled arcs, to a tag for kernels.
 
     Parameters

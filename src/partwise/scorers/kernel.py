@@ -19,7 +19,7 @@ import numpy as np
 
 from partwise.features.arc_keys import ArcKeys
 from partwise.features.label_keys import LabelKeys
-from partwise.protocol import CapabilityError, Floats, Ints
+from partwise.protocol import CapabilityError, Floats, Ints, Scorer
 from partwise.scorers._kernel_rows import ArcSlots, TokenSlots
 from partwise.scorers._postings import (
     Postings,
@@ -33,7 +33,7 @@ Keys = ArcKeys | LabelKeys
 Slots = ArcSlots | TokenSlots
 
 
-class KernelScorer:
+class KernelScorer(Scorer):
     """
     Scores parts through their keys.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.compiled import plain_array
 from partwise.features.arrays import check_features
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats, Ints, Scorer
 from partwise.scorers._rows import (
     DenseRows,
     GramRows,
@@ -20,7 +20,7 @@ from partwise.scorers._rows import (
 )
 
 
-class LinearScorer:
+class LinearScorer(Scorer):
     """Binds features to the row operations of `partwise.compiled`.
 
     A `Scorer` whose rows can also be transposed (`columns`), for gradients.

@@ -13,7 +13,7 @@ import numpy as np
 
 from partwise.features.sentences import sentence_table
 from partwise.outputs.dependency.trees import encode_trees
-from partwise.outputs.sequence.explanation import Contribution, Explanation
+from partwise.outputs.explanation import Contribution, Explanation
 from partwise.protocol import Cuts, Floats, Ints
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from partwise.objective import Formulation
 from partwise.outputs.dependency.explanation import explain_tree
 from partwise.outputs.dependency.scoring import ArcScoring
 from partwise.outputs.dependency.trees import check_trees, encode_trees, known_heads
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.model import ScoredModel
 from partwise.outputs.scoring import Packable
-from partwise.outputs.sequence.explanation import Explanation
 from partwise.protocol import Cuts, Floats, Ints, Support
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
@@ -47,7 +48,7 @@ class SupportTrees(NamedTuple):
         return cls(table[rows], np.concatenate(truth), cuts, support.alpha, rows)
 
 
-class DependencyModel:
+class DependencyModel(ScoredModel):
     """Predicts and explains dependency trees.
 
     Parameters
@@ -68,6 +69,8 @@ class DependencyModel:
     n_candidates : int
         Heads per word that the pruner keeps.
     """
+
+    name: ClassVar[str] = "DependencyModel"
 
     def __init__(
         self,
@@ -90,16 +93,6 @@ class DependencyModel:
         self.labeller = labeller
         self.pruner = pruner
         self.n_candidates = n_candidates
-
-    @property
-    def kind(self) -> str:
-        """Name of the kind of its model file, without the version."""
-        return f"{self.scoring.prefix}DependencyModel"
-
-    @property
-    def featurizer(self) -> Any:
-        """Makes the features of arcs; None where the model looks at none."""
-        return self.scoring.featurizer
 
     @property
     def labels(self) -> list[str]:
@@ -241,10 +234,10 @@ class DependencyModel:
         codes, is_valid = np.concatenate(parsed), np.concatenate(valid)
         if self.labeller is not None:
             heads = codes
-            codes = self.labeller.name(table, heads, n_jobs)
+            codes = self.labeller.label(table, heads, n_jobs)
         return self.trees(codes, table.offset), is_valid
 
-    def name(self, table: Table, heads: Ints, n_jobs: int = 1) -> Ints:
+    def label(self, table: Table, heads: Ints, n_jobs: int = 1) -> Ints:
         """Codes of the best labels of given heads; for a labeller."""
         parts, scorer = next(self.scoring.batches(table))
         codes = heads * self.structure.n_labels
@@ -266,32 +259,16 @@ class DependencyModel:
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[DependencyTree, float]]]:
         """The k best trees of each sentence with their scores, best first."""
-        if k < 1:
-            raise ValueError(f"k={k!r}: give a positive whole number")
         table = sentence_table(X)
         answers = []
-        lists = (
-            ranked
-            for problem in self.problems(table, n_jobs)
-            for ranked in problem.k_best(problem.expand(self.weights), k)
-        )
-        for s, ranked in enumerate(lists):
+        for s, ranked in enumerate(self.ranked(table, k, n_jobs)):
             trees = []
             for code, score in ranked:
                 if self.labeller is not None:
-                    code = self.labeller.name(table[s], code)
+                    code = self.labeller.label(table[s], code)
                 trees.append((self.trees(code, np.array([0, len(code)]))[0], score))
             answers.append(trees)
         return answers
-
-    def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
-        """Score of the best tree and its lead over the second, (n_sentences, 2)."""
-        rows = []
-        for problem in self.problems(X, n_jobs):
-            for ranked in problem.k_best(problem.expand(self.weights), 2):
-                best = ranked[0][1]
-                rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
-        return np.array(rows)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1) for each sentence.

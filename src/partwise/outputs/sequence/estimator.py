@@ -13,8 +13,8 @@ from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.explanation import Explanation
 from partwise.outputs.sequence.labels import (
     encode_labels,
     label_set,
@@ -175,7 +175,7 @@ class SequenceTagger(SavedEstimator):
         support = None
         if dual is not None:
             support = SupportSet.create(
-                fit.support_inputs(), fit.offset, codes, dual,
+                fit.support_inputs, fit.offset, codes, dual,
                 lambda row: show_tokens(X, row),
             )  # fmt: skip
         scoring, weights = fit.finish(problem, weights)

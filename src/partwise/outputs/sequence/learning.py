@@ -74,7 +74,7 @@ def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
         TokenKeyScoring, kernel, hasher, X, inputs, options, by_token=by_token,
         words=lambda i: show_tokens(X, i), featurizer=featurizer, budget=tagger.budget,
         over_budget=tagger.over_budget,
-        data=_support_data(X, features, hasher, columns, featurizer),
+        support_inputs=_support_inputs(X, features, hasher, columns, featurizer),
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _refuse_features(tagger: Any) -> None:
             )
 
 
-def _support_data(
+def _support_inputs(
     X: Any, features: Any, hasher: LabelHasher, columns: list[str], featurizer: Any
 ) -> Any:
     """What a support keeps of the sequences: all that the model looks at."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.outputs.sequence.explanation import (
+from partwise.outputs.explanation import (
     Contribution,
     Explanation,
     SupportSequence,
 )
+from partwise.outputs.model import ScoredModel
 from partwise.outputs.sequence.scoring import LabelScoring
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Cuts, Floats, Ints, take
@@ -25,7 +26,7 @@ from partwise.structures.chain import Chain
 from partwise.structures.chain.problem import ChainProblem, Weights
 
 
-class SequenceModel:
+class SequenceModel(ScoredModel):
     """Predicts and explains label sequences.
 
     Parameters
@@ -43,6 +44,8 @@ class SequenceModel:
     support : SupportSet, optional
     """
 
+    name: ClassVar[str] = "SequenceModel"
+
     def __init__(
         self,
         scoring: LabelScoring,
@@ -58,16 +61,6 @@ class SequenceModel:
         self.weights = weights
         self.info = info or {}
         self.support = support
-
-    @property
-    def kind(self) -> str:
-        """Name of the kind of its model file, without the version."""
-        return f"{self.scoring.prefix}SequenceModel"
-
-    @property
-    def featurizer(self) -> Any:
-        """Makes the features of tokens; None where the model looks at none."""
-        return self.scoring.featurizer
 
     @property
     def takes(self) -> str:
@@ -158,22 +151,10 @@ class SequenceModel:
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[list[Any], float]]]:
         """The k best outputs of each sequence with their scores, best first."""
-        if k < 1:
-            raise ValueError(f"k={k!r}: give a positive whole number")
         return [
             [(self._name(codes), score) for codes, score in ranked]
-            for problem in self.problems(X, n_jobs)
-            for ranked in problem.k_best(problem.expand(self.weights), k)
+            for ranked in self.ranked(X, k, n_jobs)
         ]
-
-    def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
-        """Score of the best output and its lead over the second, (n_sequences, 2)."""
-        rows = []
-        for problem in self.problems(X, n_jobs):
-            for ranked in problem.k_best(problem.expand(self.weights), 2):
-                best = ranked[0][1]
-                rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
-        return np.array(rows)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(label at token) ∝ exp(score), (n_tokens, L) for each sequence.
@@ -214,8 +195,7 @@ class SequenceModel:
         top : int
             Number of reasons and of support structures.
         """
-        problem = next(self.problems(X))
-        ranked = problem.k_best(problem.expand(self.weights), 2)[0]
+        ranked = next(self.ranked(X, 2))
         winner, score = ranked[0]
         explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
         if len(ranked) == 1:
@@ -264,7 +244,7 @@ class SequenceModel:
         here = self.chain.pack(fit.parts, winner, scorer=fit.scorer(1))
         lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
         scoring, weights = fit.finish(here, lead)
-        parts, scorer = scoring.support_parts(support.inputs)
+        parts, scorer = scoring.parts_of(support.inputs)
         training = self.chain.pack(parts, support.y, scorer=scorer)
         return training.margins(training.expand(weights), support.cuts)
 

@@ -11,6 +11,7 @@ from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features import featurizer_from_state
 from partwise.features.columnar import as_table
 from partwise.features.label_keys import LabelHasher
+from partwise.outputs.explanation import Contribution
 from partwise.outputs.kernel_scoring import KernelScoring
 from partwise.outputs.scoring import (
     Arrays,
@@ -18,7 +19,6 @@ from partwise.outputs.scoring import (
     State,
     optional_state,
 )
-from partwise.outputs.sequence.explanation import Contribution
 from partwise.protocol import Floats, Ints
 from partwise.scorers.index_file import index_from_state, match_from_state
 from partwise.structures.chain import Chain
