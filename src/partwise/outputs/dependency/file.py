@@ -24,7 +24,8 @@ from partwise.kernels.inputs import SEQUENCES
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
 from partwise.outputs.dependency.model import DependencyModel, SupportTrees
 from partwise.outputs.file_checks import entry, require, under
-from partwise.structures.dependency.structure import COSTS, Arborescence
+from partwise.structures.dependency.structure import Arborescence
+from partwise.structures.losses import ARC_LOSSES
 
 Arrays = dict[str, np.ndarray]
 State = tuple[dict[str, Any], Arrays]
@@ -74,8 +75,8 @@ def _own_state(model: DependencyModel) -> State:
         "labels": model.own_labels,
         "projective": bool(tree.projective),
         "single_root": bool(tree.single_root),
-        "cost": tree.cost,
-        "normalized": bool(tree.normalized),
+        "cost": tree.delta.saved(),
+        "normalized": bool(tree.delta.normalized),
         "construction": tree.construction,
         "featurizer": featurizer,
     }
@@ -130,7 +131,9 @@ def _own_model(
     )
     require(bool(labels) == bool(featurizer.label_templates), "labels without weights")
     cost = settings["cost"]
-    require(cost in COSTS if isinstance(cost, str) else _is_share(cost), "no such cost")
+    require(
+        cost in ARC_LOSSES if isinstance(cost, str) else _is_share(cost), "no such cost"
+    )
     structure = Arborescence(
         len(labels),
         projective=entry(settings, "projective", bool),

@@ -28,7 +28,8 @@ from partwise.structures.chain._planes import (
     wipe_one,
 )
 from partwise.structures.chain._programs import Edges, forward, trace
-from partwise.structures.chain._searches import ADDITIVE, search_at
+from partwise.structures.chain._searches import search_at
+from partwise.structures.losses import ADDITIVE
 
 
 class ChainWork(NamedTuple):
@@ -50,8 +51,9 @@ class ChainBlocks(NamedTuple):
     rows: tuple  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 true labels
-    cost: np.ndarray  # (L, L) loss of predicting column for row
-    unit: np.ndarray  # (n_blocks,) factor of each sequence's loss
+    cost: np.ndarray  # (rows, L) costs of labels, see `TokenCosts`
+    cost_row: np.ndarray  # (n_tokens,) int32 the row of each token
+    unit: np.ndarray  # (n_blocks,) factor of each sequence's costs
     token_weight: np.ndarray  # (n_tokens,) or (1,)
     weight_step: int  # 0 when all tokens weigh the same
     forbid_edge: np.ndarray  # (L, L) 0 or −inf
@@ -60,7 +62,7 @@ class ChainBlocks(NamedTuple):
     order: int
     boundary: int
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
-    search: Any  # its address, for the other two: see `_chain_searches.py`
+    search: Any  # its address, for the other two: see `_searches.py`
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     zero_one: int  # the loss is 1 for any wrong output
 
@@ -132,7 +134,7 @@ def views(blocks, w):
 
     For Python alone, so it is not compiled.
     """
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     first = size if blocks.order > 0 else 0
     second = size if blocks.order == 2 else 0
     pairs = blocks.rows.n_features * size
@@ -186,7 +188,7 @@ def prepare(blocks, edges, w, i):
 
     They are the same for all blocks unless the rows have pairs of their own.
     """
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     at = blocks.rows.n_features * size
     fill_opening(blocks.order, blocks.forbid_edge, w, at, edges.opening)
     score_pairs(blocks.rows, w, i, edges.opening)
@@ -230,7 +232,7 @@ def fill_rest(order, boundary, forbid_end, w, at, edges):
 @kernel
 def score_block(blocks, work, w, i):
     """Emission scores of block i, start scores and mask included, into `emit`."""
-    n_features, n_labels = blocks.rows.n_features, blocks.cost.shape[0]
+    n_features, n_labels = blocks.rows.n_features, blocks.cost.shape[1]
     emission = w[: n_features * n_labels].reshape(n_features, n_labels)
     score_rows(blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit)
     _, _, ends = places(blocks.order, n_labels, n_features)
@@ -246,7 +248,7 @@ def token_loss(blocks, i, t, label):
     """Loss of `label` at position t of block i."""
     token = blocks.offset[i] + t
     weight = blocks.token_weight[token * blocks.weight_step]
-    return blocks.unit[i] * weight * blocks.cost[blocks.y[token], label]
+    return blocks.unit[i] * weight * blocks.cost[blocks.cost_row[token], label]
 
 
 @kernel
@@ -257,10 +259,10 @@ def fill_losses(blocks, work, i, with_scores):
     for t in range(blocks.offset[i + 1] - begin):
         weight = blocks.token_weight[(begin + t) * blocks.weight_step]
         factor = blocks.unit[i] * weight
-        y = blocks.y[begin + t]
+        row = blocks.cost_row[begin + t]
         if with_scores:
             for label in range(cost.shape[1]):
-                score[t, label] = emit[t, label] + factor * cost[y, label]
+                score[t, label] = emit[t, label] + factor * cost[row, label]
         else:
             for label in range(cost.shape[1]):
-                score[t, label] = factor * cost[y, label]
+                score[t, label] = factor * cost[row, label]

@@ -145,7 +145,7 @@ def push_pairs(blocks, w, i, codes, at, coef):
 @kernel
 def one_margin(blocks, w, i, code):
     """<w, δ(code)>."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -180,7 +180,7 @@ def mark_wrong(blocks, i, codes, at, n, known):
 @kernel
 def many_margins(blocks, work, w, i, codes, at, n, out):
     """<w, δ> of n outputs; tokens in which some of them are wrong are scored once."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -205,7 +205,7 @@ def many_margins(blocks, work, w, i, codes, at, n, out):
 @kernel
 def score_labels(blocks, w, i, codes, at, n, parts, known):
     """Scores of those labels alone that the truth or one of n outputs has."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     for t in range(length):
@@ -223,7 +223,7 @@ def score_labels(blocks, w, i, codes, at, n, parts, known):
 @kernel
 def push_one(blocks, w, i, code, coef):
     """Add coef·δ(code) to w."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -246,7 +246,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
     Mass that moves between outputs with the same label at a token cancels there; what
     rounding leaves of it is not worth a pass over the token's features.
     """
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -278,7 +278,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
 @kernel
 def wipe_one(blocks, w, i, code):
     """Set to zero the coordinates of w that δ(code) touches."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     pairs, triples, ends = places(blocks.order, size, blocks.rows.n_features)
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin

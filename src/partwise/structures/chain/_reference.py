@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.protocol import Floats
+from partwise.structures.losses import TWO_BEST, TokenLoss
 
 
 class ChainReference:
@@ -21,7 +22,7 @@ class ChainReference:
     n_labels: int
     order: int
     boundary: bool
-    cost: Any
+    delta: TokenLoss
     n_psi_: int
     n_features_: int
 
@@ -33,10 +34,6 @@ class ChainReference:
 
     def n_weights(self, n_features: int) -> int:
         """Length of a model; see `Chain`."""
-        raise NotImplementedError
-
-    def cost_matrix(self) -> Floats:
-        """Loss of one token; see `Chain`."""
         raise NotImplementedError
 
     def masks(self) -> tuple[Floats, Floats, Floats]:
@@ -62,13 +59,7 @@ class ChainReference:
 
     def loss(self, y: Sequence[int], y_hat: Sequence[int]) -> float:
         """Δ(y, ŷ) by the chosen cost."""
-        matrix = self.cost_matrix()
-        total = sum(matrix[a, b] for a, b in zip(y, y_hat, strict=True))
-        if isinstance(self.cost, str) and self.cost == "zero_one":
-            return float(total > 0)
-        if isinstance(self.cost, str) and self.cost == "normalized":
-            return float(total / len(y))
-        return float(total)
+        return self.delta.loss(y, y_hat)
 
     def argmax(self, x: Any, w: Floats) -> list[int]:
         """The best labels, by dynamic programming over states."""
@@ -76,12 +67,9 @@ class ChainReference:
 
     def loss_augmented_argmax(self, x: Any, y: Sequence[int], w: Floats) -> list[int]:
         """The best labels when each wrong token adds its loss."""
-        if isinstance(self.cost, str) and self.cost == "zero_one":
+        if self.delta.search == TWO_BEST:
             return self._two_best_augmented(x, y, w)
-        extra = self.cost_matrix()[np.asarray(y)]
-        if isinstance(self.cost, str) and self.cost == "normalized":
-            extra = extra / len(y)
-        return self._decode(x, w, extra)
+        return self._decode(x, w, self.delta.costs(y, self.n_labels))
 
     def enumerate(self, x: Any) -> Iterator[list[int]]:
         """All sequences that the masks allow; exponential."""

@@ -20,8 +20,7 @@ from partwise.structures.chain._programs import (
     n_states,
     trace_frontier,
 )
-
-ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated output is found
+from partwise.structures.losses import FRONTIER, TWO_BEST
 
 TABLE = types.float64[:, ::1]
 SEARCH = types.void(

@@ -14,8 +14,8 @@ from partwise.scorers._rows import DenseRows, SparseRows
 from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork, views
 from partwise.structures.chain._programs import Edges
-from partwise.structures.chain._searches import ADDITIVE
 from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures.losses import ADDITIVE
 from partwise.structures.packed import (
     PackedProblem,
     aligned_zeros,

@@ -29,12 +29,12 @@ from partwise.structures.dependency._planes import (
     wipe_lead,
 )
 from partwise.structures.dependency._searches import (
-    ADDITIVE,
     GIVEN,
     PROJECTIVE,
     best_trees,
     new_buffers,
 )
+from partwise.structures.losses import ADDITIVE
 
 
 class ArcWork(NamedTuple):

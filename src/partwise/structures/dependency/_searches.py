@@ -26,8 +26,8 @@ from partwise.structures.dependency._programs import (
     chu_liu_edmonds,
     eisner,
 )
+from partwise.structures.losses import FRONTIER, TWO_BEST
 
-ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated tree is found
 TREE, PROJECTIVE, BEST_HEADS, GIVEN = 0, 1, 2, 3  # which heads are allowed together
 
 INTS, NODES = types.int32[::1], types.int32[:, ::1]

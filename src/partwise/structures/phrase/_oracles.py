@@ -3,8 +3,8 @@
 * brackets, L1 margin: the loss adds to scores of spans; one inside pass.
 * 0/1 loss and hard margins: the two best trees.
 
-What needs every value of the loss is in `_grammar_counts.py`. Oracles enter the sweeps
-by their addresses (`_grammar_kernels.py`), so each compiles only when it is needed.
+What needs every value of the loss is in `_counts.py`. Oracles enter the sweeps by their
+addresses (`_compiled.py`), so each compiles only when it is needed.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from partwise.compiled import inlined
 from partwise.structures._formulations import plane, violation_of
 from partwise.structures._semirings import MAX_PLUS
+from partwise.structures.losses import PLAIN
 from partwise.structures.phrase._cky_best import k_best
 from partwise.structures.phrase._cky_programs import Scores, inside
 from partwise.structures.phrase._cky_trace import trace
@@ -22,8 +23,6 @@ from partwise.structures.phrase._parts import (
     recalled,
     score_spans,
 )
-
-PLAIN, ADDITIVE, TWO_BEST, COUNTS = 0, 1, 2, 3  # how the worst output is found
 
 
 @inlined
@@ -52,7 +51,7 @@ def search_best(blocks, work, w, i, code):
     prepare(blocks, work, w)
     score_spans(blocks, work, w, i)
     is_plain = blocks.oracle == PLAIN
-    wrong, right = (0.0, 0.0) if is_plain else (1.0, -1.0)
+    wrong, right = (0.0, 0.0) if is_plain else (blocks.spurious, -blocks.missed)
     edit_spans(blocks, work, i, wrong, right)
     decode(blocks, work, i, work.span, code)
     if is_plain:

@@ -1,11 +1,9 @@
 """Parts of derivations: their features, their brackets and losses, their scores.
 
-`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_grammar_kernels.py`.
+`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_compiled.py`.
 """
 
 from partwise.compiled import inner
-
-ZERO_ONE, BRACKETS, F1 = 0, 1, 2  # losses
 
 # Adding up, updating and clearing the features of a bracket are one loop over the same
 # rows; three copies of it, because a function as argument would compile anew each time.
@@ -236,18 +234,19 @@ def mark_gold(blocks, block, gold):
 def loss_of(blocks, block, code):
     """Δ(y, ŷ) of a code."""
     n_gold = blocks.n_gold[block]
-    if blocks.cost == ZERO_ONE:
+    if blocks.zero_one:
         return 0.0 if is_truth(blocks, block, code) else 1.0
     n_correct, n_predicted = count_brackets(blocks, block, code)
-    return loss_at(blocks.cost, n_gold, n_correct, n_predicted)
+    return loss_at(blocks, n_gold, n_correct, n_predicted)
 
 
 @inner
-def loss_at(cost, n_gold, n_correct, n_predicted):
+def loss_at(blocks, n_gold, n_correct, n_predicted):
     """Δ by counts of brackets."""
-    if cost == BRACKETS:
-        return float(n_gold + n_predicted - 2 * n_correct)
-    return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
+    if blocks.is_f1:
+        return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
+    missed, spurious = n_gold - n_correct, n_predicted - n_correct
+    return blocks.missed * missed + blocks.spurious * spurious
 
 
 @inner

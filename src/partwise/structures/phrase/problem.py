@@ -9,6 +9,7 @@ import numpy as np
 from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
+from partwise.structures.losses import PLAIN
 from partwise.structures.packed import PackedProblem, digests
 from partwise.structures.phrase import _batch as batch
 from partwise.structures.phrase._cky_programs import Chart
@@ -18,7 +19,6 @@ from partwise.structures.phrase._compiled import (
     GrammarWork,
     compile_oracle,
 )
-from partwise.structures.phrase._oracles import PLAIN
 from partwise.threads import run_sharded, shard_size
 
 
