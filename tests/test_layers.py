@@ -18,8 +18,8 @@ import partwise
 ROOT = Path(partwise.__file__).parent
 
 CONTRACT = {
-    "bounds", "protocol", "state", "objective", "certificate", "compiled", "threads",
-    "vectors",
+    "bounds", "files", "protocol", "state", "objective", "certificate", "compiled",
+    "threads", "vectors",
 }  # fmt: skip
 DATA = {"readers", "features"}
 BELOW_ESTIMATORS = CONTRACT | DATA | {"scorers", "kernels", "structures", "solvers"}
@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "compiled": {"objective", "protocol"},
     "threads": set(),
     "vectors": set(),
-    "readers": {"bounds"},
+    "readers": {"bounds", "files"},
     "features": {"bounds", "readers"},
     "kernels": CONTRACT | DATA,
     "scorers": CONTRACT | DATA | {"kernels"},
@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "datasets": {"readers"},
     "models": BELOW_ESTIMATORS - {"solvers"},
     "model_file": CONTRACT | {"models", ""},  # "" is the version in __init__
-    "report": {"certificate", "metrics", "models", "readers"},
+    "report": {"certificate", "files", "metrics", "models", "readers"},
     # an estimator saves itself
     "estimators": BELOW_ESTIMATORS | {"checkpoint", "metrics", "models", "model_file"},
     "testing": BELOW_ESTIMATORS | {"datasets", "metrics", "models", "estimators"},

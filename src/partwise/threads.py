@@ -29,6 +29,15 @@ def _threads(process: int, n_jobs: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_jobs)
 
 
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Number of threads; negative ones count from the number of cores."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0: give a number of threads, or -1 for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+
+
 def shard_size(n_rows: int) -> int:
     """Rows of a shard: of the data alone, never of n_jobs, so that bits are equal."""
     return min(512, max(16, n_rows // 16))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from partwise.objective import Formulation
-from partwise.parameters import Parameters
+from partwise.protocol import Parameters
 
 # How the most violated output is found; kernels know these numbers.
 ADDITIVE = 0  # the best output after adding the loss to the scores of parts
