@@ -21,7 +21,8 @@ from partwise.outputs.sequence.explanation import (
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Cuts, Floats, Ints, take
 from partwise.structures.chain import Chain
-from partwise.structures.chain.problem import ChainProblem, Weights
+from partwise.structures.chain.layout import Weights
+from partwise.structures.chain.problem import ChainProblem
 
 
 class SequenceModel:
@@ -169,15 +170,8 @@ class SequenceModel:
 
     def parts(self) -> Weights:
         """Weights by name; views."""
-        size = self.chain.n_labels
-        tail = self.weights[self.n_coefficients :]
-        runs = []
-        for run, order in ((2, 1), (3, 2)):
-            length = size**run if self.chain.order >= order else 0
-            runs.append(tail[:length].reshape(-1, *(size,) * (run - 1)))
-            tail = tail[length:]
-        half = size if self.chain.boundary else 0
-        return Weights(self._emission(), runs[0], runs[1], tail[:half], tail[half:])
+        parts = self.chain.layout.parts(self.weights[self.n_coefficients :], 0)
+        return parts._replace(emission=self._emission())
 
     def _emission(self) -> Floats:
         return self.weights[: self.n_coefficients].reshape(-1, self.chain.n_labels)

@@ -1,8 +1,6 @@
 """Chains as numba blocks: the structure's side of `partwise.compiled`.
 
-A model is one flat array: emissions (n_features, L), then transitions (L, L) for order
-1 and 2, transitions of three labels (L, L, L) for order 2, and start and end scores
-(L,) each when `boundary` is set. A code is the label of each token.
+A model is one flat array, see `ChainLayout`. A code is the label of each token.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +15,7 @@ from partwise.compiled import (
     score_rows,
     uncounted,
 )
-from partwise.structures._formulations import plane, violation_of
+from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS
 from partwise.structures.chain._planes import (
     many_margins,
@@ -28,7 +26,7 @@ from partwise.structures.chain._planes import (
     wipe_one,
 )
 from partwise.structures.chain._programs import Edges, forward, trace
-from partwise.structures.chain._searches import search_at
+from partwise.structures.chain._searches import call_search
 from partwise.structures.losses import ADDITIVE
 
 
@@ -87,14 +85,14 @@ class ChainBlocks(NamedTuple):
             trace(blocks.order, n, work.score, work.edges, work.alpha, code)
         else:
             edges = work.edges
-            search_at(blocks.search)(
+            call_search(blocks.search, (
                 blocks.order, work.emit, work.score, blocks.unit[i], edges.opening,
                 edges.inner, edges.last, blocks.rule, blocks.zero_one,
                 blocks.y[begin:end], code[:n],
-            )  # fmt: skip
-        b, scale = plane(blocks.rule, output_loss(blocks, i, code))
+            ))  # fmt: skip
+        loss = output_loss(blocks, i, code)
         margin = recall_margin(blocks, work, i, code)
-        violation = violation_of(blocks.rule, b, scale, margin)
+        b, scale, violation = cut(blocks.rule, loss, margin)
         return b, scale, violation, violation
 
     def recall_margin(blocks, work, i, code):
@@ -127,25 +125,6 @@ class ChainBlocks(NamedTuple):
 
     def wipe(blocks, w, i, code):
         wipe_one(blocks, w, i, code)
-
-
-def views(blocks, w):
-    """The parts of a flat model: emission, bigram, trigram, start, end.
-
-    For Python alone, so it is not compiled.
-    """
-    size = blocks.cost.shape[1]
-    first = size if blocks.order > 0 else 0
-    second = size if blocks.order == 2 else 0
-    pairs = blocks.rows.n_features * size
-    triples = pairs + first * size
-    ends = triples + second * size * size
-    emission = w[:pairs].reshape(blocks.rows.n_features, size)
-    bigram = w[pairs:triples].reshape(first, size)
-    trigram = w[triples:ends].reshape(second, size, size)
-    last = size if blocks.boundary else 0
-    start, end = w[ends : ends + last], w[ends + last : ends + 2 * last]
-    return emission, bigram, trigram, start, end
 
 
 # Functions below take what they need, not the whole tag, where they can: then one
@@ -189,36 +168,34 @@ def prepare(blocks, edges, w, i):
     They are the same for all blocks unless the rows have pairs of their own.
     """
     size = blocks.cost.shape[1]
-    at = blocks.rows.n_features * size
-    fill_opening(blocks.order, blocks.forbid_edge, w, at, edges.opening)
+    pairs = blocks.rows.n_features * size
+    triples, ends = places(blocks.order, size, pairs)
+    fill_opening(blocks.order, blocks.forbid_edge, w, pairs, edges.opening)
     score_pairs(blocks.rows, w, i, edges.opening)
-    fill_rest(blocks.order, blocks.boundary, blocks.forbid_end, w, at, edges)
+    fill_rest(blocks.order, blocks.boundary, blocks.forbid_end, w, triples, ends, edges)
 
 
 @kernel
-def fill_opening(order, forbid, w, at, opening):
-    """Edges of two labels from the weights that begin at place `at` of a model."""
+def fill_opening(order, forbid, w, pairs, opening):
+    """Edges of two labels from the weights that begin at place `pairs` of a model."""
     size = forbid.shape[0]
     for i in range(size):
         for j in range(size):
             opening[i, j] = forbid[i, j]
     if order > 0:
-        bigram = w[at : at + size * size].reshape(size, size)
+        bigram = w[pairs : pairs + size * size].reshape(size, size)
         for i in range(size):
             for j in range(size):
                 opening[i, j] += bigram[i, j]
 
 
 @kernel
-def fill_rest(order, boundary, forbid_end, w, at, edges):
+def fill_rest(order, boundary, forbid_end, w, triples, ends, edges):
     """Edges of three labels, which contain those of two, and end scores."""
     size = forbid_end.shape[0]
     opening, inner, last = edges.opening, edges.inner, edges.last
-    if order > 0:
-        at += size * size
     if order == 2:
-        trigram = w[at : at + size * size * size].reshape(size, size, size)
-        at += size * size * size
+        trigram = w[triples : triples + size * size * size].reshape(size, size, size)
         for h in range(size):
             for i in range(size):
                 for j in range(size):
@@ -226,16 +203,17 @@ def fill_rest(order, boundary, forbid_end, w, at, edges):
     for j in range(size):
         last[j] = forbid_end[j]
         if boundary:
-            last[j] += w[at + size + j]
+            last[j] += w[ends + size + j]
 
 
 @kernel
 def score_block(blocks, work, w, i):
     """Emission scores of block i, start scores and mask included, into `emit`."""
     n_features, n_labels = blocks.rows.n_features, blocks.cost.shape[1]
-    emission = w[: n_features * n_labels].reshape(n_features, n_labels)
+    pairs = n_features * n_labels
+    emission = w[:pairs].reshape(n_features, n_labels)
     score_rows(blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit)
-    _, _, ends = places(blocks.order, n_labels, n_features)
+    _, ends = places(blocks.order, n_labels, pairs)
     emit = work.emit
     for label in range(n_labels):
         emit[0, label] += blocks.forbid_start[label]

@@ -27,12 +27,14 @@ MANY_LABELS = 32
 
 
 @kernel
-def places(order, size, n_features):
-    """Where pairs, triples and both ends begin in the flat model."""
-    pairs = n_features * size
+def places(order, size, pairs):
+    """Where triples and both ends begin in a flat model whose pairs begin there.
+
+    The order is that of `ChainLayout`; emissions come before the pairs.
+    """
     triples = pairs + (size * size if order > 0 else 0)
     ends = triples + (size * size * size if order == 2 else 0)
-    return pairs, triples, ends
+    return triples, ends
 
 
 @kernel
@@ -44,8 +46,7 @@ def plane_margin(
     ``with_tokens``: with the tokens' own scores, which `parts` holds where they count.
     """
     truth, hats = y[begin : begin + n], codes[at : at + n]
-    triples = pairs + (size * size if order > 0 else 0)
-    ends = triples + (size * size * size if order == 2 else 0)
+    triples, ends = places(order, size, pairs)
     total = 0.0
     before, before_hat = truth[0], hats[0]
     if with_tokens and before != before_hat:
@@ -81,8 +82,7 @@ def push_plane(
     ``with_tokens``: coefficients of (token, label) are added to `parts`.
     """
     truth, hats = y[begin : begin + n], codes[at : at + n]
-    triples = pairs + (size * size if order > 0 else 0)
-    ends = triples + (size * size * size if order == 2 else 0)
+    triples, ends = places(order, size, pairs)
     before, before_hat = truth[0], hats[0]
     if with_tokens and before != before_hat:
         parts[0, before] += coef
@@ -279,7 +279,8 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
 def wipe_one(blocks, w, i, code):
     """Set to zero the coordinates of w that δ(code) touches."""
     size = blocks.cost.shape[1]
-    pairs, triples, ends = places(blocks.order, size, blocks.rows.n_features)
+    pairs = blocks.rows.n_features * size
+    triples, ends = places(blocks.order, size, pairs)
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     y = blocks.y

@@ -7,7 +7,7 @@ them, and each of them only when a formulation needs it.
 import numpy as np
 from numba import types
 
-from partwise.compiled import address_of, allocating, function_at, kernel
+from partwise.compiled import address_of, allocating, called_at, kernel
 from partwise.objective import HARD, MARGIN_ROOT
 from partwise.structures._formulations import plane
 from partwise.structures._semirings import MAX_PLUS
@@ -128,9 +128,8 @@ def search_nothing(
 
 def search_by(oracle):
     """The address of the search that an oracle needs."""
-    search = {TWO_BEST: search_two_best, FRONTIER: search_frontier}.get(oracle)
-    search = search_nothing if search is None else search
-    return address_of(SEARCH, search)
+    searches = {TWO_BEST: search_two_best, FRONTIER: search_frontier}
+    return address_of(SEARCH, searches.get(oracle, search_nothing))
 
 
-search_at = function_at(SEARCH)
+call_search = called_at(SEARCH)

@@ -26,6 +26,7 @@ from partwise.structures.chain._compiled import ChainBlocks
 from partwise.structures.chain._reference import ChainReference
 from partwise.structures.chain._searches import search_by
 from partwise.structures.chain._truth import check_allowed, check_labels
+from partwise.structures.chain.layout import ChainLayout
 from partwise.structures.chain.problem import (
     ChainProblem,
     KernelChainProblem,
@@ -79,15 +80,14 @@ class Chain(ChainReference, Structure):
         self.starts = starts
         self.ends = ends
 
-    def n_weights(self, n_features: int, size: int | None = None) -> int:
-        """Length of a model over that many features (and `size` labels)."""
-        size = self.n_labels if size is None else size
-        return (
-            n_features * size
-            + (self.order > 0) * size**2
-            + (self.order == 2) * size**3
-            + 2 * self.boundary * size
-        )
+    @property
+    def layout(self) -> ChainLayout:  # type: ignore[override]
+        """Where the weights of a model stand."""
+        return ChainLayout(self.n_labels, self.order, self.boundary)
+
+    def n_weights(self, n_features: int) -> int:
+        """Length of a model over that many features."""
+        return self.layout.n_weights(n_features)
 
     def cost_matrix(self) -> Floats:
         """Costs at a single token, shape (L, L), in the row of the true label."""

@@ -73,12 +73,7 @@ ORACLES = {FRONTIER: search_counts, TWO_BEST: search_two}  # else `search_best`
 PLANE = types.UniTuple(types.float64, 4)
 
 
-def _search(data, work, w, i, code):
-    """The oracle of the data, where numba is off."""
-    return ORACLES.get(data.oracle, search_best)(data, work, w, i, code)
-
-
-search_at = called_at(_search, PLANE)
+call_search = called_at(PLANE)
 
 
 @uncounted
@@ -100,7 +95,7 @@ class GrammarBlocks(NamedTuple):
         return loss_of(blocks.data, i, code)
 
     def find_output(blocks, work, w, i, code):
-        return search_at(blocks.oracle, (blocks.data, work, w, i, code))
+        return call_search(blocks.oracle, (blocks.data, work, w, i, code))
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks.data, work, i, code)

@@ -10,7 +10,7 @@ addresses (`_compiled.py`), so each compiles only when it is needed.
 import numpy as np
 
 from partwise.compiled import inlined
-from partwise.structures._formulations import plane, violation_of
+from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS
 from partwise.structures.losses import PLAIN
 from partwise.structures.phrase._cky_best import k_best
@@ -41,9 +41,8 @@ def decode(blocks, work, block, span, code):
 @inlined
 def violated(blocks, work, block, code):
     """(b, scale, violation) of an output, from the scores in `work`."""
-    b, scale = plane(blocks.rule, loss_of(blocks, block, code))
-    margin = recalled(blocks, work, block, code)
-    return b, scale, violation_of(blocks.rule, b, scale, margin)
+    loss = loss_of(blocks, block, code)
+    return cut(blocks.rule, loss, recalled(blocks, work, block, code))
 
 
 def search_best(blocks, work, w, i, code):
