@@ -21,7 +21,8 @@ import partwise
 ROOT = Path(partwise.__file__).parent
 
 CONTRACT = {
-    "bounds", "protocol", "state", "objective", "parameters", "certificate", "compiled",
+    "bounds", "files", "protocol", "state", "objective", "parameters", "certificate",
+    "compiled",
     "threads", "vectors",
 }  # fmt: skip
 DATA = {"readers", "features"}
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "compiled": {"objective", "protocol"},
     "threads": set(),
     "vectors": set(),
-    "readers": {"bounds"} | SETTINGS,
+    "readers": {"bounds", "files"} | SETTINGS,
     "features": {"bounds", "readers"} | SETTINGS,
     "kernels": CONTRACT | DATA,
     "scorers": CONTRACT | DATA | {"kernels"},
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "solvers": CONTRACT,
     "metrics": {"readers"},
     "datasets": {"readers"},
-    "report": {"certificate", "metrics", "readers"},
+    "report": {"certificate", "files", "metrics", "readers"},
     "outputs.registry": set(),
     "model_file": CONTRACT | {"outputs.registry", ""},  # "" is the version in __init__
     "testing": ENGINE
