@@ -25,8 +25,9 @@ class MulticlassWork(NamedTuple):
     parts: np.ndarray  # (1, width) scores of attributes
     scores: np.ndarray  # (K,) scores of classes, left for `recall_margin`
     spare: np.ndarray  # (K,) the same where `scores` must stay
-    alpha: np.ndarray  # (K,) dual variables of a block
+    alpha: np.ndarray  # (K,) dual variables of a block; zero between visits
     target: np.ndarray  # (K,) what is projected onto their simplex
+    chosen: np.ndarray  # (K,) int32 the classes of the targets
 
 
 @uncounted

@@ -46,191 +46,221 @@ class SimplexBlocks(MulticlassBlocks):
         blocks, local, work, pool, w, scratch, i, weight, cap, ridge, penalty, eps,
         steps, limit, fresh, slope, old, gaps, excess,
     ):  # fmt: skip
-        scores, target = work.scores, work.target
+        scores, violation, alpha = work.scores, work.spare, work.alpha
         score_classes(blocks, work.parts, w, i, scores)
         y, used = blocks.y[i], pool.used[i]
-        top = fill_violations(blocks.b, y, scores, target)
+        top = fill_violations(blocks.b, y, scores, violation)
         if used == 0 and top <= 0.0:
             gaps[i], excess[i] = 0.0, 0.0
             return False
-        alpha = work.alpha
-        mass, slack, inner = recall_alpha(pool, i, target, alpha)
+        first, at = pool.first[i], pool.code_first[i]
+        mass, slack, inner = 0.0, 0.0, 0.0
+        for p in range(used):
+            k, share = pool.code[at + p], pool.alpha[first + p]
+            alpha[k] = share
+            mass += share
+            slack = max(slack, violation[k])
+            inner += share * violation[k]
         gaps[i] = weight * top - inner
         excess[i] = top - slack
         if eps >= 0.0 and top <= slack + eps:
+            forget(pool.code, at, used, y, alpha)
             return False
         alpha[y] = max(cap - mass, 0.0)
-        fill_target(alpha, blocks.square[i], target)
-        theta = threshold(target, cap)
-        # a full pool doubles; the sweep has made sure that it can take one plane more
+        target, chosen = work.target, work.chosen
+        n = list_candidates(alpha, violation, blocks.square[i], cap, target, chosen)
+        # A full pool doubles; the sweep has made sure that it can take one plane more.
         room = pool.room[i] if used < pool.room[i] else 2 * pool.room[i]
         room = min(room, slope.shape[0]) if eps < 0.0 else used + 1
-        if n_above(target, theta, y) > room:
-            keep_largest(alpha, y, room - used, target)
-            theta = threshold(target, cap)
-        settle(target, theta, y, cap)
-        push_change(blocks, w, i, alpha, target, NEGLIGIBLE * cap)
-        return store(pool, i, blocks.b, y, blocks.square[i], alpha, target)
+        n = project(alpha, y, cap, room, used, n, target, chosen)
+        # The change of α is carried into w: of classes with mass, then of the others.
+        rows, width, least = blocks.rows, blocks.width, NEGLIGIBLE * cap
+        moved = 0.0
+        added = False
+        for j in range(n):
+            k = chosen[j]
+            change = target[j] - alpha[k]
+            added = added or alpha[k] == 0.0
+            alpha[k] = 0.0
+            if abs(change) > least:
+                add_row(rows, w, width, i, k, -change)
+                moved += change
+        for p in range(used):
+            k = pool.code[at + p]
+            if alpha[k] > 0.0 and k != y:
+                add_row(rows, w, width, i, k, alpha[k])
+                moved -= alpha[k]
+                alpha[k] = 0.0
+        alpha[y] = 0.0
+        if moved != 0.0:
+            add_row(rows, w, width, i, y, moved)
+        known = used
+        if n > pool.room[i]:  # move to the end of the arenas
+            enlarge(
+                pool.room, pool.first, pool.code_first, pool.gram_first, pool.ends, i
+            )
+            first, at, known = pool.first[i], pool.code_first[i], 0
+        for j in range(n):
+            pool.alpha[first + j] = target[j]
+            if j >= known or pool.code[at + j] != chosen[j]:  # else memory is spared
+                pool.code[at + j] = chosen[j]
+                pool.b[first + j] = blocks.b[y, chosen[j]]
+                pool.scale[first + j] = 1.0
+                pool.idle[first + j] = 0
+        if n > known:
+            begin, size = pool.gram_first[i], pool.room[i]
+            fill_gram(pool.gram, begin, size, known, n, blocks.square[i])
+        pool.used[i] = n
+        return added
 
 
 @kernel
 def fill_violations(b, y, scores, out):
     """Write g_k of all classes; returns the largest, which is 0 at least."""
-    top = 0.0
     truth = scores[y]
     for k in range(scores.shape[0]):
         out[k] = b[y, k] - (truth - scores[k])
-        top = max(top, out[k])
-    return top
+    return largest(out)
 
 
 @kernel
-def recall_alpha(pool, i, violation, alpha):
-    """Fill α from the pool; returns Σ α, the largest violation of a plane, Σ α·g."""
-    for k in range(alpha.shape[0]):
-        alpha[k] = 0.0
-    mass, slack, inner = 0.0, 0.0, 0.0
-    for p in range(pool.used[i]):
-        k = pool.code[pool.code_first[i] + p]
-        share = pool.alpha[pool.first[i] + p]
-        alpha[k] = share
-        mass += share
-        slack = max(slack, violation[k])
-        inner += share * violation[k]
-    return mass, slack, inner
+def largest(values):
+    """The largest of some numbers, 0 at least; four chains of comparisons."""
+    n = values.shape[0] // 4 * 4
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, n, 4):
+        one, two = max(one, values[k]), max(two, values[k + 1])
+        three, four = max(three, values[k + 2]), max(four, values[k + 3])
+    for k in range(n, values.shape[0]):
+        one = max(one, values[k])
+    return max(max(one, two), max(three, four))
 
 
 @kernel
-def fill_target(alpha, square, target):
-    """Turn g into α + g/q, less its maximum: rounding then is relative to c_i."""
-    peak = -np.inf
-    if square > TINY:
-        for k in range(target.shape[0]):
-            target[k] = alpha[k] + target[k] / square
-            peak = max(peak, target[k])
-        for k in range(target.shape[0]):
-            target[k] -= peak
-        return
-    # Without features the program is linear: all mass goes to the largest g.
-    steepest = 0
-    for k in range(target.shape[0]):
-        if target[k] > peak:
-            peak, steepest = target[k], k
-    for k in range(target.shape[0]):
-        target[k] = 0.0 if k == steepest else -np.inf
+def forget(code, at, n, y, alpha):
+    """Leave α zero, as every visit finds it."""
+    for p in range(n):
+        alpha[code[at + p]] = 0.0
 
 
 @kernel
-def threshold(target, size):
-    """Find θ with Σ_k max(target_k − θ, 0) = size, where the largest target is 0.
+def list_candidates(alpha, violation, square, size, target, chosen):
+    """List the classes that may get mass, with α + g/q less its maximum over all.
+
+    α of a class is the difference of its target and θ, and the largest is at most
+    c_i: targets c_i below the maximum get nothing. Differences to the maximum are
+    rounded relative to c_i.
+    """
+    n_classes = alpha.shape[0]
+    if not square > TINY:  # the program is linear: all mass goes to the largest g
+        best = 0
+        for k in range(n_classes):
+            if violation[k] > violation[best]:
+                best = k
+        chosen[0], target[0] = best, 0.0
+        return 1
+    inverse = 1.0 / square
+    for k in range(n_classes):
+        violation[k] = alpha[k] + violation[k] * inverse
+    peak = largest(violation)  # some α or some g is not negative
+    floor = peak - size
+    n = 0
+    for k in range(n_classes):  # without a branch, which nobody could predict
+        chosen[n], target[n] = k, violation[k] - peak
+        n += violation[k] > floor
+    return n
+
+
+@kernel
+def threshold(target, n, size):
+    """Find θ with Σ max(target − θ, 0) = size over n targets, 0 to −size.
 
     The sum is convex and falling in θ, so Newton's method from the left never passes
     the solution, and ends because every step but the last leaves out a class.
     """
-    theta = -size
+    total, count = 0.0, n
+    for j in range(n):
+        total += target[j]
     while True:
-        total, count = 0.0, 0
-        for k in range(target.shape[0]):
-            if target[k] > theta:
-                total += target[k]
-                count += 1
-        new = (total - size) / count
-        if not new > theta:
+        theta = (total - size) / count
+        before, total, count = count, 0.0, 0
+        for j in range(n):
+            is_above = target[j] > theta
+            total += target[j] if is_above else 0.0
+            count += is_above
+        if count >= before or count == 0:  # more, or none, by rounding
             return theta
-        theta = new
 
 
 @kernel
-def n_above(target, theta, y):
-    """Classes but the truth that get a share."""
+def project(alpha, y, size, room, used, n, target, chosen):
+    """Turn the targets of n classes into α; returns how many classes but y have mass.
+
+    These come first in `target` and `chosen`, at most `room` of them.
+    """
+    theta = threshold(target, n, size)
+    if n > room and n_above(target, chosen, n, theta, y) > room:
+        n = keep_largest(alpha, y, room - used, n, target, chosen)
+        theta = threshold(target, n, size)
+    total, count = 0.0, 0
+    for j in range(n):
+        share = target[j] - theta
+        has_mass = share > 0.0 and chosen[j] != y
+        target[count], chosen[count] = share, chosen[j]
+        total += share if has_mass else 0.0
+        count += has_mass
+    if total > size:  # by rounding
+        for j in range(count):
+            target[j] *= size / total
+    return count
+
+
+@kernel
+def n_above(target, chosen, n, theta, y):
+    """Classes but the truth that get mass."""
     count = 0
-    for k in range(target.shape[0]):
-        if target[k] > theta and k != y:
+    for j in range(n):
+        count += target[j] > theta and chosen[j] != y
+    return count
+
+
+@kernel
+def keep_largest(alpha, y, places, n, target, chosen):
+    """Leave out classes without mass, but for so many of the largest target."""
+    bound, last = np.inf, -1  # the last class kept; equal ones in their order
+    for _ in range(places):
+        best, place = -np.inf, -1
+        for j in range(n):
+            is_next = target[j] < bound or (target[j] == bound and j > last)
+            is_other = alpha[chosen[j]] == 0.0 and chosen[j] != y
+            if is_next and is_other and target[j] > best:
+                best, place = target[j], j
+        bound, last = best, place
+    count = 0
+    for j in range(n):
+        is_next = target[j] < bound or (target[j] == bound and j > last)
+        if not is_next or alpha[chosen[j]] > 0.0 or chosen[j] == y:
+            target[count], chosen[count] = target[j], chosen[j]
             count += 1
     return count
 
 
 @kernel
-def keep_largest(alpha, y, places, target):
-    """Leave out classes without mass, but for so many of the largest target."""
-    bound, place = np.inf, -1  # the last class kept; equal ones in their order
-    for _ in range(places):
-        best, chosen = -np.inf, -1
-        for k in range(target.shape[0]):
-            is_next = target[k] < bound or (target[k] == bound and k > place)
-            if is_next and target[k] > best and alpha[k] == 0.0 and k != y:
-                best, chosen = target[k], k
-        if chosen < 0:
-            return
-        bound, place = best, chosen
-    for k in range(target.shape[0]):
-        is_next = target[k] < bound or (target[k] == bound and k > place)
-        if is_next and alpha[k] == 0.0 and k != y:
-            target[k] = -np.inf
+def enlarge(room, first, code_first, gram_first, ends, i):
+    """Give block i twice the room, at the end of the arenas; its planes stay behind."""
+    size = 2 * room[i]
+    room[i] = size
+    first[i], code_first[i], gram_first[i] = ends[0], ends[1], ends[2]
+    ends[0] += size
+    ends[1] += size
+    ends[2] += size * size
 
 
 @kernel
-def settle(target, theta, y, size):
-    """Turn targets into α of the planes, whose sum must not exceed c_i by rounding."""
-    total = 0.0
-    for k in range(target.shape[0]):
-        target[k] = max(target[k] - theta, 0.0) if k != y else 0.0
-        total += target[k]
-    if total > size:
-        for k in range(target.shape[0]):
-            target[k] *= size / total
-
-
-@kernel
-def push_change(blocks, w, i, old, new, least):
-    """Carry the change of α into w: w[:, k] −= change·x, and back for the truth."""
-    y = blocks.y[i]
-    moved = 0.0
-    for k in range(new.shape[0]):
-        change = new[k] - old[k]
-        if k != y and abs(change) > least:
-            add_row(blocks.rows, w, blocks.width, i, k, -change)
-            moved += change
-    if moved != 0.0:
-        add_row(blocks.rows, w, blocks.width, i, y, moved)
-
-
-@kernel
-def store(pool, i, b, y, square, old, new):
-    """Replace the planes of block i by those with α > 0; whether one of them is new."""
-    count, added = 0, False
-    for k in range(new.shape[0]):
-        if new[k] > 0.0:
-            count += 1
-            added = added or old[k] == 0.0
-    known = pool.used[i]
-    if count > pool.room[i]:  # move to the end of the arenas
-        size = 2 * pool.room[i]
-        pool.room[i] = size
-        pool.first[i], pool.code_first[i], pool.gram_first[i] = (
-            pool.ends[0],
-            pool.ends[1],
-            pool.ends[2],
-        )
-        pool.ends[0] += size
-        pool.ends[1] += size
-        pool.ends[2] += size * size
-        known = 0
-    first, code_first = pool.first[i], pool.code_first[i]
-    p = 0
-    for k in range(new.shape[0]):
-        if new[k] > 0.0:
-            pool.alpha[first + p] = new[k]
-            pool.b[first + p] = b[y, k]
-            pool.scale[first + p] = 1.0
-            pool.idle[first + p] = 0
-            pool.code[code_first + p] = k
-            p += 1
-    size, begin = pool.room[i], pool.gram_first[i]
-    for p in range(known, count):
+def fill_gram(gram, begin, size, known, n, square):
+    """Inner products of planes from number `known` on with all before them."""
+    for p in range(known, n):
         for q in range(p + 1):
             value = 2.0 * square if p == q else square
-            pool.gram[begin + p * size + q] = value
-            pool.gram[begin + q * size + p] = value
-    pool.used[i] = count
-    return added
+            gram[begin + p * size + q] = value
+            gram[begin + q * size + p] = value

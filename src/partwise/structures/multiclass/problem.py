@@ -15,6 +15,9 @@ from partwise.structures.multiclass._compiled import MulticlassBlocks, Multiclas
 from partwise.structures.packed import PackedProblem, aligned_zeros, digests
 from partwise.threads import run_sharded
 
+MANY = 10_000  # examples, from which on neighbours are visited in runs
+RUN = 450  # features of the examples of a run
+
 
 def padded(n_columns: int) -> int:
     """Columns of a model, including those that pad its rows to whole vectors.
@@ -46,7 +49,12 @@ class MulticlassProblem(PackedProblem):
 
         def new_work() -> MulticlassWork:
             return MulticlassWork(
-                aligned_zeros(1, width), *(aligned_zeros(size) for _ in range(4))
+                parts=aligned_zeros(1, width),
+                scores=aligned_zeros(size),
+                spare=aligned_zeros(size),
+                alpha=aligned_zeros(size),
+                target=aligned_zeros(size),
+                chosen=np.zeros(size, np.int32),
             )
 
         def localise() -> tuple[MulticlassBlocks, int]:
@@ -75,9 +83,22 @@ class MulticlassProblem(PackedProblem):
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
         self.number = slice(None) if number is None else number
+        self.run_length = self._run_length()
         self.n_attributes = int(blocks.attribute.max(initial=0)) + 1
         if scorer.is_euclidean:
             self.n_attributes = structure.attribute_matrix().shape[1]
+
+    def _run_length(self) -> int:
+        """Neighbours per run: about RUN numbers, where the data outgrow the cache.
+
+        Tokens of CoNLL-2000 (14 features, 23 classes) take 230 ns each one after the
+        other and 850 ns in random order; documents of 150 words hide the difference.
+        """
+        rows: Any = self.blocks.rows
+        if self.n_blocks < MANY or not self.is_euclidean:
+            return 1
+        n_numbers = rows.x.size if hasattr(rows, "x") else len(rows.indices)
+        return max(1, RUN * self.n_blocks // max(n_numbers, 1))
 
     def weights(self, model: Floats) -> Floats:
         """A model as a matrix (n_features, width), padding included; a view."""
