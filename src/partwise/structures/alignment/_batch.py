@@ -181,7 +181,9 @@ def gap_counts(blocks, chart, forward, backward, log_z):
     end_counts(
         free, A_START, B_START, starts, True, n, m, a_open, a_extend, b_open, b_extend
     )
-    end_counts(free, A_END, B_END, ends, False, n, m, a_open, a_extend, b_open, b_extend)
+    end_counts(
+        free, A_END, B_END, ends, False, n, m, a_open, a_extend, b_open, b_extend
+    )
     return a_open, a_extend, b_open, b_extend
 
 

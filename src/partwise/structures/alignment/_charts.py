@@ -140,8 +140,7 @@ def fill_backward(sr, chart):
 def log_partition(chart, forward):
     """Log of the sum of exp(score) over all alignments."""
     total = chart.empty
-    n, m = chart.score.shape
-    for t in range(n):
+    for t in range(chart.score.shape[0]):
         for c in range(chart.low[t], chart.high[t]):
             total = plus(LOG_PLUS, total, forward.match[t, c] + chart.end[t, c])
     return total

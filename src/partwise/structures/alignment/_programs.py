@@ -215,10 +215,10 @@ def best_end(rows, m):
 
     Of equal values the first counts. Lanes know the column of their vector only.
     """
-    value, place = -np.inf, -1
+    value, place = -np.inf, np.int64(-1)
     for lane in range(LANES):
         if rows.top[1, lane] >= 0.0:
-            here = np.int64(rows.top[1, lane]) + lane
+            here = np.int64(rows.top[1, lane] + lane)
             one = rows.top[0, lane]
             if one > value or (one == value and here < place):
                 value, place = one, here

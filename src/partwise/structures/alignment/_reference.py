@@ -58,11 +58,11 @@ class AlignmentReference:
         """Runs of tokens (side, first, last) that are scored as gaps."""
         if not pairs:
             return self._at_end("start", 0, n, 0, m)
-        (i, j), (k, l) = pairs[0], pairs[-1]
+        (i, j), (i_last, j_last) = pairs[0], pairs[-1]
         found = self._at_end("start", 0, i, 0, j)
         for (i, j), (i_next, j_next) in pairwise(pairs):
             found += [(0, i + 1, i_next), (1, j + 1, j_next)]
-        found += self._at_end("end", k + 1, n, l + 1, m)
+        found += self._at_end("end", i_last + 1, n, j_last + 1, m)
         return [(side, first, last) for side, first, last in found if first < last]
 
     def _at_end(
@@ -130,7 +130,8 @@ class AlignmentReference:
     def argmax(self, x: Any, w: Floats) -> Any:
         """The best alignment, by dynamic programming."""
         if not self.decoys:
-            return self._best(*x, w, {})[1]
+            a, b = x
+            return self._best(a, b, w, {})[1]
         found = [self._best(x[0], b, w, {}) for b in x[1]]
         k = int(np.argmax([value for value, _ in found]))
         return k, found[k][1]
@@ -149,7 +150,8 @@ class AlignmentReference:
         extra = {
             (i, j + far): -1.0 / len(reference) for i, j in reference for far in near
         }
-        return self._best(*x, w, extra)[1]
+        a, b = x
+        return self._best(a, b, w, extra)[1]
 
     def frontier(self, x: Any, y: Any, w: Floats) -> list[tuple[float, Any]]:
         """The best alignment for every loss, by enumeration."""

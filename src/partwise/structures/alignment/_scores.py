@@ -136,7 +136,7 @@ def fill_ranges(blocks, i, n, m, low, high):
 @kernel
 def find_best(blocks, work, w, i, pair, with_loss, trace):
     """Value and last pair (its place) of the best alignment, after `prepare`."""
-    a, n, b, m = bounds_of(blocks, pair)
+    _, n, _, m = bounds_of(blocks, pair)
     rows, ends, scores = work.rows, work.ends, work.scores
     first_given, last_given = blocks.given_first[i], blocks.given_first[i + 1]
     row_first, column_first, row_last = -1, -1, -1
@@ -186,9 +186,7 @@ def row_of_scores(blocks, work, w, i, pair, t, with_loss):
             scores[edited, c] = scores[r, c]
     if is_counted:
         y = blocks.y[token]
-        for c in range(
-            max(0, y - blocks.tolerance), min(m, y + blocks.tolerance + 1)
-        ):
+        for c in range(max(0, y - blocks.tolerance), min(m, y + blocks.tolerance + 1)):
             scores[edited, c] -= blocks.unit[i]
     if has_mask:
         for p in range(blocks.forbid_first[token], blocks.forbid_first[token + 1]):

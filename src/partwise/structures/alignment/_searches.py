@@ -95,17 +95,17 @@ def fill_losses(chart, before, y, counted, tolerance, best, last, trace):
         for c in range(chart.low[t], chart.high[t]):
             lost = is_lost(y, counted, tolerance, t, c)
             for d in range(n_losses):
-                bits = 0
+                bits = np.int64(0)
                 value = -np.inf
                 if min(before[t] + lost, cap) == d:
-                    value, bits = chart.start[t, c], START
+                    value, bits = chart.start[t, c], np.int64(START)
                 if c > 0:
                     for keeps in range(2 if d == cap and lost else 1):
                         from_d = d if keeps else d - lost
                         for state in range(3):
                             if from_d >= 0 and old[state, c - 1, from_d] > value:
                                 value = old[state, c - 1, from_d]
-                                bits = state + KEEPS_M * keeps
+                                bits = np.int64(state + KEEPS_M * keeps)
                 new[MATCH, c, d] = value + chart.score[t, c]
                 gone = np.int64(counted[t])
                 value = -np.inf
@@ -147,7 +147,7 @@ def trace_losses(trace, y, counted, tolerance, place, code):
     if place < 0:
         return
     d, t, c = place % n_losses, place // n_losses // m, place // n_losses % m
-    state = MATCH
+    state = np.int64(MATCH)
     while state != START:
         bits = np.int64(trace[t, c, d])
         if state == MATCH:
@@ -160,7 +160,7 @@ def trace_losses(trace, y, counted, tolerance, place, code):
         elif state == DELETE:
             if not bits & KEEPS_D:
                 d -= counted[t]
-            state = DELETE if bits & FROM_DELETE else MATCH
+            state = np.int64(DELETE if bits & FROM_DELETE else MATCH)
             t -= 1
         else:
             state = (bits >> INSERT_AT) & SOURCES

@@ -83,7 +83,7 @@ class Examples(NamedTuple):
                 continue
             pairs = check_pairs(truth, n[i], m[i], f"Y[{i}]")
             y[offset[i] + pairs[:, 0]] = pairs[:, 1]
-            is_core = np.ones(len(pairs), bool)
+            is_core = np.full(len(pairs), not decoys)  # their loss counts no pairs
             if core is not None:
                 is_core = np.asarray(core[i], bool)
                 if is_core.shape != (len(pairs),):

@@ -121,7 +121,11 @@ class Layout(NamedTuple):
                 gaps.append(tuple(found))
         if at >= 2**31:
             raise ValueError(f"match: {at} features are too many; use fewer columns")
-        return cls(both, tuple(tables), widths, product_base, *gaps, at)
+        a_open, a_extend, b_open, b_extend = gaps
+        return cls(
+            both, tuple(tables), widths, product_base, a_open, a_extend, b_open,
+            b_extend, at,
+        )  # fmt: skip
 
     @property
     def n_values(self) -> int:
@@ -135,12 +139,11 @@ class Layout(NamedTuple):
         if codes.ndim == 1:
             codes = codes[:, None]
         sizes = self.sizes[side]
-        if codes.ndim != 2 or codes.shape[1] != len(sizes) or codes.dtype.kind not in (
-            "i", "u"
-        ):  # fmt: skip
+        is_table = codes.ndim == 2 and codes.shape[1] == len(sizes)
+        if not is_table or codes.dtype.kind not in "iu":
             raise ValueError(
-                f"{what} has shape {codes.shape} and type {codes.dtype}; give integers, "
-                f"{len(sizes)} per token"
+                f"{what} has shape {codes.shape} and type {codes.dtype}; give "
+                f"{len(sizes)} integers per token"
             )
         if not len(codes):
             raise ValueError(f"{what} has no tokens; leave the pair out")

@@ -62,11 +62,15 @@ class ChoiceProblem(PackedProblem):
                     np.zeros(2, np.uint8),
                 ),
                 rows=Rows(
-                    *(aligned_zeros(width) for _ in range(2)),
-                    aligned_zeros(2, 8 + width),
-                    *(aligned_zeros(width) for _ in range(4)),
-                    aligned_zeros(2, 8),
-                    np.zeros(PLANES * int(n_vectors.max()), np.uint8),
+                    match=aligned_zeros(width),
+                    delete=aligned_zeros(width),
+                    best=aligned_zeros(2, 8 + width),
+                    sum=aligned_zeros(width),
+                    base=aligned_zeros(width),
+                    lead=aligned_zeros(width),
+                    tail=aligned_zeros(width),
+                    top=aligned_zeros(2, 8),
+                    bits=np.zeros(PLANES * int(n_vectors.max()), np.uint8),
                 ),
             )
 

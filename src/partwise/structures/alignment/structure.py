@@ -233,7 +233,9 @@ class Alignment(AlignmentReference, Structure):
         if Y is not None:
             check_truths(blocks)
         kind = ChoiceProblem if self.decoys else AlignmentProblem
-        return kind(self, layout, blocks, examples.chosen, n_symbols, formulation, n_jobs)
+        return kind(
+            self, layout, blocks, examples.chosen, n_symbols, formulation, n_jobs
+        )
 
     def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
         """The best alignment of each pair, (k, 2); with decoys (candidate, pairs)."""
@@ -242,7 +244,7 @@ class Alignment(AlignmentReference, Structure):
 
 
 def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, Ints]:
-    """Features of all tokens, and the number of different ones in each sequence of a."""
+    """Features of all tokens; number of different tokens of each sequence of a."""
     a, b = examples.a, examples.b
     a_open, a_extend = layout.gap_features(a.codes, 0)
     b_open, b_extend = layout.gap_features(b.codes, 1)
