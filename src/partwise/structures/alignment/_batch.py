@@ -8,9 +8,7 @@ from partwise.structures._semirings import LOG_PLUS
 from partwise.structures.alignment._charts import (
     fill_backward,
     fill_forward,
-    k_best,
     log_partition,
-    lower_matches,
     make_chart,
 )
 from partwise.structures.alignment._pairs import ADD, DOT, fill_row, touch, touch_match
@@ -59,54 +57,13 @@ def chart_of(blocks, work, w, i):
     if not blocks.keeps_rows:
         scores, symbol = np.empty((n, m)), np.arange(n).astype(np.int32)
         for t in range(n):
-            fill_row(blocks.pairs, w, a + t, b, m, scores, t)
+            fill_row(blocks.pairs, w, a + t, b, m, work.stripe, scores, t)
     begin = blocks.offset[i]
     return make_chart(
         scores, symbol, m, blocks.forbid_first[begin : begin + n + 1], blocks.forbid,
         blocks.given[blocks.given_first[i] : blocks.given_first[i + 1]], work.a_open,
         work.a_extend, work.b_open, work.b_extend, work.low, work.high, work.ends,
     )  # fmt: skip
-
-
-@allocating
-def k_best_rows(
-    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found
-):
-    """The k best outputs of rows [first, last), loss-augmented on demand.
-
-    Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
-    """
-    for r in range(first, last):
-        i = rows[r]
-        begin, end = blocks.offset[i], blocks.offset[i + 1]
-        chart = chart_of(blocks, work, w, i)
-        if with_loss:
-            y, counted = blocks.y[begin:end], blocks.counted[begin:end]
-            lower_matches(chart, y, counted, blocks.unit[i], blocks.tolerance)
-        codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, end - begin)
-        found[r] = k_best(chart, k, codes, value[r])
-
-
-@allocating
-def match_posterior(chart, forward, backward, log_z):
-    """P(t matched with c) under exp(score), (n, m)."""
-    n, m = chart.score.shape
-    out = np.zeros((n, m))
-    for t in range(n):
-        for c in range(chart.low[t], chart.high[t]):
-            out[t, c] = np.exp(forward.match[t, c] + backward.match[t, c] - log_z)
-    return out
-
-
-@allocating
-def posterior_of(blocks, work, w, i, out):
-    """P(t matched with c) of example i into `out`; returns log Z."""
-    chart = chart_of(blocks, work, w, i)
-    forward = fill_forward(LOG_PLUS, chart)
-    backward = fill_backward(LOG_PLUS, chart)
-    log_z = log_partition(chart, forward)
-    out[:] = match_posterior(chart, forward, backward, log_z)
-    return log_z
 
 
 @allocating
@@ -152,9 +109,17 @@ def spread_lengths(of_length, is_start, opening, extension):
 
 
 @allocating
-def gap_counts(blocks, chart, forward, backward, log_z):
-    """Expected counts of opening and extending a gap at each token of a and of b."""
+def expected_counts(chart, free):
+    """Expected counts under exp(score), and log Z.
+
+    Returns log Z, P(t matched with c) (n, m), and how often a gap is expected to open
+    and to extend at each token of a and of b.
+    """
     n, m = chart.score.shape
+    forward = fill_forward(LOG_PLUS, chart)
+    backward = fill_backward(LOG_PLUS, chart)
+    log_z = log_partition(chart, forward)
+    match = np.zeros((n, m))
     a_open, a_extend, b_open, b_extend = (
         np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m),
     )  # fmt: skip
@@ -162,29 +127,29 @@ def gap_counts(blocks, chart, forward, backward, log_z):
     starts[n, m] = np.exp(chart.empty - log_z)
     for t in range(n):
         for c in range(chart.low[t], chart.high[t]):
-            after = chart.score[t, c] + backward.match[t, c] - log_z
-            starts[t, c] += np.exp(chart.start[t, c] + after)
+            after = backward.match[t, c] - log_z
+            match[t, c] = np.exp(forward.match[t, c] + after)
+            starts[t, c] += np.exp(chart.start[t, c] + chart.score[t, c] + after)
             last = forward.match[t, c] + chart.end[t, c] - log_z
             ends[n - 1 - t, m - 1 - c] += np.exp(last)
-            here = backward.delete[t, c] - log_z
-            a_extend[t] += np.exp(forward.delete[t, c] + here)
+            after = backward.delete[t, c] - log_z
+            a_extend[t] += np.exp(forward.delete[t, c] + after)
             if t > 0:
                 opened = forward.match[t - 1, c] + chart.a_open[t] + chart.a_extend[t]
-                a_open[t] += np.exp(opened + here)
-            here = backward.insert[t, c] - log_z
-            b_extend[c] += np.exp(forward.insert[t, c] + here)
+                a_open[t] += np.exp(opened + after)
+            after = backward.insert[t, c] - log_z
+            b_extend[c] += np.exp(forward.insert[t, c] + after)
             if c > 0:
-                opened = chart.b_open[c] + chart.b_extend[c] + here
+                opened = chart.b_open[c] + chart.b_extend[c] + after
                 b_open[c] += np.exp(forward.match[t, c - 1] + opened)
                 b_open[c] += np.exp(forward.delete[t, c - 1] + opened)
-    free = blocks.free
     end_counts(
         free, A_START, B_START, starts, True, n, m, a_open, a_extend, b_open, b_extend
     )
     end_counts(
         free, A_END, B_END, ends, False, n, m, a_open, a_extend, b_open, b_extend
     )
-    return a_open, a_extend, b_open, b_extend
+    return log_z, match, a_open, a_extend, b_open, b_extend
 
 
 @kernel
@@ -195,32 +160,22 @@ def add_counts(features, first, counts, weight, gradient):
             touch(gradient, features[f, first + t], ADD, weight * counts[t])
 
 
-@allocating
-def likelihood_rows(blocks, work, w, first, last, weight, loss, gradient):
-    """Loss log Z − <w, φ(y)> of rows [first, last), and Σ c (E[φ] − φ(y)) added up."""
+@kernel
+def add_expected(blocks, w, i, match, a_open, a_extend, b_open, b_extend, weight, out):
+    """Add c_i (E[φ] − φ(y_i)) to `out`; returns <w, φ(y_i)>."""
     pairs = blocks.pairs
-    for i in range(first, last):
-        pair, begin = blocks.pair_first[i], blocks.offset[i]
-        a, n, b, m = bounds_of(blocks, pair)
-        chart = chart_of(blocks, work, w, i)
-        forward = fill_forward(LOG_PLUS, chart)
-        backward = fill_backward(LOG_PLUS, chart)
-        log_z = log_partition(chart, forward)
-        loss[i] = log_z - walk_path(blocks, w, pair, blocks.y, begin, DOT, 1.0)
-        match = match_posterior(chart, forward, backward, log_z)
-        for t in range(n):
-            for c in range(m):
-                if match[t, c] > 0.0:
-                    coef = weight[i] * match[t, c]
-                    touch_match(pairs, gradient, a + t, b + c, ADD, coef)
-        a_open, a_extend, b_open, b_extend = gap_counts(
-            blocks, chart, forward, backward, log_z
-        )
-        add_counts(pairs.a_open, a, a_open, weight[i], gradient)
-        add_counts(pairs.a_extend, a, a_extend, weight[i], gradient)
-        add_counts(pairs.b_open, b, b_open, weight[i], gradient)
-        add_counts(pairs.b_extend, b, b_extend, weight[i], gradient)
-        walk_path(blocks, gradient, pair, blocks.y, begin, ADD, -weight[i])
+    pair, begin = blocks.pair_first[i], blocks.offset[i]
+    a, n, b, m = bounds_of(blocks, pair)
+    for t in range(n):
+        for c in range(m):
+            if match[t, c] > 0.0:
+                touch_match(pairs, out, a + t, b + c, ADD, weight * match[t, c])
+    add_counts(pairs.a_open, a, a_open, weight, out)
+    add_counts(pairs.a_extend, a, a_extend, weight, out)
+    add_counts(pairs.b_open, b, b_open, weight, out)
+    add_counts(pairs.b_extend, b, b_extend, weight, out)
+    walk_path(blocks, out, pair, blocks.y, begin, ADD, -weight)
+    return walk_path(blocks, w, pair, blocks.y, begin, DOT, 1.0)
 
 
 @kernel

@@ -16,17 +16,17 @@ MATCH, DELETE, INSERT, START = range(4)
 
 
 class Chart(NamedTuple):
-    """Scores of one pair of sequences."""
+    """Scores of one pair of sequences, in arrays of its own."""
 
     score: np.ndarray  # (n, m) of matches
     start: np.ndarray  # (n, m) of what lies before a first pair
     end: np.ndarray  # (n, m) of what lies behind a last pair
     empty: float  # of no pair at all
-    a_open: np.ndarray  # (≥ n,)
+    a_open: np.ndarray  # (n,)
     a_extend: np.ndarray
-    b_open: np.ndarray  # (≥ m,)
+    b_open: np.ndarray  # (m,)
     b_extend: np.ndarray
-    low: np.ndarray  # (≥ n,) columns [low, high) of each row
+    low: np.ndarray  # (n,) int32, columns [low, high) of each row
     high: np.ndarray
 
 
@@ -61,8 +61,9 @@ def make_chart(
                 score[t, forbid[p]] = -np.inf
     empty = start_score(ends, n, m) if n_given == 0 else -np.inf
     return Chart(
-        score, start, end, empty, a_open, a_extend, b_open, b_extend, low, high
-    )
+        score, start, end, empty, a_open[:n].copy(), a_extend[:n].copy(),
+        b_open[:m].copy(), b_extend[:m].copy(), low[:n].copy(), high[:n].copy(),
+    )  # fmt: skip
 
 
 @kernel

@@ -18,7 +18,9 @@ class PairFeatures(NamedTuple):
     """Features of matches and gaps; numbers of features are uint32, never negative."""
 
     a_row: np.ndarray  # (n_templates, tokens of a) where its weights begin
-    b_code: np.ndarray  # (n_templates, tokens of b) what b adds to it
+    b_code: np.ndarray  # (n_groups, tokens of b) what b adds to it
+    group_first: np.ndarray  # (n_groups + 1,) int64, templates of each group
+    group_size: np.ndarray  # (n_groups,) int64, codes of b
     a_value: np.ndarray  # (tokens of a, n_values) float64
     b_value: np.ndarray  # (n_values, tokens of b)
     product_first: np.ndarray  # (n_products + 1,) int64, values of each product
@@ -31,15 +33,31 @@ class PairFeatures(NamedTuple):
 
 
 @kernel
-def fill_row(pairs, w, a, b, m, rows, r):
-    """rows[r, c] = score of token a matched with each of the m tokens from b on."""
+def fill_row(pairs, w, a, b, m, stripe, rows, r):
+    """rows[r, c] = score of token a matched with each of the m tokens from b on.
+
+    Weights of templates that look at the same columns of b are added up first, into
+    `stripe`, so that each token of b is looked up once per group.
+    """
     for c in range(m):
         rows[r, c] = 0.0
-    for f in range(pairs.a_row.shape[0]):
-        base = pairs.a_row[f, a]
-        code = pairs.b_code
+    code = pairs.b_code
+    for g in range(code.shape[0]):
+        first, last = pairs.group_first[g], pairs.group_first[g + 1]
+        if last - first == 1:
+            base = pairs.a_row[first, a]
+            for c in range(m):
+                rows[r, c] += w[base + code[g, b + c]]
+            continue
+        size = pairs.group_size[g]
+        for k in range(size):
+            stripe[k] = 0.0
+        for f in range(first, last):
+            base = pairs.a_row[f, a]
+            for k in range(size):
+                stripe[k] += w[base + np.uint64(k)]
         for c in range(m):
-            rows[r, c] += w[base + code[f, b + c]]
+            rows[r, c] += stripe[code[g, b + c]]
     for p in range(pairs.product_first.shape[0] - 1):
         weight = w[pairs.product_base + p]
         for k in range(pairs.product_first[p], pairs.product_first[p + 1]):
@@ -75,8 +93,9 @@ def touch(w, feature, kind, coef):
 def touch_match(pairs, w, a, b, kind, coef):
     """The features of a match of token a with token b."""
     total = 0.0
-    for f in range(pairs.a_row.shape[0]):
-        total += touch(w, pairs.a_row[f, a] + pairs.b_code[f, b], kind, coef)
+    for g in range(pairs.b_code.shape[0]):
+        for f in range(pairs.group_first[g], pairs.group_first[g + 1]):
+            total += touch(w, pairs.a_row[f, a] + pairs.b_code[g, b], kind, coef)
     for p in range(pairs.product_first.shape[0] - 1):
         value = 0.0
         for k in range(pairs.product_first[p], pairs.product_first[p + 1]):

@@ -32,6 +32,7 @@ class AlignmentWork(NamedTuple):
     """Buffers of one thread: the scores of one pair of sequences, rows of cells."""
 
     scores: np.ndarray  # (n_symbols + 1, width) of matches; the last row is for edits
+    stripe: np.ndarray  # (largest group,) see `fill_row`
     weights: np.ndarray  # (n_weights,) the model asked about, or (0,)
     a_open: np.ndarray  # (longest a,) of a gap that opens at a token
     a_extend: np.ndarray  # (longest a,)
@@ -58,7 +59,7 @@ def prepare(blocks, work, w, i, pair):
         n_symbols = 0
         for t in range(n):
             if pairs.a_symbol[a + t] == n_symbols:
-                fill_row(pairs, w, a + t, b, m, work.scores, n_symbols)
+                fill_row(pairs, w, a + t, b, m, work.stripe, work.scores, n_symbols)
                 n_symbols += 1
 
 
@@ -173,7 +174,7 @@ def row_of_scores(blocks, work, w, i, pair, t, with_loss):
     r = blocks.pairs.a_symbol[a + t]
     if not blocks.keeps_rows:
         r = edited
-        fill_row(blocks.pairs, w, a + t, b, m, scores, r)
+        fill_row(blocks.pairs, w, a + t, b, m, work.stripe, scores, r)
     token = blocks.offset[i] + t
     low, high = work.low[t], work.high[t]
     is_counted = with_loss and blocks.counted[token]

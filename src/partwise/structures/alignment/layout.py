@@ -177,6 +177,14 @@ class Layout(NamedTuple):
         rows = [code_of(codes, t.columns_b, self.sizes[1]) for t in self.match]
         return _stack(rows, len(codes))
 
+    def groups(self) -> tuple[Ints, Ints]:
+        """Templates ordered by their columns of b, and where each group begins."""
+        names = [t.columns_b for t in self.match]
+        places = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        group = np.array([places[name] for name in names], np.int64)
+        order = np.argsort(group, kind="stable")
+        return order, np.searchsorted(group[order], np.arange(len(places) + 1))
+
     def gap_features(self, codes: Ints, side: int) -> tuple[Ints, Ints]:
         """Features of opening and of extending a gap at each token, uint32."""
         tables = (self.a_open, self.a_extend) if side == 0 else self[6:8]

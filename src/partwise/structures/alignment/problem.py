@@ -10,6 +10,7 @@ import numpy as np
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures.alignment import _batch as batch
+from partwise.structures.alignment import _charts as charts
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._programs import PLANES, Ends, Rows
 from partwise.structures.alignment._scores import AlignmentWork
@@ -47,6 +48,7 @@ class ChoiceProblem(PackedProblem):
         def new_work() -> AlignmentWork:
             return AlignmentWork(
                 scores=aligned_zeros(n_rows + 1, width),
+                stripe=np.zeros(int(blocks.pairs.group_size.max(initial=0))),
                 weights=np.zeros(layout.n_weights if blocks.keeps_weights else 0),
                 a_open=np.zeros(longest_a),
                 a_extend=np.zeros(longest_a),
@@ -204,6 +206,7 @@ class AlignmentProblem(ChoiceProblem):
     def _k_best(
         self, model: Floats, rows: Ints, k: int, *, with_loss: bool
     ) -> tuple[Ints, Ints, Floats, Ints]:
+        blocks = self.blocks
         indptr = self.indptr_of(rows)
         code = np.zeros(indptr[-1] * k, np.int32)
         value = np.full((len(rows), k), -np.inf)
@@ -211,10 +214,17 @@ class AlignmentProblem(ChoiceProblem):
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
-            batch.k_best_rows(
-                self.blocks, work, model, rows, k, with_loss, first, last, indptr,
-                code, value, found,
-            )  # fmt: skip
+            for r in range(first, last):
+                i = rows[r]
+                chart = batch.chart_of(blocks, work, model, i)
+                if with_loss:
+                    here = slice(blocks.offset[i], blocks.offset[i + 1])
+                    charts.lower_matches(
+                        chart, blocks.y[here], blocks.counted[here], blocks.unit[i],
+                        blocks.tolerance,
+                    )  # fmt: skip
+                codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
+                found[r] = charts.k_best(chart, k, codes, value[r])
             self.return_work(work)
 
         run_sharded(self.n_jobs, len(rows), work_on)
@@ -223,18 +233,14 @@ class AlignmentProblem(ChoiceProblem):
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """Posterior alignments: P(i matched with j) (n, m), and log Z, of each pair."""
         blocks = self.blocks
-        shape = zip(
-            np.diff(blocks.a_offset)[blocks.pair_a],
-            np.diff(blocks.b_offset)[blocks.pair_b],
-            strict=True,
-        )
-        posterior = [np.empty((n, m)) for n, m in shape]
+        posterior: list[Any] = [None] * self.n_blocks
         log_z = np.empty(self.n_blocks)
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
             for i in range(first, last):
-                log_z[i] = batch.posterior_of(blocks, work, model, i, posterior[i])
+                chart = batch.chart_of(blocks, work, model, i)
+                log_z[i], posterior[i], *_ = batch.expected_counts(chart, blocks.free)
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
@@ -242,16 +248,20 @@ class AlignmentProblem(ChoiceProblem):
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each pair, and Σ c_i (E[φ] − φ(y_i))."""
+        blocks = self.blocks
         loss = np.empty(self.n_blocks)
         shard = max(1, -(-self.n_blocks // N_SUMS))
         sums = [self.zero() for _ in range(0, self.n_blocks, shard)]
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
-            batch.likelihood_rows(
-                self.blocks, work, model, first, last, weight, loss,
-                sums[first // shard],
-            )  # fmt: skip
+            for i in range(first, last):
+                chart = batch.chart_of(blocks, work, model, i)
+                log_z, *counts = batch.expected_counts(chart, blocks.free)
+                truth = batch.add_expected(
+                    blocks, model, i, *counts, weight[i], sums[first // shard]
+                )
+                loss[i] = log_z - truth
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)

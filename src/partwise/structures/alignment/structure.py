@@ -255,9 +255,13 @@ def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, In
         symbol[:] = np.arange(len(symbol)) - np.repeat(a.offset[:-1], count)
     else:
         number_symbols(rows, a.offset, symbol, count)
+    order, first = layout.groups()
+    ends = [layout.match[f] for f in order[first[:-1]]]
     pairs = PairFeatures(
-        rows,
-        layout.match_codes(b.codes),
+        plain_array(rows[order], np.uint32),
+        plain_array(layout.match_codes(b.codes)[order[first[:-1]]], np.uint32),
+        first,
+        np.array([t.size_b for t in ends], np.int64),
         plain_array(a.values, np.float64),
         plain_array(b.values.T, np.float64),
         np.concatenate([[0], np.cumsum(layout.widths)]).astype(np.int64),
