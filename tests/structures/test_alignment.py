@@ -186,6 +186,26 @@ def test_likelihood_gradient_is_expected_minus_true_counts(case):
     np.testing.assert_allclose(gradient, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("size", [0.0, 1.0, 30.0])
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_scaled_sums_agree_with_those_of_logarithms(mode, size):
+    """Many tokens: numbers of alignments and their weights leave the range."""
+    from partwise.structures.alignment import _batch, _sums
+
+    rng = np.random.default_rng(0)
+    alignment = Alignment((4,), mode=mode)
+    X = [tuple(rng.integers(0, 4, n) for n in (600, 550)), (np.arange(4), np.arange(4))]
+    problem = alignment.pack(X, None)
+    w = size * rng.normal(size=20)
+    work = problem.borrow_work()
+    for i in range(2):
+        chart = _batch.chart_of(problem.blocks, work, w, i)
+        ours = _sums.expected_counts(chart, problem.blocks.free)
+        theirs = _sums.counts_by_logarithms(chart, problem.blocks.free)
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
 def worst_violation(alignment, formulation, x, y, outputs, w, counted=None):
     """The largest b − s·margin of all outputs, by trying them."""
     truth = alignment.joint_feature(x, y) @ w

@@ -99,54 +99,93 @@ class AlignmentBlocks(NamedTuple):
     def recall_margin(blocks, work, i, code):
         pair, begin = blocks.pair_first[i], blocks.offset[i]
         if blocks.keeps_weights:
-            return margin_of(blocks, work.weights, i, code, np.int64(0))
+            truth = walk_path(blocks, work.weights, pair, blocks.y, begin, DOT, 1.0)
+            return truth - output_score(blocks, work.weights, i, code, np.int64(0))
         truth = score_path(blocks, work, pair, blocks.y, begin)
         return truth - score_path(blocks, work, pair, code, np.int64(0))
 
     def recall_margins(blocks, work, i, codes, at, n, out):
-        pair, begin = blocks.pair_first[i], blocks.offset[i]
-        length = blocks.offset[i + 1] - begin + blocks.is_choice
         if blocks.keeps_weights:
-            for p in range(n):
-                out[p] = margin_of(blocks, work.weights, i, codes, at + p * length)
-        else:
-            truth = score_path(blocks, work, pair, blocks.y, begin)
-            for p in range(n):
-                other = score_path(blocks, work, pair, codes, at + p * length)
-                out[p] = truth - other
+            many_margins(blocks, work.weights, i, codes, at, n, out)
+            return
+        pair, begin = blocks.pair_first[i], blocks.offset[i]
+        length = blocks.offset[i + 1] - begin
+        truth = score_path(blocks, work, pair, blocks.y, begin)
+        for p in range(n):
+            out[p] = truth - score_path(blocks, work, pair, codes, at + p * length)
 
     def margin(blocks, w, i, code):
-        return margin_of(blocks, w, i, code, np.int64(0))
+        pair, begin = blocks.pair_first[i], blocks.offset[i]
+        truth = walk_path(blocks, w, pair, blocks.y, begin, DOT, 1.0)
+        return truth - output_score(blocks, w, i, code, np.int64(0))
+
+    def margins(blocks, work, w, i, codes, at, n, out):
+        many_margins(blocks, w, i, codes, at, n, out)
 
     def push(blocks, w, i, code, coef):
-        walk_plane(blocks, w, i, code, ADD, coef)
+        if not is_truth(blocks, i, code, np.int64(0)):
+            walk_plane(blocks, w, i, code, ADD, coef)
+
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        pair, begin = blocks.pair_first[i], blocks.offset[i]
+        length = blocks.offset[i + 1] - begin + blocks.is_choice
+        total = 0.0
+        for p in range(n):
+            here = at + p * length
+            if coef[p] != 0.0 and not is_truth(blocks, i, codes, here):
+                total += coef[p]
+                other = pair
+                if blocks.is_choice:
+                    other += codes[here + length - 1]
+                walk_path(blocks, w, other, codes, here, ADD, -coef[p])
+        if total != 0.0:
+            walk_path(blocks, w, pair, blocks.y, begin, ADD, total)
 
     def wipe(blocks, w, i, code):
         walk_plane(blocks, w, i, code, WIPE, 0.0)
 
 
 @kernel
-def margin_of(blocks, w, i, codes, at):
-    """<w, δ> of the output at place `at`."""
-    pair, begin = blocks.pair_first[i], blocks.offset[i]
-    truth = walk_path(blocks, w, pair, blocks.y, begin, DOT, 1.0)
+def output_score(blocks, w, i, codes, at):
+    """<w, φ> of the output at place `at`."""
+    pair = blocks.pair_first[i]
     if blocks.is_choice:
-        pair += codes[at + blocks.offset[i + 1] - begin]
-    return truth - walk_path(blocks, w, pair, codes, at, DOT, 1.0)
+        pair += codes[at + blocks.offset[i + 1] - blocks.offset[i]]
+    return walk_path(blocks, w, pair, codes, at, DOT, 1.0)
+
+
+@kernel
+def many_margins(blocks, w, i, codes, at, n, out):
+    """<w, δ> of n outputs; the truth is scored once."""
+    pair, begin = blocks.pair_first[i], blocks.offset[i]
+    length = blocks.offset[i + 1] - begin + blocks.is_choice
+    truth = walk_path(blocks, w, pair, blocks.y, begin, DOT, 1.0)
+    for p in range(n):
+        out[p] = truth - output_score(blocks, w, i, codes, at + p * length)
+
+
+@kernel
+def is_truth(blocks, i, codes, at):
+    """Whether an output is the truth: its δ must leave no rounding behind."""
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin
+    if blocks.is_choice and codes[at + n] != 0:
+        return False
+    for t in range(n):
+        if codes[at + t] != blocks.y[begin + t]:
+            return False
+    return True
 
 
 @kernel
 def walk_plane(blocks, w, i, code, kind, coef):
-    """Add coef·δ to w, or wipe its coordinates; the truth itself leaves no trace."""
+    """Add coef·δ to w, or wipe its coordinates."""
     pair, begin = blocks.pair_first[i], blocks.offset[i]
-    n = blocks.offset[i + 1] - begin
-    other = pair + (code[n] if blocks.is_choice else 0)
-    is_truth = pair == other
-    for t in range(n):
-        is_truth = is_truth and code[t] == blocks.y[begin + t]
-    if not is_truth:
-        walk_path(blocks, w, pair, blocks.y, begin, kind, coef)
-        walk_path(blocks, w, other, code, np.int64(0), kind, -coef)
+    other = pair
+    if blocks.is_choice:
+        other += code[blocks.offset[i + 1] - begin]
+    walk_path(blocks, w, pair, blocks.y, begin, kind, coef)
+    walk_path(blocks, w, other, code, np.int64(0), kind, -coef)
 
 
 @kernel

@@ -15,6 +15,7 @@ from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._programs import PLANES, Ends, Rows
 from partwise.structures.alignment._scores import AlignmentWork
 from partwise.structures.alignment._searches import search_by
+from partwise.structures.alignment._sums import expected_counts
 from partwise.structures.alignment.layout import Layout
 from partwise.structures.packed import PackedProblem, aligned_zeros, flatten_cuts
 from partwise.threads import run_sharded, shards_by_effort
@@ -141,6 +142,11 @@ class ChoiceProblem(PackedProblem):
             found.append(_digest(truth, b"".join(names)))
         return found
 
+    def digest(self) -> bytes:
+        """Of the data and of the settings, which are numbers in the blocks."""
+        settings = repr(self.alignment)
+        return _digest([], super().digest() + settings.encode())
+
     def align(
         self, model: Floats, *, trace: bool = True
     ) -> tuple[list[Ints] | None, Floats]:
@@ -240,7 +246,7 @@ class AlignmentProblem(ChoiceProblem):
             work = self.borrow_work()
             for i in range(first, last):
                 chart = batch.chart_of(blocks, work, model, i)
-                log_z[i], posterior[i], *_ = batch.expected_counts(chart, blocks.free)
+                log_z[i], posterior[i], *_ = expected_counts(chart, blocks.free)
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
@@ -257,7 +263,7 @@ class AlignmentProblem(ChoiceProblem):
             work = self.borrow_work()
             for i in range(first, last):
                 chart = batch.chart_of(blocks, work, model, i)
-                log_z, *counts = batch.expected_counts(chart, blocks.free)
+                log_z, *counts = expected_counts(chart, blocks.free)
                 truth = batch.add_expected(
                     blocks, model, i, *counts, weight[i], sums[first // shard]
                 )
