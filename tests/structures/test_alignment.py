@@ -335,6 +335,26 @@ def test_too_large_tables_of_scores_are_not_kept(monkeypatch):
         alignment.pack(X, Y, Formulation("slack"))
 
 
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_scores_are_those_of_biopython(mode):
+    align = pytest.importorskip("Bio.Align")
+    rng = np.random.default_rng(4)
+    letters = "ACGT"
+    matrix = rng.integers(-4, 3, (4, 4)) + 3.0 * np.eye(4)
+    aligner = align.PairwiseAligner(mode="local" if mode == "local" else "global")
+    aligner.substitution_matrix = align.substitution_matrices.Array(letters, 2, matrix)
+    aligner.open_gap_score, aligner.extend_gap_score = -6, -1
+    if mode == "semiglobal":
+        aligner.end_gap_score = 0
+    X = [
+        tuple(rng.integers(0, 4, rng.integers(1, 60)) for _ in "ab") for _ in range(60)
+    ]
+    w = np.append(matrix.ravel(), [-5.0, -1.0] * 2)
+    _, ours = Alignment((4,), mode=mode).pack(X, None).align(w)
+    text = [["".join(letters[k] for k in side) for side in x] for x in X]
+    np.testing.assert_allclose(ours, [aligner.score(a, b) for a, b in text])
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_results_do_not_depend_on_n_jobs(n_jobs):
     rng = np.random.default_rng(1)
@@ -475,6 +495,30 @@ def test_likelihood_reaches_the_enumerated_optimum():
     loss, _ = problem.log_likelihood(state.model, objective.weight)
     value = 0.5 * state.model @ state.model + objective.weight @ loss
     assert value == pytest.approx(best, rel=1e-5)
+
+
+def test_generative_model_is_log_odds():
+    """Counted by hand: three matches 0-0, one 0-1, a gap of two tokens of a."""
+    X = [(np.array([0, 0, 0, 1, 0]), np.array([0, 0, 0])), ([0], [1])]
+    X = [tuple(np.array(side) for side in x) for x in X]
+    Y = [np.array([[0, 0], [1, 1], [4, 2]]), np.array([[0, 0]])]
+    problem = Alignment((2,)).pack(X, Y)
+    w = (
+        solver_class("generative")(smoothing=1.0)
+        .solve(problem, Objective.create(1.0, 2, "l1"))
+        .model
+    )
+    joint = np.array([[4, 2], [1, 1]]) / 8
+    of_a, of_b = np.array([6, 2]) / 8, np.array([4, 2]) / 6
+    np.testing.assert_allclose(
+        w[:4].reshape(2, 2), np.log(joint / (of_a[:, None] * of_b))
+    )
+    longer, opens = (1 + 1) / (2 + 2), (1 + 1) / (5 + 2)
+    np.testing.assert_allclose(w[4] + w[5], np.log(opens) + np.log(1 - longer))
+    np.testing.assert_allclose(w[5], np.log(longer))
+    linear = Alignment((2,), gap_open=(), tie_gaps=True).pack(X, Y)
+    shared = linear.generative_model(1.0)
+    np.testing.assert_allclose(shared[4], np.log((2 + 1) / (2 + 8 + 2)))
 
 
 # --------------------------------------------------------------------------- decoys

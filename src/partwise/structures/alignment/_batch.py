@@ -92,3 +92,11 @@ def planes_of_rows(blocks, w, rows, k, indptr, code, found, b, scale, violation)
             here = code[at : at + n]
             b[r, j], scale[r, j] = plane(blocks.rule, output_loss(blocks, i, here))
             violation[r, j] = b[r, j] - scale[r, j] * margin(blocks, w, i, here)
+
+
+@kernel
+def add_truths(blocks, out):
+    """Add the features of all true alignments to `out`."""
+    for i in range(blocks.offset.shape[0] - 1):
+        pair, begin = blocks.pair_first[i], blocks.offset[i]
+        walk_path(blocks, out, pair, blocks.y, begin, ADD, 1.0)

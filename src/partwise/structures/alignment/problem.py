@@ -16,6 +16,7 @@ from partwise.structures.alignment._programs import PLANES, Ends, Rows
 from partwise.structures.alignment._scores import AlignmentWork
 from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._sums import expected_counts
+from partwise.structures.alignment.generative import log_odds
 from partwise.structures.alignment.layout import Layout
 from partwise.structures.packed import PackedProblem, aligned_zeros, flatten_cuts
 from partwise.threads import run_sharded, shards_by_effort
@@ -146,6 +147,12 @@ class ChoiceProblem(PackedProblem):
         """Of the data and of the settings, which are numbers in the blocks."""
         settings = repr(self.alignment)
         return _digest([], super().digest() + settings.encode())
+
+    def generative_model(self, smoothing: float) -> Floats:
+        """Log-odds of matches and log frequencies of gaps; see `log_odds`."""
+        counts = self.zero()
+        batch.add_truths(self.blocks, counts)
+        return log_odds(self.layout, self.blocks, counts, smoothing)
 
     def align(
         self, model: Floats, *, trace: bool = True
