@@ -92,7 +92,8 @@ def planes_of(structure, X, Y, formulation):
             loss.append(0.0 if is_truth else here)
             delta.append(truth - structure.joint_feature(x, v))
     pairs = np.array([formulation.plane(d) for d in loss]).reshape(-1, 2)
-    return Planes(np.array(block), np.array(loss), *pairs.T, np.array(delta))
+    delta = np.array(delta).reshape(-1, X[0].shape[1])
+    return Planes(np.array(block, np.int64), np.array(loss), *pairs.T, delta)
 
 
 def make(seed, n, n_features=3, measure="f1", n_blocks=1, scale=1.0, **params):
@@ -209,9 +210,7 @@ def test_operations_agree_with_features(case, measure):
     alpha = rng.random(3)
     combined = problem.compact(problem.combine(cuts, alpha))
     np.testing.assert_allclose(combined, alpha @ deltas, atol=1e-12)
-    np.testing.assert_allclose(
-        problem.gram(cuts, cuts), deltas @ deltas.T, atol=1e-12
-    )
+    np.testing.assert_allclose(problem.gram(cuts, cuts), deltas @ deltas.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("measure", ["f1", "precision_at_k", jaccard, "error"])

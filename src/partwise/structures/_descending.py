@@ -24,7 +24,7 @@ class SortWork(NamedTuple):
     key: np.ndarray  # (n,) int64
     key_spare: np.ndarray  # (n,) int64
     order_spare: np.ndarray  # (n,) int32
-    count: np.ndarray  # (8, 2048) int64
+    tally: np.ndarray  # (8, 2048) int64
 
 
 def new_sort_work(n: int) -> SortWork:
@@ -57,7 +57,7 @@ def order_descending(value, n, work, order):
     bits = WIDE if n >= MANY else NARROW
     n_passes = 6 if n >= MANY else 8
     mask = (1 << bits) - 1
-    count = work.count
+    count = work.tally
     for q in range(n_passes):
         for digit in range(mask + 1):
             count[q, digit] = 0

@@ -10,6 +10,7 @@ buffers have `score` and `spare`, both (most rows of a block,).
 
 import numpy as np
 
+from partwise import objective
 from partwise.compiled import (
     add_row,
     code_length,
@@ -18,6 +19,9 @@ from partwise.compiled import (
     operation,
     wipe_row,
 )
+
+plane = kernel(objective.plane)
+violation_of = kernel(objective.violation_of)
 
 
 @operation

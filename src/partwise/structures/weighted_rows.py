@@ -117,7 +117,8 @@ class WeightedRowsProblem(PackedProblem):
             here = code[indptr[r] : indptr[r + 1]]
             planes[:, r] = self.search(blocks, work, i, here)
         self.return_work(work)
-        return Cuts(rows, *planes, indptr, code)
+        b, scale, violation, bound = planes
+        return Cuts(rows, b, scale, violation, bound, indptr, code)
 
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
         """Σ α a: weights of rows, cut after cut, then the columns on threads."""

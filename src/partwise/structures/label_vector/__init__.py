@@ -1,4 +1,4 @@
-"""Label vectors: binary labels of all rows at once, judged by F1, ROC area and others."""
+"""Label vectors: binary labels of all rows at once, judged by one measure."""
 
 from partwise.structures.label_vector.structure import LabelVector
 

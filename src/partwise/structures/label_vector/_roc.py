@@ -33,7 +33,7 @@ class RocWork(NamedTuple):
     spare: np.ndarray  # (n,)
     order: np.ndarray  # (n,) int32
     limit: np.ndarray  # (n,) scores of the smaller class, sorted
-    count: np.ndarray  # (n + 1,) int64
+    tally: np.ndarray  # (n + 1,) int64
     sort: SortWork
 
 
@@ -139,8 +139,8 @@ def count_pairs(blocks, work, i, shift, with_ties, unit, code):
     order_descending(work.spare, n_sorted, work.sort, work.order)
     for k in range(n_sorted):  # from the smallest up
         work.limit[k] = -work.spare[work.order[k]]
-        work.count[k] = 0
-    work.count[n_sorted] = 0
+        work.tally[k] = 0
+    work.tally[n_sorted] = 0
     # A negative row is swapped with the positive ones below it, a positive row with
     # the negative ones above: with ties, equal numbers are passed by the former only.
     is_passing = with_ties == is_first
@@ -156,15 +156,15 @@ def count_pairs(blocks, work, i, shift, with_ties, unit, code):
                 low = middle + 1
             else:
                 high = middle
-        work.count[low] += 1
+        work.tally[low] += 1
         code[row] += unit * np.int32(low if is_first else n_sorted - low)
     total = 0
     if is_first:  # positive k is swapped with those that stopped behind it
         for k in range(n_sorted - 1, -1, -1):
-            total += work.count[k + 1]
+            total += work.tally[k + 1]
             code[blocks.member[begin + work.order[k]]] += unit * np.int32(total)
     else:
         for k in range(n_sorted):
-            total += work.count[k]
+            total += work.tally[k]
             row = blocks.member[begin + first + work.order[k]]
             code[row] += unit * np.int32(total)

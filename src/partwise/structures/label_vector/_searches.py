@@ -25,17 +25,16 @@ the labelling is the largest of (P + 1)(N + 1) cells. They are not all looked at
 import numpy as np
 from numba import types
 
-from partwise import objective
 from partwise.compiled import function_at, kernel
 from partwise.objective import HARD, MARGIN_ROOT
+from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures.label_vector.measures import F_BETA, LINEAR, SHARE
 
 EACH, FIXED, CONCAVE, BOXES, PREDICT = range(5)  # ways to search
 
 FUNCTION = types.float64(types.float64, types.float64, types.float64, types.float64)
 measure_at = function_at(FUNCTION)
-plane = kernel(objective.plane)
-violation_of = kernel(objective.violation_of)
+plane, violation_of = weighted.plane, weighted.violation_of
 
 
 @kernel
@@ -166,6 +165,7 @@ def search_fixed(blocks, work, i, cell):
     n_positive, size = blocks.n_positive[i], blocks.size[i]
     n_negative = blocks.offset[i + 1] - blocks.offset[i] - n_positive
     best = -np.inf
+    cell[0], cell[1] = n_positive, 0  # the truth, where no cell has a plane
     for a in range(max(0, size - n_negative), min(n_positive, size) + 1):
         gain = work.gain_positive[a] + work.gain_negative[size - a]
         value = cell_value(blocks.rule, block_loss(blocks, i, a, size - a), gain)
@@ -188,9 +188,7 @@ def box_losses(kind, u, v, function, n_positive, n_negative, shape, first, last,
             largest = -np.inf
             for a in range(row * high, min((row + 1) * high, n_positive + 1)):
                 for b in range(column * wide, min((column + 1) * wide, n_negative + 1)):
-                    loss = cell_loss(
-                        kind, u, v, function, n_positive, n_negative, a, b
-                    )
+                    loss = cell_loss(kind, u, v, function, n_positive, n_negative, a, b)
                     largest = max(largest, loss)
                     smallest = min(smallest, loss)
                     if loss != loss:
@@ -229,7 +227,7 @@ def search_boxes(blocks, work, i, cell):
     best = -np.inf if rule == HARD else 0.0  # that of the truth
     cell[0], cell[1] = n_positive, 0
     while True:
-        top = np.int64(0)
+        top = 0
         for k in range(n_boxes):
             if bound[k] > bound[top]:
                 top = k

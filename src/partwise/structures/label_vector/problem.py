@@ -10,8 +10,8 @@ from numba.core import config
 from numba.core.errors import NumbaError
 
 from partwise.compiled import plain_array
-from partwise.objective import HARD, MARGIN, Formulation
-from partwise.protocol import CapabilityError, Cuts, Ints
+from partwise.objective import MARGIN, Formulation
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.label_vector._compiled import (
     LabelBlocks,
@@ -170,38 +170,38 @@ def compile_measure(measure: Any) -> Any:
 
 def _boxes(
     losses: list[ContingencyLoss], address: Any, n_jobs: int
-) -> tuple[Ints, Ints, Any]:
+) -> tuple[Ints, Ints, Floats]:
     """Shapes of boxes, where those of each block begin, and their largest losses."""
-    shapes, found = [], []
+    shapes: list[Ints] = []
+    found = [np.zeros(0)]
     for loss in losses:
-        high, wide = (
-            max(BOX, -(-(n + 1) // MOST_BOXES))
-            for n in (loss.n_positive, loss.n_negative)
-        )
-        n_rows = -(-(loss.n_positive + 1) // high)
-        n_columns = -(-(loss.n_negative + 1) // wide)
-        shape = np.array([high, wide, n_columns], np.int64)
-        largest = np.empty(n_rows * n_columns)
-        smallest = np.empty(n_rows)
-
-        def work_on(first: int, last: int) -> None:
-            smallest[first:last] = box_losses(
-                loss.kind, loss.u, loss.v, address, loss.n_positive,  # noqa: B023
-                loss.n_negative, shape, first, last, largest,  # noqa: B023
-            )  # fmt: skip
-
-        run_sharded(n_jobs, n_rows, work_on, shard=1)
-        if not (smallest.min() >= -1e-12 and largest.max() <= 1 + 1e-12):
-            raise ValueError(
-                "measure: a function of (tp, fp, fn, tn) must lie in [0, 1] for all "
-                f"tables with {loss.n_positive} positive and {loss.n_negative} "
-                "negative rows; it is larger, smaller or NaN somewhere (tp = fp = 0?)"
-            )
+        shape, largest = _boxes_of(loss, address, n_jobs)
         shapes.append(shape)
         found.append(largest)
-    first = np.cumsum([0, *map(len, found)]).astype(np.int64)
-    return (
-        np.array(shapes, np.int64).reshape(-1, 3),
-        first,
-        np.concatenate([np.zeros(0), *found]),
-    )
+    first = np.cumsum([len(largest) for largest in found]).astype(np.int64)
+    return np.array(shapes, np.int64).reshape(-1, 3), first, np.concatenate(found)
+
+
+def _boxes_of(loss: ContingencyLoss, address: Any, n_jobs: int) -> tuple[Ints, Floats]:
+    """Rows and columns of a box and boxes in a row, and the largest loss of each."""
+    n_positive, n_negative = loss.n_positive, loss.n_negative
+    high = max(BOX, -(-(n_positive + 1) // MOST_BOXES))
+    wide = max(BOX, -(-(n_negative + 1) // MOST_BOXES))
+    n_rows, n_columns = -(-(n_positive + 1) // high), -(-(n_negative + 1) // wide)
+    shape = np.array([high, wide, n_columns], np.int64)
+    largest, smallest = np.empty(n_rows * n_columns), np.empty(n_rows)
+
+    def work_on(first: int, last: int) -> None:
+        smallest[first:last] = box_losses(
+            loss.kind, loss.u, loss.v, address, n_positive, n_negative, shape, first,
+            last, largest,
+        )  # fmt: skip
+
+    run_sharded(n_jobs, n_rows, work_on, shard=1)
+    if not (smallest.min() >= -1e-12 and largest.max() <= 1 + 1e-12):
+        raise ValueError(
+            "measure: a function of (tp, fp, fn, tn) must lie in [0, 1] for all tables "
+            f"with {n_positive} positive and {n_negative} negative rows; it is larger, "
+            "smaller or NaN somewhere (tp = fp = 0?)"
+        )
+    return shape, largest
