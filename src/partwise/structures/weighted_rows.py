@@ -31,9 +31,6 @@ class WeightedRowsProblem(PackedProblem):
     blocks, plain_blocks : NamedTuple
         Tags with the operations of `partwise.compiled` and `row_weight`, and the fields
         `rows`, `offset` and `y`.
-    search : compiled function
-        ``search(blocks, work, i, code)``: what `find_output` does once ``work.score``
-        has the scores of block i.
     formulation : Formulation
     n_jobs : int
     scorer : LinearScorer
@@ -47,7 +44,6 @@ class WeightedRowsProblem(PackedProblem):
         self,
         blocks: Any,
         plain_blocks: Any,
-        search: Callable[..., Any],
         formulation: Formulation,
         n_jobs: int,
         scorer: Any,
@@ -68,7 +64,6 @@ class WeightedRowsProblem(PackedProblem):
             new_work=new_work,
             n_jobs=n_jobs,
         )
-        self.search = search
         self.scorer = scorer
         self.number = number
         self._columns: Any = None
@@ -115,10 +110,14 @@ class WeightedRowsProblem(PackedProblem):
         for r, i in enumerate(rows.tolist()):
             self._score(model, int(offset[i]), int(offset[i + 1]), work.score)
             here = code[indptr[r] : indptr[r + 1]]
-            planes[:, r] = self.search(blocks, work, i, here)
+            planes[:, r] = self._search_block(blocks, work, i, here)
         self.return_work(work)
         b, scale, violation, bound = planes
         return Cuts(rows, b, scale, violation, bound, indptr, code)
+
+    def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
+        """What `find_output` does once ``work.score`` has the scores of block i."""
+        raise NotImplementedError
 
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
         """Σ α a: weights of rows, cut after cut, then the columns on threads."""

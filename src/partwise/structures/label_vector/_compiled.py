@@ -86,6 +86,8 @@ class LabelBlocks(NamedTuple):
         begin = blocks.offset[i]
         bit = (np.int64(code[r >> 5]) >> (r & 31)) & 1
         y = np.int64(blocks.y[begin + r])
+        if y == bit:
+            return 0.0
         return 2.0 * (y - bit) / (blocks.offset[i + 1] - begin)
 
     def output_loss(blocks, i, code):

@@ -33,7 +33,7 @@ class RocWork(NamedTuple):
     spare: np.ndarray  # (n,)
     order: np.ndarray  # (n,) int32
     limit: np.ndarray  # (n,) scores of the smaller class, sorted
-    tally: np.ndarray  # (n + 1,) int64
+    tally: np.ndarray  # (n + 1,) int64, see `count_passing`
     sort: SortWork
 
 
@@ -58,25 +58,22 @@ class RocBlocks(NamedTuple):
     y: np.ndarray  # (n_rows,) uint8, 1 where positive
     member: np.ndarray  # (n_rows,) int32, positive rows of a block, then negative ones
     n_positive: np.ndarray  # (n_blocks,) int64
+    unit: np.ndarray  # (n_blocks,) share of half a pair, 1/(2PN)
     is_prediction: int  # whether losses are left out
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
 
     def row_weight(blocks, i, r, code):
-        begin = blocks.offset[i]
-        n_positive = blocks.n_positive[i]
-        n_negative = blocks.offset[i + 1] - begin - n_positive
-        share = 0.5 * code[r] / n_positive / n_negative
-        return share if blocks.y[begin + r] else -share
+        share = code[r] * blocks.unit[i]
+        return share if blocks.y[blocks.offset[i] + r] else -share
 
     def output_loss(blocks, i, code):
         begin = blocks.offset[i]
         total = np.int64(0)
         for k in range(blocks.n_positive[i]):
             total += code[blocks.member[begin + k]]
-        n_negative = blocks.offset[i + 1] - begin - blocks.n_positive[i]
-        return 0.5 * total / blocks.n_positive[i] / n_negative
+        return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):
         score_block(blocks, w, i, work.score)
@@ -108,63 +105,107 @@ class RocBlocks(NamedTuple):
 @kernel
 def search_orders(blocks, work, i, code):
     """`find_output` of block i, whose scores are in ``work.score``."""
-    for r in range(code.shape[0]):
-        code[r] = 0
-    if blocks.is_prediction:
-        count_pairs(blocks, work, i, 0.0, False, np.int32(1), code)
-        count_pairs(blocks, work, i, 0.0, True, np.int32(1), code)
-        lead = -weighted_score(blocks, work.score, i, code)
-        return 0.0, 1.0, lead, lead
-    count_pairs(blocks, work, i, 1.0, False, np.int32(2), code)
-    b = output_loss(blocks, i, code)
-    violation = b - weighted_score(blocks, work.score, i, code)
-    return b, 1.0, violation, violation
+    n_passing = blocks.offset[i + 1] - blocks.offset[i] - n_sorted(blocks, i)
+    for with_ties in range(2 if blocks.is_prediction else 1):
+        sort_limits(blocks, work, i)
+        count_passing(blocks, work, i, with_ties, 0, n_passing, work.tally, code)
+        count_sorted(blocks, work, i, with_ties, work.tally, code)
+    return plane_of_orders(blocks, work, i, code)
 
 
 @kernel
-def count_pairs(blocks, work, i, shift, with_ties, unit, code):
-    """Add `unit` to both rows of each pair with s_j > s_i − shift (≥ with ties)."""
-    begin = blocks.offset[i]
-    n = blocks.offset[i + 1] - begin
+def plane_of_orders(blocks, work, i, code):
+    """(b, scale, violation, bound) of an output."""
+    margin = weighted_score(blocks, work.score, i, code)
+    b = 0.0 if blocks.is_prediction else output_loss(blocks, i, code)
+    return b, 1.0, b - margin, b - margin
+
+
+@kernel
+def n_sorted(blocks, i):
+    """Rows of the smaller class of block i, which are sorted."""
     n_positive = blocks.n_positive[i]
-    is_first = n_positive <= n - n_positive  # the positive rows are sorted
-    first = 0 if is_first else n_positive
-    n_sorted = n_positive if is_first else n - n_positive
-    # positive rows count by s_i − shift, negative ones by s_j: compare these alone
-    moved = shift if is_first else 0.0
-    other = 0.0 if is_first else shift
-    for k in range(n_sorted):
-        row = blocks.member[begin + first + k]
-        work.spare[k] = -(work.score[row] - moved)
-    order_descending(work.spare, n_sorted, work.sort, work.order)
-    for k in range(n_sorted):  # from the smallest up
+    return min(n_positive, blocks.offset[i + 1] - blocks.offset[i] - n_positive)
+
+
+# Positive rows are compared by s_i − 1 (in a prediction by s_i), negative ones by s_j:
+# one way to round for all comparisons, so that both rows of a pair agree.
+
+
+@kernel
+def sort_limits(blocks, work, i):
+    """Sort what the smaller class is compared by, from the smallest up."""
+    begin, n_positive = blocks.offset[i], blocks.n_positive[i]
+    size = n_sorted(blocks, i)
+    is_positive = size == n_positive
+    first = begin if is_positive else begin + n_positive
+    shift = 1.0 if is_positive and not blocks.is_prediction else 0.0
+    for k in range(size):
+        work.spare[k] = -(work.score[blocks.member[first + k]] - shift)
+    order_descending(work.spare, size, work.sort, work.order)
+    for k in range(size):
         work.limit[k] = -work.spare[work.order[k]]
+    for k in range(size + 1):
         work.tally[k] = 0
-    work.tally[n_sorted] = 0
-    # A negative row is swapped with the positive ones below it, a positive row with
-    # the negative ones above: with ties, equal numbers are passed by the former only.
-    is_passing = with_ties == is_first
-    start = n_positive if is_first else 0
-    for k in range(n - n_sorted):
-        row = blocks.member[begin + start + k]
-        score = work.score[row] - other
-        low, high = 0, n_sorted
-        while low < high:
-            middle = (low + high) // 2
-            limit = work.limit[middle]
-            if limit < score or (is_passing and limit == score):
-                low = middle + 1
-            else:
-                high = middle
-        work.tally[low] += 1
-        code[row] += unit * np.int32(low if is_first else n_sorted - low)
+
+
+@kernel
+def count_passing(blocks, work, i, with_ties, first, last, tally, code):
+    """Count swapped pairs of the rows [first, last) of the larger class.
+
+    A negative row is swapped with the positive ones below it, a positive row with the
+    negative ones above; a tie counts as swapped only with `with_ties`. `tally` counts
+    the rows by the number of limits below them. Without a loss, two calls, one with
+    ties, count half a pair each.
+    """
+    n_positive = blocks.n_positive[i]
+    size = n_sorted(blocks, i)
+    is_positive = size == n_positive  # the sorted class
+    begin = blocks.offset[i] + (size if is_positive else 0)
+    shift = 0.0 if is_positive or blocks.is_prediction else 1.0
+    unit = 1 if blocks.is_prediction else 2
+    is_equal_below = (with_ties == 1) == is_positive
+    limit = work.limit
+    for k in range(first, last):
+        row = blocks.member[begin + k]
+        score = work.score[row] - shift
+        # bisection without branches, which could not be predicted
+        low, left = 0, size
+        if is_equal_below:
+            while left > 1:
+                half = left // 2
+                low += half * (limit[low + half - 1] <= score)
+                left -= half
+            low += limit[low] <= score
+        else:
+            while left > 1:
+                half = left // 2
+                low += half * (limit[low + half - 1] < score)
+                left -= half
+            low += limit[low] < score
+        tally[low] += 1
+        if with_ties == 0:
+            code[row] = 0
+        code[row] += unit * (low if is_positive else size - low)
+
+
+@kernel
+def count_sorted(blocks, work, i, with_ties, tally, code):
+    """Count swapped pairs of the smaller class, from the tally of the larger one."""
+    n_positive = blocks.n_positive[i]
+    size = n_sorted(blocks, i)
+    is_positive = size == n_positive
+    begin = blocks.offset[i] + (0 if is_positive else n_positive)
+    unit = 1 if blocks.is_prediction else 2
     total = 0
-    if is_first:  # positive k is swapped with those that stopped behind it
-        for k in range(n_sorted - 1, -1, -1):
-            total += work.tally[k + 1]
-            code[blocks.member[begin + work.order[k]]] += unit * np.int32(total)
-    else:
-        for k in range(n_sorted):
-            total += work.tally[k]
-            row = blocks.member[begin + first + work.order[k]]
-            code[row] += unit * np.int32(total)
+    for step in range(size):
+        if is_positive:  # a positive row is swapped with those that passed it
+            k = size - 1 - step
+            total += tally[k + 1]
+        else:
+            k = step
+            total += tally[k]
+        row = blocks.member[begin + work.order[k]]
+        if with_ties == 0:
+            code[row] = 0
+        code[row] += unit * total

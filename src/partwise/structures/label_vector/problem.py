@@ -20,8 +20,12 @@ from partwise.structures.label_vector._compiled import (
 )
 from partwise.structures.label_vector._roc import (
     RocBlocks,
+    count_passing,
+    count_sorted,
+    n_sorted,
     new_roc_work,
-    search_orders,
+    plane_of_orders,
+    sort_limits,
 )
 from partwise.structures.label_vector._searches import (
     BOXES,
@@ -49,6 +53,9 @@ BOX = 16  # rows and columns of the smallest box
 MOST_BOXES = 256  # in a row or column of boxes
 
 
+SHARDS = 8  # parts of the larger class, each with a tally of its own
+
+
 class LabelVectorProblem(WeightedRowsProblem):
     """Packed label vectors.
 
@@ -57,6 +64,9 @@ class LabelVectorProblem(WeightedRowsProblem):
     """
 
     function: Any = None  # a compiled measure lives as long as its address is used
+
+    def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
+        return search_labels(blocks, work, i, code)
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Labels −1 and 1 of the cuts, or `PairOrders`."""
@@ -73,6 +83,26 @@ class LabelVectorProblem(WeightedRowsProblem):
         octets = np.ascontiguousarray(code, "<i4").view(np.uint8)
         bits = np.unpackbits(octets, bitorder="little", count=len(y))
         return 2 * bits.astype(np.int8) - 1
+
+
+class RocProblem(LabelVectorProblem):
+    """Orders of pairs; threads share the rows of large blocks in the search, too."""
+
+    def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
+        n, size = len(code), int(n_sorted(blocks, i))
+        shard = -(-(n - size) // SHARDS)
+        tally = np.empty((SHARDS, size + 1), np.int64)
+        for with_ties in range(2 if blocks.is_prediction else 1):
+            sort_limits(blocks, work, i)
+            tally[:] = 0
+
+            def work_on(first: int, last: int, with_ties: int = with_ties) -> None:
+                here = tally[first // shard]
+                count_passing(blocks, work, i, with_ties, first, last, here, code)
+
+            run_sharded(self.n_jobs, n - size, work_on, shard=shard)
+            count_sorted(blocks, work, i, with_ties, tally.sum(axis=0), code)
+        return plane_of_orders(blocks, work, i, code)
 
 
 def pack_labels(
@@ -111,10 +141,11 @@ def pack_labels(
                 "order for each number of swapped pairs; use formulation='margin' "
                 "with penalty='l1'"
             )
-        roc = RocBlocks(**common, is_prediction=0)
-        return LabelVectorProblem(
-            roc, roc._replace(is_prediction=1), search_orders, formulation, n_jobs,
-            scorer, number, lambda: new_roc_work(most),
+        n_pairs = [float(loss.n_positive) * loss.n_negative for loss in losses]
+        roc = RocBlocks(**common, unit=0.5 / np.array(n_pairs), is_prediction=0)
+        return RocProblem(
+            roc, roc._replace(is_prediction=1), formulation, n_jobs, scorer, number,
+            lambda: new_roc_work(most),
         )  # fmt: skip
     kind = losses[0].kind
     function = compile_measure(structure.measure) if kind == GIVEN else None
@@ -136,8 +167,8 @@ def pack_labels(
     )
     most_boxes = int(np.diff(box_first).max(initial=0))
     problem = LabelVectorProblem(
-        blocks, blocks._replace(way=PREDICT, rule=MARGIN), search_labels, formulation,
-        n_jobs, scorer, number, lambda: new_label_work(most, most_boxes),
+        blocks, blocks._replace(way=PREDICT, rule=MARGIN), formulation, n_jobs, scorer,
+        number, lambda: new_label_work(most, most_boxes),
     )  # fmt: skip
     problem.function = function
     return problem

@@ -36,6 +36,10 @@ class RankingProblem(WeightedRowsProblem):
 
     ranking: Ranking
 
+    def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
+        search = search_pairs if self.ranking.is_pairwise else search_places
+        return search(blocks, work, i, code)
+
     def outputs(self, cuts: Cuts) -> list[Any]:
         """`PairOrders` for swapped pairs, else `RankedRows`.
 
@@ -102,15 +106,15 @@ def pack_queries(
         pairs = _pair_blocks(ranking, common, formulation.rule)
         plain_pairs = pairs._replace(is_prediction=1, rule=MARGIN)
         problem = RankingProblem(
-            pairs, plain_pairs, search_pairs, formulation, n_jobs, scorer, number,
+            pairs, plain_pairs, formulation, n_jobs, scorer, number,
             lambda: new_pair_work(most),
         )  # fmt: skip
     else:
         places = _place_blocks(ranking, common)
         m = int(np.diff(places.place_first).max()) if places.way == ASSIGN else 0
         problem = RankingProblem(
-            places, places._replace(way=PREDICT), search_places, formulation, n_jobs,
-            scorer, number, lambda: new_place_work(m, most),
+            places, places._replace(way=PREDICT), formulation, n_jobs, scorer, number,
+            lambda: new_place_work(m, most),
         )  # fmt: skip
     problem.ranking = ranking
     return problem
