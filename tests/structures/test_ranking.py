@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from partwise.compiled import Reference
 from partwise.objective import Formulation, Objective
-from partwise.protocol import CapabilityError
+from partwise.protocol import CapabilityError, Latent, offers
 from partwise.solvers import make_solver, suitable_solver
 from partwise.structures import weighted_rows
 from partwise.structures._descending import new_sort_work, order_descending
@@ -233,6 +233,55 @@ def test_solvers_reach_the_enumerated_optimum(params):
             assert state.dual <= best.value * (1 + 1e-7)
 
 
+def latent_planes(structure, problem, X, Y):
+    """Every plane, by the present truths of a latent problem."""
+    planes = planes_of(structure, X, Y, Formulation())
+    offset = problem.blocks.offset
+    shift = np.array(
+        [
+            x.T @ problem.blocks.truth[a:z] - structure.joint_feature(x, y)
+            for x, y, a, z in zip(X, Y, offset[:-1], offset[1:], strict=True)
+        ]
+    )
+    return planes._replace(delta=planes.delta + shift[planes.block])
+
+
+@pytest.mark.parametrize("params", SETTINGS[3:])
+@pytest.mark.parametrize("name", ["bcfw", "n_slack", "one_slack", "bundle"])
+def test_completed_truths_are_the_best_and_planes_follow(params, name):
+    structure, X, Y, _ = make(3, sizes=(4, 5, 3, 2), ties="latent", **params)
+    problem = structure.pack(X, Y)
+    assert offers(problem, Latent)
+    objective = Objective.create(6.0, len(X), "l1")
+    solver = make_solver(name, {"tol": 1e-6, "max_iter": 3000})
+    state = solver.solve(problem, objective)
+    rng = np.random.default_rng(0)
+    for w in (rng.normal(size=3), problem.compact(state.model)):
+        before = problem.blocks.truth.copy()
+        old = problem.complete(problem.expand(w))
+        solver.rebase(state, old)
+        changed = np.zeros(3)
+        for i, y in enumerate(Y):
+            a, z = problem.blocks.offset[i : i + 2]
+            changed += X[i].T @ (problem.blocks.truth - before)[a:z]
+            if asks_nothing(structure, y):
+                continue
+            levels = structure.levels(y)
+            true = [
+                structure.joint_feature(X[i], v) @ w
+                for v in outputs_of(structure, y)
+                if (np.diff(levels[v.rows]) <= 0).all()
+            ]
+            got = X[i].T @ problem.blocks.truth[a:z] @ w
+            assert got == pytest.approx(max(true), abs=1e-9)
+        combined = problem.compact(problem.combine(old, np.ones(len(old.block))))
+        np.testing.assert_allclose(combined, changed, atol=1e-9)
+        best = minimum(latent_planes(structure, problem, X, Y), objective)
+        state = solver.solve(problem, objective, start=state)
+        assert state.primal == pytest.approx(best.value, rel=1e-5)
+        assert not len(problem.complete(problem.expand(w)).block)
+
+
 @pytest.mark.parametrize("formulation", FORMULATIONS[1:])
 def test_solvers_run_every_formulation_of_reciprocal_rank(formulation):
     structure, X, Y, _ = make(4, sizes=(4, 4, 3), measure="reciprocal_rank")
@@ -328,6 +377,8 @@ def test_bits_do_not_depend_on_threads(monkeypatch, params):
         ({"measure": "ndcg", "k": 0}, "k=0"),
         ({"measure": "ndcg", "place_weights": [1.0, 2.0, 3.0]}, "do not rise"),
         ({"measure": "average_precision", "place_weights": [1.0]}, "leave place"),
+        ({"measure": "ndcg", "ties": "best"}, "choose 'mean' or 'latent'"),
+        ({"measure": "swapped_pairs", "ties": "latent"}, "leave ties out"),
     ],
 )
 def test_refusals_name_the_remedy(params, words):

@@ -64,7 +64,8 @@ class PlaceBlocks(NamedTuple):
     weight: np.ndarray  # (n_places,)
     discount: np.ndarray  # (n_places,)
     gain: np.ndarray  # (n_rows,)
-    truth: np.ndarray  # (n_rows,)
+    truth: np.ndarray  # (n_rows,) weight in Ψ of the truth
+    mean: np.ndarray  # (n_rows,) the same for the mean of all true rankings
     best: np.ndarray  # (n_blocks,)
     is_free: np.ndarray  # (n_blocks,) uint8
     way: int
@@ -76,7 +77,7 @@ class PlaceBlocks(NamedTuple):
         truth = blocks.truth[blocks.offset[i] + r]
         place = np.int64(code[r])
         if place < 0:
-            return 0.0
+            return truth - blocks.mean[blocks.offset[i] + r]
         if place == 0:
             return truth
         return truth - blocks.weight[blocks.place_first[i] + place - 1]

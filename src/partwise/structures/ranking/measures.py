@@ -21,7 +21,8 @@ A row is relevant when its grade is positive; R is their number. DCG@k sums
 
 Grades leave open which of two equal rows goes first. Pairs of equal rows do not occur
 in Ψ; with places, Ψ of the truth is the mean over all rankings that agree with the
-grades. A query whose rows are all equal asks nothing.
+grades, or that of a ranking which is completed by a model (``ties="latent"``). A query
+whose rows are all equal asks nothing.
 """
 
 from __future__ import annotations

@@ -76,6 +76,34 @@ class RankingProblem(WeightedRowsProblem):
         return RankedRows(np.argsort(key, kind="stable"), grades)
 
 
+class LatentRankingProblem(RankingProblem):
+    """Queries whose true rankings are completed by a model: see `Latent`."""
+
+    def complete(self, model: Floats) -> Cuts:
+        """Order equal rows by their scores; the old truths of queries that changed."""
+        blocks = self.blocks
+        offset, score = blocks.offset, self.scores(model)
+        query = np.repeat(np.arange(self.n_blocks), np.diff(offset))
+        order = np.lexsort((-score, -self.ranking.levels(blocks.y), query))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - np.repeat(offset[:-1], np.diff(offset))
+        n_places = np.diff(blocks.place_first)[query]
+        code = np.where(place < n_places, place + 1, 0).astype(np.int32)
+        code[blocks.is_free[query] == 1] = -1
+        is_new = np.logical_or.reduceat(code != self.truth_code, offset[:-1])
+        rows = np.flatnonzero(is_new)
+        old = self.truth_code[is_new[query]]
+        zero, one = np.zeros(len(rows)), np.ones(len(rows))
+        at = blocks.place_first[query] + np.minimum(place, n_places - 1)
+        weight = np.where(place < n_places, blocks.weight[at], 0.0)
+        # in place: all tags of this problem share the array
+        blocks.truth[:] = np.where(code < 0, blocks.mean, weight)
+        self.truth_code = code
+        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), old)
+
+    truth_code: Ints  # (n_rows,)
+
+
 def pack_queries(
     ranking: Ranking,
     X: Any,
@@ -112,10 +140,13 @@ def pack_queries(
     else:
         places = _place_blocks(ranking, common)
         m = int(np.diff(places.place_first).max()) if places.way == ASSIGN else 0
-        problem = RankingProblem(
+        kind = RankingProblem if ranking.ties == "mean" else LatentRankingProblem
+        problem = kind(
             places, places._replace(way=PREDICT), formulation, n_jobs, scorer, number,
             lambda: new_place_work(m, most),
         )  # fmt: skip
+        if isinstance(problem, LatentRankingProblem):
+            problem.truth_code = np.full(len(grades), -1, np.int32)
     problem.ranking = ranking
     return problem
 
@@ -158,6 +189,7 @@ def _count_pairs(level: Ints, offset: Ints) -> Floats:
 def _place_blocks(ranking: Ranking, common: dict[str, Any]) -> PlaceBlocks:
     queries = np.split(common["y"], common["offset"][1:-1])
     terms = [ranking.places(grades) for grades in queries]
+    truth = np.concatenate([each.truth for each in terms])
     n_places = [len(each.weight) for each in terms]
     return PlaceBlocks(
         **common,
@@ -165,7 +197,8 @@ def _place_blocks(ranking: Ranking, common: dict[str, Any]) -> PlaceBlocks:
         weight=np.concatenate([each.weight for each in terms]),
         discount=np.concatenate([each.discount for each in terms]),
         gain=np.concatenate([each.gain for each in terms]),
-        truth=np.concatenate([each.truth for each in terms]),
+        truth=truth,
+        mean=truth.copy(),
         best=np.array([each.best for each in terms]),
         is_free=np.array([each.is_free for each in terms], np.uint8),
         way=SORT if ranking.place_weights is None else ASSIGN,

@@ -54,9 +54,17 @@ class Ranking(Structure):
         c of the first k places for the two measures of places, or a function of the
         place 1, 2, …; None takes the discounts of the measure, which makes the search a
         sort instead of a linear assignment.
+    ties : {"mean", "latent"}
+        What stands for the truth of the two measures of places, where grades leave open
+        which of equal rows goes first: the mean of all rankings that agree with them (a
+        convex problem, which asks that equal rows score alike), or the best of these by
+        the last model, completed between convex problems (`Latent`); at first the mean.
 
     Notes
     -----
+    Yu and Joachims (Learning structural SVMs with latent variables, ICML 2009, section
+    5.3) train precision at k with latent rankings, beginning at another model's.
+
     Ψ over pairs has the factor ½ of ROC area: with the Ψ of the program SVM-map, twice
     as large, C is four times as large and w half as large. For one query and grades 0
     and 1, ``"swapped_pairs"`` is the ROC area of `LabelVector`.
@@ -79,10 +87,12 @@ class Ranking(Structure):
         measure: str = "swapped_pairs",
         k: int | None = None,
         place_weights: Any = None,
+        ties: str = "mean",
     ) -> None:
         self.measure = measure
         self.k = k
         self.place_weights = place_weights
+        self.ties = ties
 
     @property
     def is_pairwise(self) -> bool:
@@ -110,6 +120,13 @@ class Ranking(Structure):
             raise ValueError(
                 f"measure={self.measure!r} weighs pairs: leave place_weights out"
             )
+        if self.ties not in ("mean", "latent"):
+            raise ValueError(f"ties={self.ties!r}: choose 'mean' or 'latent'")
+        if self.is_pairwise and self.ties == "latent":
+            raise ValueError(
+                f"measure={self.measure!r} does not depend on the order of equal rows: "
+                "leave ties out"
+            )
 
     def places(self, grades: Any) -> Places:
         """The terms of a measure of places, for these grades."""
@@ -119,7 +136,8 @@ class Ranking(Structure):
     def levels(self, grades: Any) -> Ints:
         """Numbers that are larger for better rows: grades, or relevance alone."""
         grades = np.asarray(grades)
-        return grades if self.measure == "swapped_pairs" else (grades > 0) * 1
+        is_graded = self.measure in ("swapped_pairs", "ndcg")
+        return grades if is_graded else (grades > 0) * 1
 
     def joint_feature(self, x: Any, y: Any) -> Floats:
         """Ψ of an output (`RankedRows`, `PairOrders`), or of the truth (grades)."""
