@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "certificate": {"objective", "protocol", "state", "threads"},
     "checkpoint": {"files", "objective", "protocol", "state"} | SETTINGS,
     "compiled": {"objective", "protocol"},
-    "threads": set(),
+    "threads": SETTINGS,
     "vectors": set(),
     "readers": {"bounds", "files"} | SETTINGS,
     "features": {"bounds", "readers"} | SETTINGS,
