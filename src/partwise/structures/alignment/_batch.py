@@ -82,9 +82,11 @@ def add_expected(blocks, w, i, match, a_open, a_extend, b_open, b_extend, weight
 
 
 @kernel
-def planes_of_rows(blocks, w, rows, k, indptr, code, found, b, scale, violation):
-    """Offset, scale and violation of the k outputs of each row."""
-    for r in range(rows.shape[0]):
+def planes_of_rows(
+    blocks, w, rows, k, first, last, indptr, code, found, b, scale, violation
+):
+    """Offset, scale and violation of the k outputs of rows [first, last)."""
+    for r in range(first, last):
         i = rows[r]
         n = indptr[r + 1] - indptr[r]
         for j in range(found[r]):

@@ -20,7 +20,7 @@ from partwise.structures.alignment._scores import (
     score_path,
     walk_path,
 )
-from partwise.structures.alignment._searches import search_at
+from partwise.structures.alignment._searches import call_search
 
 
 @uncounted
@@ -195,12 +195,15 @@ def search_losses(blocks, work, i, pair, code):
     begin = blocks.offset[i]
     ends = work.ends
     y, counted = blocks.y[begin : begin + n], blocks.counted[begin : begin + n]
-    search_at(blocks.search)(
-        work.scores, blocks.pairs.a_symbol[a : a + n], m,
-        blocks.forbid_first[begin : begin + n + 1], blocks.forbid,
-        blocks.given[blocks.given_first[i] : blocks.given_first[i + 1]],
-        work.a_open, work.a_extend, work.b_open, work.b_extend, work.low, work.high,
-        ends.lead_a, ends.lead_b, ends.tail_a, ends.tail_b, ends.shorter,
-        y, counted, blocks.unit[i], blocks.tolerance,
-        score_path(blocks, work, pair, blocks.y, begin), blocks.rule, code[:n],
+    call_search(
+        blocks.search,
+        (
+            work.scores, blocks.pairs.a_symbol[a : a + n], m,
+            blocks.forbid_first[begin : begin + n + 1], blocks.forbid,
+            blocks.given[blocks.given_first[i] : blocks.given_first[i + 1]],
+            work.a_open, work.a_extend, work.b_open, work.b_extend, work.low, work.high,
+            ends.lead_a, ends.lead_b, ends.tail_a, ends.tail_b, ends.shorter,
+            y, counted, blocks.unit[i], blocks.tolerance,
+            score_path(blocks, work, pair, blocks.y, begin), blocks.rule, code[:n],
+        ),
     )  # fmt: skip

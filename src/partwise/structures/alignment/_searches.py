@@ -8,7 +8,7 @@ compiled only when a formulation needs it.
 import numpy as np
 from numba import types
 
-from partwise.compiled import address_of, allocating, function_at, kernel
+from partwise.compiled import address_of, allocating, called_at, kernel
 from partwise.objective import HARD, MARGIN_ROOT
 from partwise.structures._formulations import plane
 from partwise.structures.alignment._charts import (
@@ -180,4 +180,4 @@ def search_by(is_additive):
     return address_of(SEARCH, search_nothing if is_additive else search_frontier)
 
 
-search_at = function_at(SEARCH)
+call_search = called_at(SEARCH)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import MARGIN, Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures.alignment import _batch as batch
 from partwise.structures.alignment import _charts as charts
 from partwise.structures.alignment._compiled import AlignmentBlocks
@@ -18,7 +18,12 @@ from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._sums import expected_counts
 from partwise.structures.alignment.generative import log_odds
 from partwise.structures.alignment.layout import Layout
-from partwise.structures.packed import PackedProblem, aligned_zeros, flatten_cuts
+from partwise.structures.packed import (
+    CutRanker,
+    PackedProblem,
+    Ranking,
+    aligned_zeros,
+)
 from partwise.threads import run_sharded, shards_by_effort
 
 N_SUMS = 16  # partial sums of gradients, a model each, whatever `n_jobs`
@@ -189,59 +194,39 @@ class ChoiceProblem(PackedProblem):
         return [pairs_of(one) for one in np.split(code, offset[1:-1])], value
 
 
-class AlignmentProblem(ChoiceProblem):
+class AlignmentProblem(CutRanker, ChoiceProblem):
     """Packed pairs of sequences, with sums over alignments and the k best."""
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
         """The k alignments of highest score with their scores, for each pair."""
-        rows = np.arange(self.n_blocks)
-        indptr, code, value, found = self._k_best(model, rows, k, with_loss=False)
-        answers = []
-        for r in rows:
-            codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-            answers.append(
-                [(pairs_of(codes[j]), float(value[r, j])) for j in range(found[r])]
-            )
-        return answers
+        return [
+            [(pairs_of(code), score) for code, score in ranked]
+            for ranked in self.k_best_codes(model, k)
+        ]
 
-    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
-        """The k most violated planes of each row, by loss-augmented k-best."""
-        if not self.formulation.is_additive:
-            raise CapabilityError("k > 1 needs formulation='margin' and penalty='l1'")
-        rows = np.asarray(rows, np.int64)
-        indptr, code, _, found = self._k_best(model, rows, k, with_loss=True)
-        b, scale, violation = (np.zeros((len(rows), k)) for _ in range(3))
-        batch.planes_of_rows(
-            self.blocks, model, rows, k, indptr, code, found, b, scale, violation
-        )
-        return flatten_cuts(rows, indptr, code, found, b, scale, violation)
-
-    def _k_best(
-        self, model: Floats, rows: Ints, k: int, *, with_loss: bool
-    ) -> tuple[Ints, Ints, Floats, Ints]:
-        blocks = self.blocks
-        indptr = self.indptr_of(rows)
-        code = np.zeros(indptr[-1] * k, np.int32)
-        value = np.full((len(rows), k), -np.inf)
-        found = np.zeros(len(rows), np.int64)
-
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            for r in range(first, last):
-                i = rows[r]
-                chart = batch.chart_of(blocks, work, model, i)
-                if with_loss:
-                    here = slice(blocks.offset[i], blocks.offset[i + 1])
-                    charts.lower_matches(
-                        chart, blocks.y[here], blocks.counted[here], blocks.unit[i],
-                        blocks.tolerance,
-                    )  # fmt: skip
-                codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-                found[r] = charts.k_best(chart, k, codes, value[r])
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, len(rows), work_on)
-        return indptr, code, value, found
+    def rank_rows(
+        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
+        work: Any, ranking: Ranking,
+    ) -> None:  # fmt: skip
+        """Write the best alignments of rows [first, last)."""
+        blocks, k = self.blocks, ranking.k
+        for r in range(first, last):
+            i = rows[r]
+            chart = batch.chart_of(blocks, work, model, i)
+            if with_loss:
+                here = slice(blocks.offset[i], blocks.offset[i + 1])
+                charts.lower_matches(
+                    chart, blocks.y[here], blocks.counted[here], blocks.unit[i],
+                    blocks.tolerance,
+                )  # fmt: skip
+            places = slice(ranking.indptr[r] * k, ranking.indptr[r + 1] * k)
+            codes = ranking.code[places].reshape(k, -1)
+            ranking.found[r] = charts.k_best(chart, k, codes, ranking.value[r])
+        if with_loss:
+            batch.planes_of_rows(
+                blocks, model, rows, k, first, last, ranking.indptr, ranking.code,
+                *ranking[-4:],
+            )  # fmt: skip
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """Posterior alignments: P(i matched with j) (n, m), and log Z, of each pair."""

@@ -25,7 +25,7 @@ the labelling is the largest of (P + 1)(N + 1) cells. They are not all looked at
 import numpy as np
 from numba import types
 
-from partwise.compiled import function_at, kernel
+from partwise.compiled import called_at, kernel
 from partwise.objective import HARD, MARGIN_ROOT
 from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures.label_vector.measures import F_BETA, LINEAR, SHARE
@@ -33,7 +33,7 @@ from partwise.structures.label_vector.measures import F_BETA, LINEAR, SHARE
 EACH, FIXED, CONCAVE, BOXES, PREDICT = range(5)  # ways to search
 
 FUNCTION = types.float64(types.float64, types.float64, types.float64, types.float64)
-measure_at = function_at(FUNCTION)
+call_measure = called_at(FUNCTION)
 plane, violation_of = weighted.plane, weighted.violation_of
 
 
@@ -48,10 +48,11 @@ def cell_loss(kind, u, v, function, n_positive, n_negative, a, b):
         return 1.0 - (1.0 + u) * a / (a + b + u * n_positive)
     if kind == SHARE:
         return max(1.0 - u * a, 0.0)
-    return 1.0 - measure_at(function)(
+    table = (
         np.float64(a), np.float64(b), np.float64(n_positive - a),
         np.float64(n_negative - b),
     )  # fmt: skip
+    return 1.0 - call_measure(function, table)
 
 
 @kernel
