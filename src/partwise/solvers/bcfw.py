@@ -88,8 +88,8 @@ def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> In
     CoNLL-2000, independent draws needed a sixth more visits to a gap of 1 %.
 
     With a `run_length` neighbours stay together in runs, which come in random order. A
-    block is then visited once at most, so that sweeps are short: on the tokens of
-    CoNLL-2000 as single examples they have n/5 visits.
+    block is then drawn once at most, and there are fewer than n of them: n/5 on the
+    tokens of CoNLL-2000 as single examples.
     """
     n = len(promise)
     share = np.maximum(promise, 0.0)
@@ -208,11 +208,10 @@ polish=1, batch=16, capacity=8, averaging=False)
         """One sweep with the oracle, cheap ones without, a full pass when due."""
         memo: Memo = state.memo
         dual = memo.dual
-        promise = dual.gaps / memo.effort
-        order = visits(promise, memo.rng, problem.run_length)
         if self.batch == 1:
-            dual.sweep(order, state, steps=self.steps, narrow=memo.is_narrow)
+            self._sweep(problem, state)
         else:
+            order = visits(dual.gaps / memo.effort, memo.rng)
             for first in range(0, len(order), self.batch):
                 rows = order[first : first + self.batch]
                 dual.show(problem.oracle(dual.w, rows), state, steps=self.steps)
@@ -238,6 +237,17 @@ polish=1, batch=16, capacity=8, averaging=False)
                 memo.is_narrow = False  # and a sweep later it is worth a pass
             else:
                 self._evaluate(problem, objective, state)
+
+    def _sweep(self, problem: Problem, state: State) -> None:
+        """About n visits with the oracle, in several turns where these are short."""
+        memo: Memo = state.memo
+        dual, done = memo.dual, 0
+        while done < problem.n_blocks:
+            order = visits(dual.gaps / memo.effort, memo.rng, problem.run_length)
+            dual.sweep(order, state, steps=self.steps, narrow=memo.is_narrow)
+            done += max(len(order), 1)
+            if state.is_late():
+                break
 
     def _polish(self, state: State) -> None:
         """Visits that reuse the pools, in one random order."""
