@@ -49,9 +49,12 @@ def evaluate(
     for warning in details.warnings:
         say(f"warning: {warning}")
     if json:
-        print_json({"metrics": metrics, "n_examples": len(read.X), **details.json})
+        print_json({"metrics": metrics, "n_examples": read.n_examples, **details.json})
         return 0
-    tell(f"{len(read.X):,} sentences, {read.n_tokens:,} tokens")
+    sizes = f"{read.n_examples:,} {task.examples_name}"
+    if read.n_tokens != read.n_examples:
+        sizes += f", {read.n_tokens:,} tokens"
+    tell(sizes)
     print_table((), metric_rows(metrics))
     for title, header, rows in details.listings:
         tell(f"\n{title}" if title else "")

@@ -38,9 +38,9 @@ def explain(
     announce_compilation()
     held, task = open_model(model, FileOptions(columns, None, separator, comment))
     read = task.read(data, truth=False)
-    if not 0 <= sentence < len(read.X):
+    if not 0 <= sentence < read.n_examples:
         raise ValueError(
-            f"--sentence {sentence}: the data has sentences 0 to {len(read.X) - 1}"
+            f"--sentence {sentence}: the data has sentences 0 to {read.n_examples - 1}"
         )
     told, text = task.explain(held, read, sentence, top)
     if json:

@@ -73,11 +73,11 @@ def predict(
         task.write(output, read, answers, topk)
     if json:
         told: dict[str, Any] = {
-            "n_examples": len(read.X),
+            "n_examples": read.n_examples,
             "n_tokens": read.n_tokens,
             "output": None if output == "-" else output,
         }
         print_json(told | task.json_outputs(answers))
     elif output != "-":
-        say(f"{len(read.X):,} sentences written to {output}")
+        say(f"{read.n_examples:,} {task.examples_name} written to {output}")
     return 0

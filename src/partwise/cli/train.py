@@ -93,7 +93,7 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
     answer: dict[str, Any] = {
         "certificate": estimator.certificate_.to_dict(),
         "seconds": seconds,
-        "n_examples": len(data.X),
+        "n_examples": data.n_examples,
         "n_features": task.facts(model)["n_features"],
         "model": request.model,
     }

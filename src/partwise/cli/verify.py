@@ -139,7 +139,7 @@ def _checks(
     stated = Certificate.from_dict(model.info["certificate"])
     n = settings.get("n_examples")
     if n is not None:
-        yield Check("examples", n, len(data.X), n == len(data.X), "counted")
+        yield Check("examples", n, data.n_examples, n == data.n_examples, "counted")
     fault = task.foreign(model, data)
     if fault:
         yield Check("labels", None, None, False, fault)
@@ -155,7 +155,7 @@ def _checks(
         penalty = "hard"
     if settings["loss"] == "log":
         penalty = "log"
-    objective = Objective.create(settings["C"], len(data.X), penalty)
+    objective = Objective.create(settings["C"], data.n_examples, penalty)
     found = certify(problem, objective, problem.expand(model.weights))
     claimed = float(model.info["certificate"]["primal"])
     holds = _near(claimed, found.primal, found.primal)

@@ -2,6 +2,7 @@
 
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
+from partwise.datasets.points import toy_points
 from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
 from partwise.datasets.sentences import (
     Sentence,
@@ -24,6 +25,7 @@ __all__ = [
     "fetch",
     "toy_dependencies",
     "toy_entities",
+    "toy_points",
     "toy_sentences",
     "toy_treebank",
 ]

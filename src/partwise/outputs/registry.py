@@ -76,6 +76,15 @@ OUTPUTS = [
         structures=(("Grammar", "partwise.structures.phrase"),),
         toy="toy_treebank",
     ),
+    Output(
+        "partwise.outputs.multiclass",
+        "MulticlassClassifier",
+        {"MulticlassModel.v1": "file", "KernelMulticlassModel.v1": "file"},
+        task=("classify", "ClassifyTask", "Classes of rows, from svmlight or CSV."),
+        structures=(("Multiclass", "partwise.structures.multiclass"),),
+        metrics=("accuracy", "balanced_accuracy", "error_rate"),
+        toy="toy_points",
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -94,6 +103,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
     )
+    from partwise.outputs.multiclass.estimator import (
+        MulticlassClassifier as MulticlassClassifier,
+    )
     from partwise.outputs.phrase.estimator import (
         ConstituencyParser as ConstituencyParser,
     )
@@ -102,6 +114,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.chain import Chain as Chain
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
+    from partwise.structures.multiclass import Multiclass as Multiclass
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar

@@ -40,6 +40,11 @@ class Data(NamedTuple):
     n_tokens: int
     source: Any  # the whole file, to write it again with predictions
 
+    @property
+    def n_examples(self) -> int:
+        """Sentences, or rows of a matrix."""
+        return self.X.shape[0] if hasattr(self.X, "tocsr") else len(self.X)
+
 
 class Answers(NamedTuple):
     """Predictions: the best output of each example, and the k best where asked."""
@@ -74,6 +79,7 @@ class Task(ABC):
     """
 
     title: ClassVar[str]  # of the report, as in "Tagger"
+    examples_name: ClassVar[str] = "sentences"
     has_plain_check: ClassVar[bool] = False
 
     # Options of `partwise train`, besides those made from the estimator's parameters:

@@ -1,0 +1,276 @@
+"""`MulticlassClassifier`: one of K classes with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from partwise.kernels.inputs import token_inputs
+from partwise.kernels.naming import parse_kernel
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
+from partwise.outputs.multiclass.model import MulticlassModel
+from partwise.outputs.multiclass.scoring import (
+    ClassHasher,
+    RowFeatureScoring,
+    RowFeaturizer,
+    RowKeyScoring,
+)
+from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.scoring import FeatureFit, ScoringFit
+from partwise.outputs.sequence.support import SupportSet
+from partwise.protocol import Floats
+from partwise.structures.multiclass import Multiclass
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MulticlassClassifier(ClassifierMixin, SavedEstimator):
+    """Classify rows of a matrix with the multiclass margin of Crammer and Singer.
+
+    Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong class ŷ of row i
+    comes too near: max_ŷ Δ(y_i, ŷ) − <w, φ(x_i, y_i) − φ(x_i, ŷ)>, with a vector of
+    weights for each class: φ(x, y) = x ⊗ e_y.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; by default the number of rows, which is C = 1 of
+        liblinear.
+    cost : "zero_one", dict or array (K, K)
+        The loss Δ: 1 for a wrong class, or the cost of a class for a true class,
+        ``{(true, predicted): cost}``, else 1, in the order of ``classes_``.
+    class_weight : dict, "balanced" or None
+        Factors of the losses of each class.
+    fit_intercept : bool
+        Whether classes have a threshold, which is a weight like any other.
+    kernel : str, Kernel, callable or None
+        Compare rows by a kernel instead of by their features, as in ``"rbf"``.
+        The model is then coefficients of training rows. Needs a table of all pairs of
+        them, and has no threshold.
+    budget : int or None
+        With a kernel: the most training rows that the model may keep.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful ones go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`; ``loss="log"`` is multinomial logistic regression.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+    coef_ : array (K, n_features)
+    intercept_ : array (K,)
+    certificate_ : Certificate
+    history_ : list of HistoryPoint
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = MulticlassClassifier(C=300.0).fit(X, y)
+    >>> classifier.score(X, y) > 0.95
+    True
+    >>> classifier.decision_function(X).shape
+    (150, 3)
+    """
+
+    cost: Any = "zero_one"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    kernel: Any = None
+    budget: int | None = None
+    over_budget: Literal["project", "merge", "drop"] = "project"
+    gram_options: dict[str, Any] | None = None
+
+    model_: MulticlassModel = field(init=False)
+    classes_: np.ndarray = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
+    model_class = MulticlassModel
+    has_baseline = False
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse matrices are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------------ learning
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, n_features)
+        y : array (n,)
+        sample_weight : array (n,), optional
+        """
+        self.check_parameters()
+        names = getattr(X, "columns", None)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        weight = _check_sample_weight(sample_weight, X)
+        if (weight < 0).any():
+            raise ValueError("sample_weight: give numbers of at least zero")
+        self._weighted = sample_weight is not None or self.class_weight is not None
+        used = weight > 0
+        X, y, weight = X[used], y[used], weight[used]
+        last = getattr(self, "model_", None) if self.warm_start else None
+        self.classes_ = np.unique(y) if last is None else np.array(last.labels)
+        codes = np.searchsorted(self.classes_, y)
+        if last is not None and not np.isin(y, self.classes_).all():
+            raise ValueError("y has a class that the last model does not know")
+        if self.class_weight is not None:
+            factors = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y
+            )
+            weight = weight * factors[codes]
+        self._total_weight = float(weight.sum())
+        columns = [f"x{k}" for k in range(X.shape[1])] if names is None else list(names)
+        fit = self._scoring_fit(X, list(map(str, columns)), last)
+        structure: Any = Multiclass(len(self.classes_), cost=self._cost())
+        n_jobs = self._n_jobs()
+        problem = structure.pack(
+            fit.parts, codes, self._formulation(), n_jobs=n_jobs,
+            scorer=fit.scorer(n_jobs),
+        )  # fmt: skip
+        weights, dual = self._learn(problem, fit, last, weight)
+        support = None
+        if dual is not None:
+            support = SupportSet.create(
+                fit.support_inputs, np.arange(len(codes) + 1), codes, dual,
+                lambda row: [f"row {row}"],
+            )  # fmt: skip
+        scoring, weights = fit.finish(problem, weights)
+        info = {"certificate": self.certificate_.to_dict()}
+        labels = self.classes_.tolist()
+        self.model_ = MulticlassModel(
+            scoring, structure, labels, weights, info, support
+        )
+        self._remove_checkpoints()
+        return self
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        if isinstance(self.kernel, str):
+            parse_kernel(self.kernel)
+
+    def _scoring_fit(self, X: Any, names: list[str], last: Any) -> ScoringFit:
+        """Rows as features, or as inputs of a kernel."""
+        if self.kernel is None:
+            refuse_kernel_settings(self)
+            featurizer = RowFeaturizer(X.shape[1], names, self.fit_intercept)
+            if last is not None:
+                last.scoring.check_start(None, None)
+            return FeatureFit(RowFeatureScoring(featurizer), featurizer.transform(X))
+        kernel, options = read_kernel(self, "float64")
+        hasher, featurizer = (
+            ClassHasher(self.classes_.tolist()),
+            RowFeaturizer(X.shape[1], names, has_intercept=False),
+        )
+        if last is not None:
+            last.scoring.check_start(kernel, hasher.match)
+        features = featurizer.transform(X)
+        return KernelFit(
+            RowKeyScoring, kernel, hasher, X, token_inputs(kernel, features), options,
+            by_token=True, words=lambda row: [""], featurizer=featurizer,
+            budget=self.budget, over_budget=self.over_budget, support_inputs=features,
+        )  # fmt: skip
+
+    def _cost(self) -> Any:
+        """The cost of classes for true classes, in numbers."""
+        if not isinstance(self.cost, dict):
+            return self.cost
+        number = {label: k for k, label in enumerate(self.classes_.tolist())}
+        matrix = 1.0 - np.eye(len(number))
+        for (truth, predicted), value in self.cost.items():
+            if truth in number and predicted in number:  # may be absent in a fold
+                matrix[number[truth], number[predicted]] = value
+        return matrix
+
+    def _default_C(self, n: int) -> float:
+        return self._total_weight
+
+    # ---------------------------------------------------------------- prediction
+
+    def _validated(self, X: Any) -> Any:
+        self._check_fitted()
+        return validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=np.float64
+        )
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of classes, (n, K); of two classes the lead of the second, (n,)."""
+        scores = self.model_scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def model_scores(self, X: Any) -> Floats:
+        """Scores of all classes, (n, K), however many there are."""
+        X = self._validated(X)
+        return self.model_.scores(X, n_jobs=self._n_jobs())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of highest score of each row, (n,)."""
+        return self.classes_[np.argmax(self.model_scores(X), axis=1)]
+
+    @available_if(lambda self: self.loss == "log")
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class), (n, K), of a fit with ``loss="log"``."""
+        X = self._validated(X)
+        return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Why the class of one row, (n_features,) or (1, n_features), won."""
+        row = x if hasattr(x, "tocsr") else np.reshape(np.asarray(x, float), (1, -1))
+        return self.model_.explain_row(self._validated(row), top=top)
+
+    # --------------------------------------------------------- files, attributes
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        classifier = super().load(path)
+        classifier.classes_ = np.array(classifier.model_.labels)
+        classifier.n_features_in_ = classifier.model_.featurizer.n_columns
+        return classifier
+
+    @classmethod
+    def _parameters_of(cls, model: Any) -> dict[str, Any]:
+        known = {"cost": model.chain.cost, **model.scoring.parameters()}
+        known.pop("match", None)
+        if not model.scoring.prefix:
+            known["fit_intercept"] = model.featurizer.has_intercept
+        return known
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of features for classes; with a kernel, of anchors, sparse."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("not fitted yet")
+        model = self.model_
+        table = model.scoring.coefficients(model.weights, len(model.labels))
+        return table if model.scoring.prefix else table[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Thresholds of classes; zeros without them."""
+        model = self.model_
+        if model.scoring.prefix or not model.featurizer.has_intercept:
+            return np.zeros(len(model.labels))
+        return model.scoring.coefficients(model.weights, len(model.labels))[:, -1]

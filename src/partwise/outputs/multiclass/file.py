@@ -1,0 +1,59 @@
+"""What a model file keeps of a `MulticlassModel`, and the checks when it is read.
+
+``MulticlassModel`` has features, ``KernelMulticlassModel`` keys and an index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import MAX_FEATURE, entry, read_numbers, under
+from partwise.outputs.multiclass.model import MulticlassModel
+from partwise.outputs.multiclass.scoring import RowFeatureScoring, RowKeyScoring
+from partwise.outputs.scoring import Arrays, State
+from partwise.outputs.sequence.file import (
+    labels_from_state,
+    support_arrays,
+    support_from_arrays,
+)
+from partwise.structures.multiclass import Multiclass
+
+
+def to_state(model: MulticlassModel) -> State:
+    """Settings for JSON, and arrays."""
+    structure: Any = model.chain
+    cost, arrays = structure.cost, {}
+    if not isinstance(cost, str):
+        arrays["cost"], cost = np.asarray(cost, np.float64), "matrix"
+    settings: dict[str, Any] = {"labels": model.labels, "cost": cost}
+    labels_from_state(settings)
+    scoring, more = model.scoring.to_state(model.weights)
+    arrays |= more
+    support = model.support
+    has_support = support is not None and len(support.alpha) > 0
+    if support is not None and has_support:
+        arrays |= support_arrays(support)
+    return settings | scoring | {"support": has_support}, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> MulticlassModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    labels = labels_from_state(settings)
+    cost: Any = entry(settings, "cost", str)
+    if cost == "matrix":
+        cost = read_numbers(arrays, "cost", MAX_FEATURE, len(labels), len(labels))
+    structure: Any = Multiclass(len(labels), cost=cost)
+    structure.cost_matrix()  # refuses what is none
+    kind = RowKeyScoring if "index" in settings else RowFeatureScoring
+    scoring, weights = kind.from_state(settings, arrays, labels)
+    support = None
+    if entry(settings, "support", bool):
+        n_features = scoring.featurizer.n_features_
+        support = support_from_arrays(
+            under("support/", arrays), n_features, len(labels)
+        )
+    return MulticlassModel(scoring, structure, labels, weights, info, support)

@@ -1,0 +1,71 @@
+"""A trained classifier: it predicts and explains without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from partwise.outputs.explanation import Contribution, Explanation
+from partwise.outputs.sequence.model import SequenceModel
+from partwise.protocol import Floats, Ints
+from partwise.structures.multiclass.problem import MulticlassProblem
+
+
+class MulticlassModel(SequenceModel):
+    """Predicts and explains classes of rows.
+
+    A row is a sequence of one token, and `chain` the `Multiclass` structure over its
+    classes; explanations and support structures are those of taggers.
+    """
+
+    name: ClassVar[str] = "MulticlassModel"
+
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[MulticlassProblem]:  # type: ignore[override]
+        """Packed rows: all at once, or in turn what fits in memory."""
+        for parts, scorer in self.scoring.batches(X):
+            yield self.chain.pack(parts, None, n_jobs=n_jobs, scorer=scorer)  # type: ignore[misc]
+
+    def scores(self, X: Any, *, n_jobs: int = 1) -> Floats:
+        """Scores of all classes, (n, K)."""
+        return np.concatenate(
+            [p.scores(p.expand(self.weights)) for p in self.problems(X, n_jobs)]
+        )
+
+    def predict(self, X: Any, *, given: Any = None, n_jobs: int = 1) -> list[Any]:
+        """The class of highest score of each row, the first of several."""
+        if given is not None:
+            raise ValueError("given: a row has one class, which would be the answer")
+        best = np.argmax(self.scores(X, n_jobs=n_jobs), axis=1)
+        return [self.labels[k] for k in best.tolist()]
+
+    def predict_topk(
+        self, X: Any, k: int, *, n_jobs: int = 1
+    ) -> list[list[tuple[Any, float]]]:
+        """The k best classes of each row with their scores, best first."""
+        return [
+            [(self.labels[label], score) for label, score in ranked]
+            for ranked in self.ranked(X, k, n_jobs)  # type: ignore[misc]
+        ]
+
+    def marginals(self, X: Any, *, n_jobs: int = 1) -> Floats:  # type: ignore[override]
+        """P(class) ∝ exp(score), (n, K); probabilities of a fit with ``loss="log"``."""
+        return np.concatenate(
+            [p.marginals(p.expand(self.weights))[0] for p in self.problems(X, n_jobs)]
+        )
+
+    def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
+        """Why the class of one row, a matrix (1, n_features), beat the second best."""
+        return self.explain(X, tokens=["row"], top=top)
+
+    def ranked(
+        self, X: Any, k: int, n_jobs: int = 1
+    ) -> Iterator[list[tuple[Ints, float]]]:
+        """The k best classes of each row as arrays of one label, with their scores."""
+        for ranked in super().ranked(X, k, n_jobs):
+            yield [(np.array([label], np.int32), score) for label, score in ranked]
+
+    def _transition_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
+        """A single token has no transitions."""
+        return iter(())
