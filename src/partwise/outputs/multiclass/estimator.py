@@ -154,7 +154,7 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
         if dual is not None:
             support = SupportSet.create(
                 fit.support_inputs, np.arange(len(codes) + 1), codes, dual,
-                lambda row: [f"row {row}"],
+                lambda row: ["row"],
             )  # fmt: skip
         scoring, weights = fit.finish(problem, weights)
         info = {"certificate": self.certificate_.to_dict()}
@@ -227,7 +227,8 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of highest score of each row, (n,)."""
-        return self.classes_[np.argmax(self.model_scores(X), axis=1)]
+        best = np.argmax(self.model_scores(X), axis=1)
+        return self.classes_[best]
 
     @available_if(lambda self: self.loss == "log")
     def predict_proba(self, X: Any) -> Floats:

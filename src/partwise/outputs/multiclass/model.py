@@ -45,8 +45,8 @@ class MulticlassModel(SequenceModel):
     ) -> list[list[tuple[Any, float]]]:
         """The k best classes of each row with their scores, best first."""
         return [
-            [(self.labels[label], score) for label, score in ranked]
-            for ranked in self.ranked(X, k, n_jobs)  # type: ignore[misc]
+            [(self.labels[label[0]], score) for label, score in ranked]
+            for ranked in self.ranked(X, k, n_jobs)
         ]
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> Floats:  # type: ignore[override]
