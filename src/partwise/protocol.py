@@ -99,6 +99,9 @@ class Problem(ABC):
     formulation: Formulation
     is_euclidean: bool = True  # whether `dot` is the plain sum of products
     is_relaxed: bool = False  # whether searches also return outputs that are not valid
+    # Neighbours that a sweep visits one after the other. Where a visit takes no longer
+    # than fetching its data, a wholly random order waits for memory most of the time.
+    run_length: int = 1
 
     # The operations of `compiled/`, on arrays or as Python methods: with losses,
     # without, and with coordinates that need only a small model within one block.

@@ -17,6 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from partwise.parameters import SettingsError
+
 Floats = NDArray[np.float64]
 
 LANES = 8  # partial sums side by side, so that the loop vectorises
@@ -27,6 +29,15 @@ SHARD = 1 << 16  # numbers of a long array: a shard of two arrays fits the cache
 def _threads(process: int, n_jobs: int) -> ThreadPoolExecutor:
     """One pool for all loops; a forked process has none of its parent's threads."""
     return ThreadPoolExecutor(n_jobs)
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Number of threads; negative ones count from the number of cores."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise SettingsError("<n_jobs=0>: give a number of threads, or -1 for all cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def shard_size(n_rows: int) -> int:

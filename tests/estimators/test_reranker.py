@@ -16,6 +16,7 @@ from partwise.metrics import labelled_f1
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation, Objective
 from partwise.outputs.reranking import file as reranker_file
+from partwise.outputs.reranking import model as reranker_model
 from partwise.protocol import CapabilityError
 from partwise.solvers import make_solver
 from partwise.solvers.online import VotedPerceptron
@@ -174,7 +175,7 @@ def test_votes_do_not_depend_on_the_pieces_they_are_counted_in(trees, monkeypatc
     reranker = Reranker(KERNEL, solver="voted_perceptron", **settings)
     reranker.fit(X[:20], y[:20])
     whole = reranker.margin(X)
-    monkeypatch.setattr(reranker_file, "TABLE", 1)
+    monkeypatch.setattr(reranker_model, "TABLE", 1)
     np.testing.assert_array_equal(reranker.margin(X), whole)
 
 

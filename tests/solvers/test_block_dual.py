@@ -185,3 +185,14 @@ def test_a_sweep_visits_blocks_by_their_promise():
     for useless in (np.full(4, np.inf), np.zeros(4), -np.ones(4)):
         order = visits(useless, np.random.default_rng(0))
         assert sorted(order) == [0, 1, 2, 3]
+
+
+def test_neighbours_are_visited_in_runs():
+    promise = np.where(np.arange(1000) % 10 == 0, 1.0, 0.0)
+    order = visits(promise, np.random.default_rng(0), 8)
+    assert len(set(order.tolist())) == len(order)  # once at most
+    assert set(np.flatnonzero(promise)) <= set(order.tolist())
+    assert len(order) < 300
+    assert np.mean(np.diff(order) > 0) > 0.85  # rising within runs
+    unknown = visits(np.full(20, np.inf), np.random.default_rng(0), 8)
+    assert sorted(unknown.tolist()) == list(range(20))

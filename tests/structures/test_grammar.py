@@ -172,7 +172,7 @@ def test_oracle_finds_the_most_violated_tree(
             assert max(cuts.violation[0], worst) == pytest.approx(worst, abs=1e-8)
             assert max(cuts.violation[0], 0) == pytest.approx(max(worst, 0), abs=1e-8)
         assert cuts.violation[0] <= worst + 1e-8
-        assert cuts.bound[0] >= worst - 1e-8 or worst <= 0
+        assert cuts.bound[0] >= worst - 1e-8 or worst <= 1e-8
         y_hat = problem.outputs(cuts)[0]
         loss = grammar.loss(trees[i], y_hat)
         if loss > 1e-12:

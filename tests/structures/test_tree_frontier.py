@@ -1,19 +1,16 @@
-"""Best trees for every loss against enumeration, and the bounds of the multiplier."""
+"""Best trees for every loss against enumeration."""
 
 from itertools import product
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tree_cases import WORK, agree, as_tree, cases, empty_heads, trees
+from tree_cases import agree, as_tree, cases, empty_heads, trees
 
-from partwise.structures.dependency._decoders import FirstOrder
 from partwise.structures.dependency._frontier import (
     new_frontier_work,
-    new_hull_work,
     trace_tree_frontier,
     tree_frontier,
-    tree_hull,
 )
 
 
@@ -47,48 +44,3 @@ def test_frontier_of_projective_trees(case, n_levels, single_root):
         assert as_tree(heads) in space
         assert losses.sum() == loss
         assert agree(score_of(options, as_tree(heads), losses), expected[loss])
-
-
-def concave_hull(best):
-    """The smallest concave function above the finite values; −inf outside of them."""
-    at = np.flatnonzero(best > -np.inf)
-    hull = np.full(len(best), -np.inf)
-    for a in at:
-        for b in at[at >= a]:
-            e = np.arange(a, b + 1)
-            share = (e - a) / max(1, b - a)
-            hull[e] = np.maximum(hull[e], (1 - share) * best[a] + share * best[b])
-    return hull
-
-
-@settings(max_examples=50)
-@given(
-    case=cases(4),
-    n_levels=st.integers(2, 3),
-    projective=st.booleans(),
-    single_root=st.booleans(),
-    room=st.sampled_from([2, 3, 40]),
-)
-def test_hull_of_losses(case, n_levels, projective, single_root, room):
-    n = case.n
-    options = case.score(n_levels)
-    space = trees(n, projective, single_root)
-    expected = best_by_loss(options, n, space)
-    heads, losses = empty_heads(room, n), empty_heads(room, n)
-    values, bound = np.empty(room), np.empty(len(expected))
-    decoder = FirstOrder(projective, single_root, WORK)
-    work = new_hull_work(case.size - 1, room)
-    found = tree_hull(decoder, options, n, work, heads, losses, values, bound)
-    if expected.max() == -np.inf:
-        assert found == 0
-        return
-    assert found > 0
-    assert np.all(expected <= bound)
-    for t in range(found):
-        assert as_tree(heads[t]) in space
-        assert agree(score_of(options, as_tree(heads[t]), losses[t]), values[t])
-        assert agree(values[t], expected[losses[t].sum()])
-    if room == 40:
-        hull = concave_hull(expected)
-        inside = hull > -np.inf
-        np.testing.assert_allclose(bound[inside], hull[inside], atol=1e-8)

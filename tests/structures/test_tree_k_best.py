@@ -7,10 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import WORK, as_tree, cases, empty_heads, trees
 
-from partwise.structures.dependency._decoders import FirstOrder, Siblings
+from partwise.structures.dependency._decoders import FirstOrder
 from partwise.structures.dependency._k_best import k_best_trees, new_k_best_work
 from partwise.structures.dependency._reference import second_order_score
-from partwise.structures.dependency._second_order import dense_rows, new_sibling_work
+from partwise.structures.dependency._second_order import dense_rows
+from partwise.structures.dependency._second_order_compiled import (
+    Parts,
+    decode_parts_by,
+)
 
 
 def labelled_score(options, tree, ranks):
@@ -65,8 +69,8 @@ def test_second_order_trees(case, k, single_root):
     size = case.size
     sibling = case.table(size, size, size)
     rows = sibling.reshape(size * size, size)
-    work = new_sibling_work(size - 1)
-    decoder = Siblings(dense_rows(size - 1), rows, single_root, work)
+    decode = decode_parts_by(projective=True, has_grandparents=False)
+    decoder = Parts(decode, dense_rows(size - 1), rows, np.empty((0, 0)), single_root)
     zero = np.zeros((size, size))
     space = trees(case.n, True, single_root)
     check(

@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from tree_cases import LONGEST, cases, trees
 
-from partwise.structures.dependency._reference import (
-    first_order_score,
-    inner_sibling,
-    second_order_score,
-)
-from partwise.structures.dependency._second_order import dense_rows
-from partwise.structures.dependency._sibling_sums import (
-    new_sibling_sum_work,
-    sibling_sums,
-)
+from partwise.structures.dependency._reference import first_order_score
 from partwise.structures.dependency._sums import (
     new_sum_work,
     projective_sums,
@@ -24,7 +15,6 @@ from partwise.structures.dependency._sums import (
 )
 
 WORK = new_sum_work(LONGEST + 2)
-SIBLING_WORK = new_sibling_sum_work(LONGEST + 2)
 
 
 def enumerate_sums(score, n, space):
@@ -91,44 +81,3 @@ def test_marginals_are_derivatives(sums):
             rise = sums(up, n, single_root, work, other)
             rise -= sums(down, n, single_root, work, other)
             assert rise / (2 * step) == pytest.approx(marginal[h, d], abs=1e-7)
-
-
-@given(case=cases(), single_root=st.booleans(), scale=st.sampled_from([1, 30, 900]))
-def test_sums_with_siblings(case, single_root, scale):
-    n, size = case.n, case.size
-    score = case.score(scale=scale)
-    sibling = case.table(size, size, size, scale=scale)
-    space = trees(n, True, single_root)
-    values = np.array([second_order_score(score, tree, sibling) for tree in space])
-    log_total = logsumexp(values)
-    expected = np.zeros((n + 1, n + 1, n + 1))
-    if log_total > -np.inf:
-        for tree, p in zip(space, np.exp(values - log_total), strict=True):
-            for d, h in enumerate(tree, 1):
-                expected[h, d, inner_sibling(tree, d)] += p
-    marginal, parts = np.full((size, size), 7.0), np.zeros((size * size, size))
-    tables = (dense_rows(size - 1), sibling.reshape(parts.shape))
-    value = sibling_sums(score, *tables, n, single_root, SIBLING_WORK, marginal, parts)
-    assert value == log_total or value == pytest.approx(log_total, abs=1e-10 * scale)
-    inside = slice(0, n + 1)
-    close = dict(atol=1e-11 * scale)
-    np.testing.assert_allclose(marginal[inside, inside], expected.sum(axis=2), **close)
-    if log_total > -np.inf:
-        found = parts.reshape(size, size, size)[inside, inside, inside]
-        np.testing.assert_allclose(found, expected, **close)
-
-
-def test_zero_siblings_change_nothing():
-    n = 40
-    score = 3.0 * np.random.default_rng(0).normal(size=(n + 1, n + 1))
-    sibling = np.zeros(((n + 1) ** 2, n + 1))
-    one, two = np.empty((2, n + 1, n + 1))
-    for single_root in (False, True):
-        total = projective_sums(score, n, single_root, new_sum_work(n), one)
-        work = new_sibling_sum_work(n)
-        tables = (dense_rows(n), sibling)
-        other = sibling_sums(
-            score, *tables, n, single_root, work, two, np.zeros_like(sibling)
-        )
-        assert total == pytest.approx(other, rel=1e-12)
-        np.testing.assert_allclose(one, two, atol=1e-12)

@@ -1,6 +1,5 @@
 """Arguments and options that several commands share."""
 
-import os
 from typing import Annotated, Any
 
 import typer
@@ -143,4 +142,6 @@ def threads(jobs: int) -> int:
     """Number of threads that ``--jobs`` means; negative counts from all cores."""
     if jobs == 0:
         raise ValueError("--jobs 0: give a number of threads, or -1 for all cores")
-    return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)
+    from partwise.threads import resolve_jobs
+
+    return resolve_jobs(jobs)

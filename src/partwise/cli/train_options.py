@@ -139,7 +139,7 @@ def _gram_options(
     chosen = {name: value for name, value in given.items() if value is not None}
     if kernel is None:
         for name, value in chosen.items():
-            raise ParameterError(name, value, "it is for kernels, give <kernel>")
+            raise ParameterError(name, value, "it is for kernels, give <kernel=>")
         return None
     from partwise.cli.progress import GramTeller
 

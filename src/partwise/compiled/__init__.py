@@ -30,7 +30,6 @@ from numba.extending import overload
 from partwise.compiled._addresses import (  # noqa: F401 — for structures
     address_of,
     called_at,
-    function_at,
 )
 from partwise.compiled._entries import ENTRIES, entry_call, fill_table
 from partwise.compiled._parts import PART, with_part

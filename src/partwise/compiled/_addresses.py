@@ -5,16 +5,18 @@ import functools
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils, config
+from numba.core.typing.templates import Signature
 from numba.extending import intrinsic, overload
 
 
 def address_of(signature, function):
-    """Address of a function, compiled with this signature; kept for `function_at`.
+    """Address of a function, compiled with this signature, for `called_at`.
 
     A tag may hold it as an integer, so that sweeps compile once for all functions of a
     kind, and each of these only when it is needed. A field that is a compiled function
     itself would do, too, but numba then takes half a millisecond to find the type of
-    the tag at every call from Python.
+    the tag at every call from Python. Where numba is switched off, the function itself
+    stands for its address.
     """
     text = getattr(function, "py_func", function)
     if vars(config)["DISABLE_JIT"]:
@@ -28,8 +30,9 @@ def _compiled_address(signature, text):
 
     `cfunc` would make it in a module of its own, and LLVM optimise all there is twice.
     """
+    is_ours = text.__module__.split(".")[0] == __name__.split(".")[0]
     compiled = njit(  # type: ignore[call-overload]
-        cache=True, nogil=True, no_cpython_wrapper=True
+        cache=is_ours, nogil=True, no_cpython_wrapper=True
     )(text)
     compiled.compile(signature)
     (result,) = compiled.overloads.values()
@@ -40,41 +43,23 @@ def _compiled_address(signature, text):
 _kept: list = []  # compiled functions live as long as their addresses are known
 
 
-def function_at(signature):
-    """How kernels turn an address into a function of this signature."""
-    kind = types.FunctionType(signature)
+def called_at(signature):
+    """How kernels call a function by its address: ``call(address, arguments)``.
 
-    @intrinsic
-    def build(typingctx, address):
-        def codegen(context, builder, _, args):
-            function = cgutils.create_struct_proxy(kind)(context, builder)
-            nothing = cgutils.get_null_value(function.c_addr.type)
-            function.c_addr = builder.inttoptr(args[0], function.c_addr.type)
-            function.py_addr, function.jit_addr = nothing, nothing
-            return function._getvalue()
-
-        return kind(types.int64), codegen
-
-    def at(address):
-        return address
-
-    overload(at)(lambda address: lambda address: build(address))  # type: ignore[call-arg]
-    return at
-
-
-def called_at(text, result):
-    """How kernels call `text` by its address: ``call(address, arguments)``.
-
-    As `function_at`, for functions whose signature follows from the types of the
-    `arguments`, a tuple. Without numba, `text` itself runs.
+    `signature` is that of the function, or its result alone; the types of its
+    parameters are then those of the `arguments`, a tuple.
     """
+    is_whole = isinstance(signature, Signature)
+    result = signature.return_type if is_whole else signature
 
     @intrinsic
     def build(typingctx, address, arguments):
         kinds = [types.unliteral(kind) for kind in arguments.types]
+        if is_whole:
+            kinds = signature.args
 
-        def codegen(context, builder, signature, values):
-            own = [
+        def codegen(context, builder, _, values):
+            converted = [
                 context.cast(builder, value, given, kind)
                 for value, given, kind in zip(
                     cgutils.unpack_tuple(builder, values[1]),
@@ -87,12 +72,12 @@ def called_at(text, result):
                 context.get_value_type(result), map(context.get_value_type, kinds)
             )
             pointer = builder.inttoptr(values[0], function.as_pointer())
-            return builder.call(pointer, own)
+            return builder.call(pointer, converted)
 
         return result(types.int64, arguments), codegen
 
     def call(address, arguments):
-        return text(*arguments)
+        return address(*arguments)
 
     overload(call)(
         lambda address, arguments: lambda address, arguments: build(address, arguments)  # type: ignore[call-arg]

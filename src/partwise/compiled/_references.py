@@ -51,8 +51,8 @@ class Reference(Generic[Tag]):
     Parameters
     ----------
     tag : NamedTuple
-        Its fields are arrays as `plain_array` makes them, numbers, functions made by
-        `cfunc`, other tags (laid out in turn) or references.
+        Its fields are arrays as `plain_array` makes them, numbers, addresses of
+        functions (`address_of`), other tags (laid out in turn) or references.
 
     Examples
     --------
@@ -101,10 +101,6 @@ class Reference(Generic[Tag]):
         if isinstance(value, float):
             slot.view(np.float64)[0] = value
             return types.float64
-        kind = typeof(value)
-        if isinstance(kind, types.FunctionType):
-            slot[0] = value.address
-            return kind
         slot[0] = int(value)
         return types.int64
 
@@ -166,12 +162,6 @@ def _read_field(context: Any, builder: Any, kind: Any, value: Any, name: str) ->
         loaded.set_metadata("invariant.load", constant)
         return loaded
 
-    if isinstance(field, types.FunctionType):
-        function = cgutils.create_struct_proxy(field)(context, builder)
-        nothing = cgutils.get_null_value(function.c_addr.type)
-        function.c_addr = builder.inttoptr(read(0), function.c_addr.type)
-        function.py_addr, function.jit_addr = nothing, nothing
-        return function._getvalue()
     if field == types.float64:
         return builder.bitcast(read(0), ir.DoubleType())
     if not isinstance(field, types.Array):

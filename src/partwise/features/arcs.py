@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from partwise.bounds import check_offsets, read_array
+from partwise.bounds import read_array
 from partwise.features.arc_shares import FAMILIES, Places, code_shares, hash_shares
 from partwise.features.arc_templates import ROOT, ArcTemplate, parse_arc_templates
 from partwise.features.columnar import as_table
 from partwise.features.templates import BOUNDARY, View
 from partwise.features.vocabulary import (
     check_settings,
-    pack_strings,
-    unpack_strings,
+    numbered,
+    pack_views,
+    unpack_views,
 )
 from partwise.parameters import SettingsError
 from partwise.readers.table import Table
@@ -282,14 +283,8 @@ class ArcFeaturizer:
         }
         if self.hash_bits is not None:
             return meta, {"seen": self._seen.view(np.uint8)}
-        text, text_offset = pack_strings(
-            [string for view in self._views for string in self._strings[view]]
-        )
-        sizes = [len(self._strings[view]) for view in self._views]
         return meta, {
-            "text": text,
-            "text_offset": text_offset,
-            "view_offset": np.append(0, np.cumsum(np.array(sizes, np.int64))),
+            **pack_views({view: self._strings[view] for view in self._views}),
             "key": self._keys[1 : self.n_rows_],
             "label_key": self._keys[self.n_rows_ :],
         }
@@ -323,19 +318,7 @@ class ArcFeaturizer:
         return featurizer
 
     def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        strings = unpack_strings(
-            read_array(arrays, "text", np.uint8),
-            read_array(arrays, "text_offset", np.int64),
-        )
-        view_offset = read_array(arrays, "view_offset", np.int64)
-        check_offsets(view_offset, len(strings), "views")
-        if len(view_offset) != len(self._views) + 1:
-            raise ValueError("damaged featurizer state: strings of other templates")
-        for i, view in enumerate(self._views):
-            own = strings[view_offset[i] : view_offset[i + 1]]
-            self._strings[view] = numbered(own)
-            if len(self._strings[view]) < len(own):
-                raise ValueError(f"damaged featurizer state: {view} repeats a string")
+        self._strings = unpack_views(self._views, arrays)
         spaces = self._check_space()
         keys = [read_array(arrays, name, np.int64) for name in ("key", "label_key")]
         n_arcs = len(self.templates)
@@ -400,8 +383,3 @@ def parse_label_templates(templates: str | Iterable[str]) -> list[ArcTemplate]:
                 f"label template {template}: labels look at head and dep only"
             )
     return parsed
-
-
-def numbered(strings: Iterable[str]) -> dict[str, int]:
-    """Each string with its place."""
-    return {string: code for code, string in enumerate(strings)}

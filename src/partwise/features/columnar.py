@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import check_indices, check_offsets, read_array
+from partwise.bounds import check_indices, read_array
 from partwise.features.arrays import Features
 from partwise.features.hashing import hash_templates
 from partwise.features.templates import BOUNDARY, Template, View, parse_templates
 from partwise.features.vocabulary import (
     check_settings,
-    pack_strings,
-    unpack_strings,
+    numbered,
+    pack_views,
+    unpack_views,
 )
 from partwise.features.windows import gather_rows, neighbours, pieces
 from partwise.parameters import SettingsError
@@ -168,14 +169,8 @@ class Featurizer:
         }
         if self.hash_bits is not None:
             return meta, {}
-        text, text_offset = pack_strings(
-            [string for view in self._views for string in self._strings[view]]
-        )
-        sizes = [len(self._strings[view]) for view in self._views]
         arrays = {
-            "text": text,
-            "text_offset": text_offset,
-            "view_offset": np.append(0, np.cumsum(np.array(sizes, np.int64))),
+            **pack_views({view: self._strings[view] for view in self._views}),
             "template": self._template,
             "key": self._key,
         }
@@ -203,19 +198,7 @@ class Featurizer:
         return featurizer
 
     def _restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        strings = unpack_strings(
-            read_array(arrays, "text", np.uint8),
-            read_array(arrays, "text_offset", np.int64),
-        )
-        view_offset = read_array(arrays, "view_offset", np.int64)
-        check_offsets(view_offset, len(strings), "views")
-        if len(view_offset) != len(self._views) + 1:
-            raise ValueError("damaged featurizer state: strings of other templates")
-        for i, view in enumerate(self._views):
-            own = strings[view_offset[i] : view_offset[i + 1]]
-            self._strings[view] = _numbered(own)
-            if len(self._strings[view]) < len(own):
-                raise ValueError(f"damaged featurizer state: {view} repeats a string")
+        self._strings = unpack_views(self._views, arrays)
         template = read_array(arrays, "template", np.int32)
         key = read_array(arrays, "key", np.int64)
         if len(template) != len(key):
@@ -249,7 +232,7 @@ class Featurizer:
         for view in self._views:
             column = table.columns[view.column]
             used, strings = view.of_column(column)
-            self._strings[view] = _numbered(
+            self._strings[view] = numbered(
                 sorted({s for s in strings if s is not None})
             )
             codes[view] = self._encode(column, view, used, strings)
@@ -389,10 +372,6 @@ def as_table(X: Table | Sequence[Any]) -> Table:
     if len(X) and isinstance(X[0], Table):
         return Table.concatenate(X)
     return Table.from_sequences(X)
-
-
-def _numbered(strings: Iterable[str]) -> dict[str, int]:
-    return {string: code for code, string in enumerate(strings)}
 
 
 def _free_slots(n_keys: int) -> np.ndarray:

@@ -1,13 +1,13 @@
 """What a featurizer keeps, as arrays: a model file holds no Python objects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from partwise.bounds import check_offsets
+from partwise.bounds import check_offsets, read_array
 from partwise.parameters import SettingsError
 
 MAX_HASH_BITS = 30
@@ -54,6 +54,43 @@ def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
         return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
     except UnicodeDecodeError as error:
         raise ValueError(f"damaged featurizer state: {error}") from error
+
+
+def numbered(strings: Iterable[str]) -> dict[str, int]:
+    """Each string with its place."""
+    return {string: code for code, string in enumerate(strings)}
+
+
+def pack_views(strings: Mapping[Any, Mapping[str, int]]) -> dict[str, np.ndarray]:
+    """The strings of all views of a featurizer, as arrays."""
+    text, offset = pack_strings([one for known in strings.values() for one in known])
+    sizes = np.array([len(known) for known in strings.values()], np.int64)
+    return {
+        "text": text,
+        "text_offset": offset,
+        "view_offset": np.append(0, np.cumsum(sizes)),
+    }
+
+
+def unpack_views(
+    views: Sequence[Any], arrays: Mapping[str, np.ndarray]
+) -> dict[Any, dict[str, int]]:
+    """The strings of each view, numbered, from the arrays of `pack_views`."""
+    strings = unpack_strings(
+        read_array(arrays, "text", np.uint8),
+        read_array(arrays, "text_offset", np.int64),
+    )
+    offset = read_array(arrays, "view_offset", np.int64)
+    check_offsets(offset, len(strings), "views")
+    if len(offset) != len(views) + 1:
+        raise ValueError("damaged featurizer state: strings of other templates")
+    known = {}
+    for i, view in enumerate(views):
+        listed = strings[offset[i] : offset[i + 1]]
+        known[view] = numbered(listed)
+        if len(known[view]) < len(listed):
+            raise ValueError(f"damaged featurizer state: {view} repeats a string")
+    return known
 
 
 def check_settings(min_count: Any, hash_bits: Any) -> tuple[int, int | None]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.files import replacing
 from partwise.kernels.base import Bound, Kernel
 from partwise.kernels.memory import check_disk
 from partwise.kernels.naming import to_dict
@@ -78,9 +78,7 @@ def draft(
     path = _path(folder, key)
     path.parent.mkdir(parents=True, exist_ok=True)
     check_disk(path.parent, shape[0] * shape[1] * np.dtype(dtype).itemsize)
-    # threads and processes may compute the same matrix at once
-    place = path.with_name(f".{key}.{os.getpid()}.{secrets.token_hex(4)}.part")
-    try:
+    with replacing(path) as place:
         matrix = np.lib.format.open_memmap(place, "w+", dtype, shape)
         yield np.asarray(matrix)
         matrix.flush()
@@ -89,9 +87,6 @@ def draft(
             file.flush()
             os.fsync(file.fileno())
         del matrix
-        os.replace(place, path)
-    finally:
-        place.unlink(missing_ok=True)
 
 
 def _path(folder: str | os.PathLike[str], key: str) -> Path:

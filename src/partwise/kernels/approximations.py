@@ -13,12 +13,13 @@ import numpy as np
 from partwise.bounds import MAX_WEIGHT, read_numbers
 from partwise.kernels.base import Kernel
 from partwise.kernels.checks import check_real, check_whole
-from partwise.kernels.gram import gram, resolve_jobs, strips
+from partwise.kernels.gram import gram, strips
 from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix
 from partwise.kernels.memory import free_memory
 from partwise.kernels.naming import as_kernel, from_dict
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Parameters
+from partwise.threads import resolve_jobs
 
 MAX_COMPONENTS = 1_000_000
 

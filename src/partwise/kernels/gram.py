@@ -24,6 +24,7 @@ from partwise.kernels.checks import check_whole
 from partwise.kernels.memory import check_memory
 from partwise.kernels.naming import as_kernel
 from partwise.parameters import SettingsError
+from partwise.threads import resolve_jobs
 
 TILE = 256  # rows and columns of a tile; never a function of n_jobs
 FORETASTE = 0.2  # seconds to measure for an estimate before the work
@@ -238,15 +239,6 @@ def _touch_seconds(size: int) -> float:
     begin = time.perf_counter()
     np.empty(sample, np.uint8).fill(0)
     return (time.perf_counter() - begin) * size / max(sample, 1)
-
-
-def resolve_jobs(n_jobs: int | None) -> int:
-    """Number of threads; negative ones count from the number of cores."""
-    if n_jobs is None:
-        return 1
-    if n_jobs == 0:
-        raise SettingsError("<n_jobs=0>: give a number of threads, or -1 for all cores")
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def _precision(dtype: Any) -> Any:

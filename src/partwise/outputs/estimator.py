@@ -44,6 +44,7 @@ from partwise.solvers import (
     solver_class,
     suitable_solver,
 )
+from partwise.threads import resolve_jobs
 
 # settings that have no part in the result, or only in when training stops
 FREE = (
@@ -200,12 +201,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         return n / 10
 
     def _n_jobs(self) -> int:
-        n_jobs = 1 if self.n_jobs is None else int(self.n_jobs)
-        if n_jobs == 0:
-            raise SettingsError(
-                "<n_jobs=0>: give a number of threads, or -1 for all cores"
-            )
-        return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+        return resolve_jobs(self.n_jobs)
 
     def _solve(
         self,

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from partwise.files import write_atomically
 from partwise.readers.source import Source
 
 
@@ -28,12 +29,4 @@ def write_bytes(path: Source, data: bytes) -> None:
     place = Path(path)
     if place.suffix == ".gz":
         data = gzip.compress(data, 6, mtime=0)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(data)
-        os.replace(draft, place)
-    except OSError as error:
-        # in the name of the file that was asked for
-        raise OSError(error.errno, error.strerror, str(place)) from error
-    finally:
-        draft.unlink(missing_ok=True)
+    write_atomically(place, data)

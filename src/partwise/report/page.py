@@ -1,15 +1,14 @@
 """The page: from content to HTML, and from HTML to a file."""
 
-import contextlib
 import math
 import os
-import secrets
 from collections.abc import Sequence
 from functools import cache
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from partwise.files import write_atomically
 from partwise.report import wording
 from partwise.report.content import (
     Cell,
@@ -100,16 +99,9 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
             f"cannot write the report to {str(target)!r}: it is a folder; "
             f"give a file name, such as {str(target / 'report.html')!r}"
         )
-    name = f".{target.name[:40]}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
-    temporary = target.parent / name
     try:
-        # mode "x" and not `tempfile`, whose files only their owner may read
-        with open(temporary, "x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        os.replace(temporary, target)
+        write_atomically(target, text.encode())
     except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):
-            os.unlink(temporary)
         reason = getattr(error, "strerror", None) or str(error)
         raise ReportPathError(
             f"cannot write the report to {str(target)!r}: {reason}; choose a file "

@@ -10,18 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from partwise.compiled import kernel
+from partwise.compiled import address_of, called_at, kernel
 from partwise.features._arc_compiled import ArcFeatures
 from partwise.scorers._arc_rows import (
     ARRAYS,
     ONE_INT,
     THREE,
-    TOUCH,
     TWO,
     bind_rows,
-    by_address,
-    touch_part,
-    touch_rows,
+    touch_made,
 )
 from partwise.scorers._arc_scoring import (
     ArcScores,
@@ -31,21 +28,20 @@ from partwise.scorers._arc_scoring import (
     sum_tokens,
 )
 from partwise.scorers._arc_touching import (
-    ADD,
-    ARC,
     DOT,
     GRANDPARENT,
-    NOBODY,
     SIBLING,
-    WIPE,
     touch_between,
     touch_third,
+    with_arcs,
 )
 
 PAIRS = types.int32[:, ::1]
 SCORE_SOME = types.void(
     *ARRAYS, types.int64, PAIRS, TWO, TWO, THREE, TWO, TWO, ONE_INT, PAIRS, TWO, TWO
 )
+
+call_score = called_at(SCORE_SOME)
 
 
 class PartScores(NamedTuple):
@@ -60,6 +56,7 @@ class PartScores(NamedTuple):
     grandparent: np.ndarray  # (longest·K, N), or (0, 0) without grandparents
 
 
+@with_arcs
 class CandidateRows(NamedTuple):
     """Features of arcs, labels and second-order parts, and candidate heads."""
 
@@ -72,38 +69,19 @@ class CandidateRows(NamedTuple):
     n_labels: int
     width: int
     heads: np.ndarray  # (n_words, K) int32 candidates; −1 for none
-    score: Any  # `score_some`
-    touch: Any  # `touch_part`
+    score: Any  # the address of `score_some`
+    touch: Any  # that of `touch_part`
 
     def score_arcs(rows, w, i, scores):
         arcs = scores.arcs
-        rows.score(
+        call_score(rows.score, (
             rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout,
             w, i, rows.heads, arcs.arc, arcs.total, arcs.label, arcs.sums,
             arcs.label_sums, arcs.near, scores.row, scores.sibling, scores.grandparent,
-        )  # fmt: skip
+        ))  # fmt: skip
 
-    def dot_arc(rows, w, i, h, d):
-        return touch_rows(rows, w, i, h, d, ARC, NOBODY, DOT, 0.0)
-
-    def add_arc(rows, w, i, h, d, coef):
-        touch_rows(rows, w, i, h, d, ARC, NOBODY, ADD, coef)
-
-    def wipe_arc(rows, w, i, h, d):
-        touch_rows(rows, w, i, h, d, ARC, NOBODY, WIPE, 0.0)
-
-    def dot_label(rows, w, i, h, d, label):
-        if rows.width == 0:
-            return 0.0
-        return touch_rows(rows, w, i, h, d, label, NOBODY, DOT, 0.0)
-
-    def add_label(rows, w, i, h, d, label, coef):
-        if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, NOBODY, ADD, coef)
-
-    def wipe_label(rows, w, i, h, d, label):
-        if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, NOBODY, WIPE, 0.0)
+    def touch_rows(rows, w, i, h, d, part, other, mode, coef):
+        return touch_made(rows, w, i, h, d, part, other, mode, coef)
 
 
 def bind_candidates(features, n_labels, heads):
@@ -111,7 +89,7 @@ def bind_candidates(features, n_labels, heads):
     rows = bind_rows(features, n_labels)
     return CandidateRows(  # type: ignore[call-arg]
         *rows[:8], np.ascontiguousarray(heads, np.int32),
-        by_address(score_some, SCORE_SOME), by_address(touch_part, TOUCH),
+        address_of(SCORE_SOME, score_some), rows.touch,
     )  # fmt: skip
 
 

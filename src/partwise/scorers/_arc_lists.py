@@ -17,6 +17,7 @@ import numpy as np
 from partwise.compiled import kernel
 from partwise.features._arc_compiled import ArcFeatures, find_label_row, find_row
 from partwise.scorers._arc_scoring import label_columns
+from partwise.scorers._arc_touching import is_first_of_kind
 
 ENTRY = 4  # bytes of a number in a list
 MOST_ENTRIES = (1 << 31) - 1
@@ -126,15 +127,8 @@ def list_between(features, begin, h, d, row, n):
         middle = t + n_between
         both = shares[begin + h, t] + shares[begin + d, middle + n_between]
         for b in range(low + 1, high):
-            kind = shares[begin + b, middle]
-            is_new = True
-            if t < first_counted:
-                for a in range(low + 1, b):
-                    if shares[begin + a, middle] == kind:
-                        is_new = False
-                        break
-            if is_new:
-                row[n] = find_row(features, both + kind)
+            if t >= first_counted or is_first_of_kind(shares, begin, low, b, middle):
+                row[n] = find_row(features, both + shares[begin + b, middle])
                 n += row[n] > 0
     return n
 

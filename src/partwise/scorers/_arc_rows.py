@@ -4,18 +4,16 @@ A model is one flat array: rows of `N_VARIANTS` weights for the features of arcs
 for labelled arcs, rows of 2 × `width` weights: one per label, for arcs to the right and
 to the left.
 
-The tag reaches its two programs by their address (`FunctionType`): numba optimises all
-that a sweep calls once more with every sweep, except what lies behind an address.
+The tag reaches its two programs by their address: numba optimises all that a sweep
+calls once more with every sweep, except what lies behind an address.
 """
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cfunc, types
-from numba.core import config
+from numba import types
 
-from partwise.compiled import kernel
+from partwise.compiled import address_of, called_at, kernel
 from partwise.features._arc_compiled import ArcFeatures
 from partwise.scorers._arc_scoring import (
     ArcScores,
@@ -24,17 +22,15 @@ from partwise.scorers._arc_scoring import (
     score_pairs,
 )
 from partwise.scorers._arc_touching import (
-    ADD,
     ARC,
-    DOT,
-    NOBODY,
-    WIPE,
     touch_arc,
     touch_label,
     touch_third,
+    with_arcs,
 )
 
 
+@with_arcs
 class ArcRows(NamedTuple):
     """Features of arcs and of labelled arcs."""
 
@@ -46,37 +42,18 @@ class ArcRows(NamedTuple):
     layout: np.ndarray  # (17,) int64: its numbers with n_labels, width before the last
     n_labels: int  # 1 without labels
     width: int  # labels padded to whole vectors; 0 without labels
-    score: Any  # `score_all`
-    touch: Any  # `touch_part`
+    score: Any  # the address of `score_all`
+    touch: Any  # that of `touch_part`
 
     def score_arcs(rows, w, i, scores):
-        rows.score(
+        call_score(rows.score, (
             rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout,
             w, i, scores.arc, scores.total, scores.label, scores.sums,
             scores.label_sums, scores.near,
-        )  # fmt: skip
+        ))  # fmt: skip
 
-    def dot_arc(rows, w, i, h, d):
-        return touch_rows(rows, w, i, h, d, ARC, NOBODY, DOT, 0.0)
-
-    def add_arc(rows, w, i, h, d, coef):
-        touch_rows(rows, w, i, h, d, ARC, NOBODY, ADD, coef)
-
-    def wipe_arc(rows, w, i, h, d):
-        touch_rows(rows, w, i, h, d, ARC, NOBODY, WIPE, 0.0)
-
-    def dot_label(rows, w, i, h, d, label):
-        if rows.width == 0:
-            return 0.0
-        return touch_rows(rows, w, i, h, d, label, NOBODY, DOT, 0.0)
-
-    def add_label(rows, w, i, h, d, label, coef):
-        if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, NOBODY, ADD, coef)
-
-    def wipe_label(rows, w, i, h, d, label):
-        if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, NOBODY, WIPE, 0.0)
+    def touch_rows(rows, w, i, h, d, part, other, mode, coef):
+        return touch_made(rows, w, i, h, d, part, other, mode, coef)
 
 
 def bind_rows(features, n_labels):
@@ -85,8 +62,8 @@ def bind_rows(features, n_labels):
     numbers = [*features[5:-1], max(n_labels, 1), width, features.n_counted]
     layout = np.array(numbers, np.int64)
     return ArcRows(  # type: ignore[call-arg]
-        *features[:5], layout, max(n_labels, 1), width, by_address(score_all, SCORE),
-        by_address(touch_part, TOUCH),
+        *features[:5], layout, max(n_labels, 1), width, address_of(SCORE, score_all),
+        address_of(TOUCH, touch_part),
     )  # fmt: skip
 
 
@@ -99,20 +76,16 @@ SCORE = types.void(*ARRAYS, types.int64, TWO, TWO, THREE, TWO, TWO, ONE_INT)
 TOUCH = types.float64(*ARRAYS, *(types.int64,) * 6, types.float64)
 
 
-@functools.cache  # loading from numba's cache takes a tenth of a second
-def by_address(function, signature):
-    """The function where numba calls it by address."""
-    text = getattr(function, "py_func", function)
-    return text if vars(config)["DISABLE_JIT"] else cfunc(signature, cache=True)(text)
+call_score, call_touch = called_at(SCORE), called_at(TOUCH)
 
 
 @kernel
-def touch_rows(rows, w, i, h, d, part, other, mode, coef):
-    """`touch_part` of a tag."""
-    return rows.touch(
+def touch_made(rows, w, i, h, d, part, other, mode, coef):
+    """`touch_part` of a tag whose features are made on the fly."""
+    return call_touch(rows.touch, (
         rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout, w, i,
         h, d, part, other, mode, coef,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @kernel

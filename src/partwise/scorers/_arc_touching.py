@@ -5,7 +5,7 @@ One text for the three, so that they cannot disagree about what a part has.
 
 import numpy as np
 
-from partwise.compiled import kernel
+from partwise.compiled import kernel, operation
 from partwise.features._arc_compiled import (
     N_VARIANTS,
     find_label_row,
@@ -30,6 +30,60 @@ def touch(w, at, mode, coef):
     else:
         w[at] = 0.0
     return 0.0
+
+
+@operation
+def touch_rows(rows, w, i, h, d, part, other, mode, coef):
+    """`touch` all weights of a part: an arc, its label, or a part of second order."""
+    return rows.touch_rows(w, i, h, d, part, other, mode, coef)
+
+
+class ArcOperations:
+    """The operations of `partwise.scorers.arcs` on single parts, by `touch_rows`."""
+
+    width: int  # of rows of labels; 0 without labels
+
+    def dot_arc(rows, w, i, h, d):
+        return touch_rows(rows, w, i, h, d, ARC, NOBODY, DOT, 0.0)
+
+    def add_arc(rows, w, i, h, d, coef):
+        touch_rows(rows, w, i, h, d, ARC, NOBODY, ADD, coef)
+
+    def wipe_arc(rows, w, i, h, d):
+        touch_rows(rows, w, i, h, d, ARC, NOBODY, WIPE, 0.0)
+
+    def dot_label(rows, w, i, h, d, label):
+        if rows.width == 0:
+            return 0.0
+        return touch_rows(rows, w, i, h, d, label, NOBODY, DOT, 0.0)
+
+    def add_label(rows, w, i, h, d, label, coef):
+        if rows.width > 0:
+            touch_rows(rows, w, i, h, d, label, NOBODY, ADD, coef)
+
+    def wipe_label(rows, w, i, h, d, label):
+        if rows.width > 0:
+            touch_rows(rows, w, i, h, d, label, NOBODY, WIPE, 0.0)
+
+
+def with_arcs(tag):
+    """Give a class of tags the methods of `ArcOperations`.
+
+    A NamedTuple cannot have another base.
+    """
+    for name, method in vars(ArcOperations).items():
+        if not name.startswith("_"):
+            setattr(tag, name, method)
+    return tag
+
+
+@kernel
+def is_first_of_kind(shares, begin, low, b, column):
+    """Whether no token between `low` and b has the same share as b."""
+    for a in range(low + 1, b):
+        if shares[begin + a, column] == shares[begin + b, column]:
+            return False
+    return True
 
 
 @kernel
@@ -74,15 +128,9 @@ def touch_between(features, w, begin, h, d, mode, coef):
         middle = t + n_between
         both = shares[begin + h, t] + shares[begin + d, middle + n_between]
         for b in range(low + 1, high):
-            kind = shares[begin + b, middle]
-            is_new = True
-            if t < first_counted:
-                for a in range(low + 1, b):
-                    if shares[begin + a, middle] == kind:
-                        is_new = False
-                        break
-            if is_new:
-                total += touch_row(w, find_row(features, both + kind), v, mode, coef)
+            if t >= first_counted or is_first_of_kind(shares, begin, low, b, middle):
+                row = find_row(features, both + shares[begin + b, middle])
+                total += touch_row(w, row, v, mode, coef)
     return total
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from partwise.compiled import kernel
+from partwise.compiled import address_of, called_at, kernel
 from partwise.features._arc_compiled import N_VARIANTS, variant
 from partwise.scorers._arc_lists import ArcLists
-from partwise.scorers._arc_rows import ONE, ONE_INT, THREE, TWO, by_address
-from partwise.scorers._arc_touching import ADD, ARC, DOT, WIPE, touch
+from partwise.scorers._arc_rows import ONE, ONE_INT, THREE, TWO
+from partwise.scorers._arc_touching import ARC, DOT, touch, with_arcs
 
 NUMBERS = types.int32[::1]
 TABLE = types.int32[:, ::1]
@@ -21,10 +21,12 @@ SCORE_STORED = types.void(
     *LISTS, types.int64, TABLE, types.int64, TWO, TWO, THREE, TWO, TWO
 )
 TOUCH_STORED = types.float64(*LISTS, *(types.int64,) * 5, types.float64)
+call_score, call_touch = called_at(SCORE_STORED), called_at(TOUCH_STORED)
 # places of numbers in `layout`
 ROWS, HEAD, DEP, LABEL_HEAD, LABEL_DEP, LABELS, WIDTH = range(7)
 
 
+@with_arcs
 class StoredRows(NamedTuple):
     """Features of arcs and of labelled arcs, as lists of rows."""
 
@@ -41,40 +43,24 @@ class StoredRows(NamedTuple):
     label_used: np.ndarray
     frequency: np.ndarray
     is_narrow: int  # 1: other heads than the candidates are forbidden
-    score: Any  # `score_stored`
-    touch: Any  # `touch_stored`
+    score: Any  # the address of `score_stored`
+    touch: Any  # that of `touch_stored`
 
     def score_arcs(rows, w, i, scores):
-        rows.score(
+        call_score(rows.score, (
             rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i,
             rows.heads, rows.is_narrow, scores.arc, scores.total, scores.label,
             scores.sums, scores.label_sums,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def knows_all(rows):
         return rows.is_narrow == 0
 
-    def dot_arc(rows, w, i, h, d):
-        return touch_lists(rows, w, i, h, d, ARC, DOT, 0.0)
-
-    def add_arc(rows, w, i, h, d, coef):
-        touch_lists(rows, w, i, h, d, ARC, ADD, coef)
-
-    def wipe_arc(rows, w, i, h, d):
-        touch_lists(rows, w, i, h, d, ARC, WIPE, 0.0)
-
-    def dot_label(rows, w, i, h, d, label):
-        if rows.width == 0:
-            return 0.0
-        return touch_lists(rows, w, i, h, d, label, DOT, 0.0)
-
-    def add_label(rows, w, i, h, d, label, coef):
-        if rows.width > 0:
-            touch_lists(rows, w, i, h, d, label, ADD, coef)
-
-    def wipe_label(rows, w, i, h, d, label):
-        if rows.width > 0:
-            touch_lists(rows, w, i, h, d, label, WIPE, 0.0)
+    def touch_rows(rows, w, i, h, d, part, other, mode, coef):
+        return call_touch(rows.touch, (
+            rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i,
+            h, d, part, mode, coef,
+        ))  # fmt: skip
 
 
 def bind_lists(features, lists: ArcLists, n_labels):
@@ -90,17 +76,8 @@ def bind_lists(features, lists: ArcLists, n_labels):
     return StoredRows(  # type: ignore[call-arg]
         features.offset, lists.found, lists.first, lists.ptr, lists.row, layout,
         np.zeros((0, 0), np.int32), max(n_labels, 1), width, lists.used,
-        lists.label_used, lists.frequency, 0, by_address(score_stored, SCORE_STORED),
-        by_address(touch_stored, TOUCH_STORED),
-    )  # fmt: skip
-
-
-@kernel
-def touch_lists(rows, w, i, h, d, part, mode, coef):
-    """`touch_stored` of a tag."""
-    return rows.touch(
-        rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i, h,
-        d, part, mode, coef,
+        lists.label_used, lists.frequency, 0, address_of(SCORE_STORED, score_stored),
+        address_of(TOUCH_STORED, touch_stored),
     )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.compiled import has_own_step
 from partwise.protocol import (
     Cuts,
     Floats,
@@ -79,16 +80,29 @@ class Memo:
     is_narrow: bool  # whether sweeps leave out some outputs
 
 
-def visits(promise: Floats, rng: np.random.Generator) -> Ints:
+def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> Ints:
     """Which blocks a sweep visits, n of n in random order, some several times.
 
     Four fifths of the visits follow the `promise` of each block, one fifth is for all
     alike. A block with an expected number of visits v gets ⌊v⌋ or ⌈v⌉ of them: on
     CoNLL-2000, independent draws needed a sixth more visits to a gap of 1 %.
+
+    With a `run_length` neighbours stay together in runs, which come in random order. A
+    block is then drawn once at most, and there are fewer than n of them: n/5 on the
+    tokens of CoNLL-2000 as single examples.
     """
     n = len(promise)
     share = np.maximum(promise, 0.0)
-    if not np.isfinite(share).all() or share.sum() == 0:
+    is_known = bool(np.isfinite(share).all()) and share.sum() > 0
+    if run_length > 1:
+        drawn: Ints = np.arange(n)
+        if is_known:
+            wanted = 0.8 * n * share / share.sum() + 0.1
+            drawn = np.flatnonzero(rng.random(n) < wanted)
+        starts = rng.permutation(-(-len(drawn) // run_length)) * run_length
+        order = (starts[:, None] + np.arange(run_length)).ravel()
+        return drawn[order[order < len(drawn)]]
+    if not is_known:
         return rng.permutation(n)
     wanted = np.cumsum(0.8 * n * share / share.sum() + 0.2)
     drawn = np.searchsorted(wanted, np.arange(n) + rng.random())
@@ -166,7 +180,8 @@ polish=1, batch=16, capacity=8, averaging=False)
             memo.is_narrow = False  # planes at hand have parts that it does not score
         if support is not None:
             memo.dual.begin_from(support)
-            memo.polish = max(self.polish, WARM_POLISH)
+            if not has_own_step(problem.blocks):
+                memo.polish = max(self.polish, WARM_POLISH)
             self._polish(state)
             state.dual = max(memo.dual.value(), 0.0)
         elif start.model is not None:
@@ -184,7 +199,8 @@ polish=1, batch=16, capacity=8, averaging=False)
             problem.effort(),
             None,
             [],
-            self.polish,
+            # visits with a step of their own cost no more than those of the pool alone
+            0 if has_own_step(problem.blocks) else self.polish,
             problem.narrow_blocks is not None,
         )
 
@@ -192,10 +208,10 @@ polish=1, batch=16, capacity=8, averaging=False)
         """One sweep with the oracle, cheap ones without, a full pass when due."""
         memo: Memo = state.memo
         dual = memo.dual
-        order = visits(dual.gaps / memo.effort, memo.rng)
         if self.batch == 1:
-            dual.sweep(order, state, steps=self.steps, narrow=memo.is_narrow)
+            self._sweep(problem, state)
         else:
+            order = visits(dual.gaps / memo.effort, memo.rng)
             for first in range(0, len(order), self.batch):
                 rows = order[first : first + self.batch]
                 dual.show(problem.oracle(dual.w, rows), state, steps=self.steps)
@@ -212,17 +228,32 @@ polish=1, batch=16, capacity=8, averaging=False)
             memo.average += 2 / (k + 1) * (dual.w - memo.average)
         if memo.joint is None and self._is_stalled(memo):
             memo.joint = JointSteps.create(problem, objective)
-        is_solved = memo.joint is not None and memo.joint.solve(dual, 0.1 * self.tol)
-        state.dual = max(state.dual, dual.value())
+        is_solved = False
+        if memo.joint is not None:
+            is_solved = memo.joint.solve(dual, 0.1 * self.tol)
+            state.dual = max(state.dual, dual.value())
         if is_solved or self._is_due(objective, state):
             if memo.is_narrow:
                 memo.is_narrow = False  # and a sweep later it is worth a pass
             else:
                 self._evaluate(problem, objective, state)
 
+    def _sweep(self, problem: Problem, state: State) -> None:
+        """About n visits with the oracle, in several turns where these are short."""
+        memo: Memo = state.memo
+        dual, done = memo.dual, 0
+        while done < problem.n_blocks:
+            order = visits(dual.gaps / memo.effort, memo.rng, problem.run_length)
+            dual.sweep(order, state, steps=self.steps, narrow=memo.is_narrow)
+            done += max(len(order), 1)
+            if state.is_late():
+                break
+
     def _polish(self, state: State) -> None:
         """Visits that reuse the pools, in one random order."""
         memo: Memo = state.memo
+        if not memo.polish:
+            return
         everyone = memo.rng.permutation(len(memo.effort))
         for _ in range(memo.polish):
             memo.dual.polish(everyone, state, steps=self.steps)

@@ -33,7 +33,7 @@ Pegasos
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,15 @@ class OnlineMemo:
     log: StepLog = field(default_factory=StepLog)
 
 
+class Epoch(NamedTuple):
+    """The visits of one pass, and what they did."""
+
+    order: Ints  # (n_blocks,) the blocks as they are visited
+    indptr: Ints  # where the code of each visit begins
+    log: Ints  # codes of the outputs that w was moved away from
+    steps: Floats  # (n_blocks,) how far; 0 for none
+
+
 class _Online(Solver):
     """What the three share: random order, epochs, one evaluation at the end."""
 
@@ -107,15 +116,12 @@ class _Online(Solver):
         order = memo.rng.permutation(problem.n_blocks)
         indptr = problem.indptr_of(order)
         log, steps = np.zeros(indptr[-1], np.int32), np.zeros(len(order))
+        epoch = Epoch(order, indptr, log, steps)
         changes = 0
 
         def visit(first: int, last: int) -> int:
             nonlocal changes
-            changes += int(
-                self._visit(
-                    problem, objective, memo, order, first, last, indptr, log, steps
-                )
-            )
+            changes += int(self._visit(problem, objective, memo, epoch, first, last))
             return last
 
         done = in_breaths(memo.effort[order], visit, state)
@@ -134,14 +140,11 @@ class _Online(Solver):
         problem: Problem,
         objective: Objective,
         memo: OnlineMemo,
-        order: Ints,
+        epoch: Epoch,
         first: int,
         last: int,
-        indptr: Ints,
-        log: Ints,
-        steps: Floats,
     ) -> int:
-        """Visit the blocks order[first:last]; returns how many changed w."""
+        """Visit the blocks order[first:last] of an epoch; how many changed w."""
         raise NotImplementedError
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
@@ -191,12 +194,8 @@ class Perceptron(_Online):
 
     Parameters
     ----------
-    max_iter : int
-        Epochs.
-    time_limit : float or None
-        Seconds.
-    random_state : int
-        Seed of the order of visits.
+    max_iter, time_limit, random_state
+        Epochs, seconds, and the seed of the order of visits.
     averaged : bool
         Return the average of the models after each visit instead of the last one.
 
@@ -226,16 +225,13 @@ class Perceptron(_Online):
         problem: Problem,
         objective: Objective,
         memo: OnlineMemo,
-        order: Ints,
+        epoch: Epoch,
         first: int,
         last: int,
-        indptr: Ints,
-        log: Ints,
-        steps: Floats,
     ) -> int:
         return kernels.perceptron_sweep(
-            problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late, order,
-            first, last, memo.n_seen, indptr, log, steps,
+            problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
+            epoch.order, first, last, memo.n_seen, *epoch[1:],
         )  # fmt: skip
 
 
@@ -249,12 +245,8 @@ class VotedPerceptron(Perceptron):
 
     Parameters
     ----------
-    max_iter : int
-        Epochs.
-    time_limit : float or None
-        Seconds.
-    random_state : int
-        Seed of the order of visits.
+    max_iter, time_limit, random_state
+        Epochs, seconds, and the seed of the order of visits.
     averaged : bool
         Which single model the certificate speaks of: the average, or the last one.
 
@@ -278,12 +270,8 @@ class MIRA(_Online):
 
     Parameters
     ----------
-    max_iter : int
-        Epochs.
-    time_limit : float or None
-        Seconds.
-    random_state : int
-        Seed of the order of visits.
+    max_iter, time_limit, random_state
+        Epochs, seconds, and the seed of the order of visits.
     averaged : bool
         Return the average of the models after each visit instead of the last one.
     k : int
@@ -337,12 +325,9 @@ class MIRA(_Online):
         problem: Problem,
         objective: Objective,
         memo: OnlineMemo,
-        order: Ints,
+        epoch: Epoch,
         first: int,
         last: int,
-        indptr: Ints,
-        log: Ints,
-        steps: Floats,
     ) -> int:
         cap, ridge = objective.cap(), objective.ridge()
         if not self.slack:
@@ -351,16 +336,16 @@ class MIRA(_Online):
         if self.k == 1:
             return kernels.mira_sweep(
                 problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
-                scratch, order, first, last, cap, ridge, self.augmented, memo.n_seen,
-                indptr, log, steps,
+                scratch, epoch.order, first, last, cap, ridge, self.augmented,
+                memo.n_seen, *epoch[1:],
             )  # fmt: skip
         assert isinstance(problem, KBest)
         size = self.k + 1
         room = np.zeros((size, size)), np.zeros(size), np.zeros(size)
         changes = 0
         for q in range(first, last):
-            i = order[q]
-            cuts = problem.k_cuts(memo.w, order[q : q + 1], self.k)
+            i = epoch.order[q]
+            cuts = problem.k_cuts(memo.w, epoch.order[q : q + 1], self.k)
             is_changed = kernels.mira_update(
                 problem.blocks, memo.w, memo.late, scratch, i, cuts, cap[i], ridge[i],
                 memo.n_seen + q, *room,
@@ -378,12 +363,8 @@ class Pegasos(_Online):
 
     Parameters
     ----------
-    max_iter : int
-        Epochs.
-    time_limit : float or None
-        Seconds.
-    random_state : int
-        Seed of the order of visits.
+    max_iter, time_limit, random_state
+        Epochs, seconds, and the seed of the order of visits.
     averaged : bool
         Return the average of the models, weighted by t, instead of the last one.
     batch : int

@@ -152,17 +152,15 @@ def trees() -> None:
     from partwise.structures.dependency import _k_best as k_best
     from partwise.structures.dependency import _programs as programs
     from partwise.structures.dependency import _second_order as second_order
-    from partwise.structures.dependency import _sibling_sums as sibling_sums
     from partwise.structures.dependency import _sums as sums
-    from partwise.structures.dependency._decoders import FirstOrder, Siblings
-    from partwise.structures.dependency._pruning import prune_arcs
+    from partwise.structures.dependency._decoders import FirstOrder
 
     n = 2
     score, marginal = np.zeros((2, n + 1, n + 1))
     options, table = np.zeros((n, n + 1, n + 1)), np.zeros((9, n + 1))
     row, heads = second_order.dense_rows(n), np.zeros(n, dtype=np.int32)
     many, ranks = np.zeros((2, n, n), dtype=np.int32)
-    values, bound = np.zeros(n), np.zeros(n + 1)
+    values = np.zeros(n)
     work, siblings = programs.new_tree_work(n), second_order.new_sibling_work(n)
     decoder = FirstOrder(False, False, work)
     for decode in (programs.chu_liu_edmonds, programs.eisner):
@@ -170,23 +168,14 @@ def trees() -> None:
     programs.best_heads(score, n, work, heads)
     for summed in (sums.projective_sums, sums.spanning_sums):
         summed(score, n, False, sums.new_sum_work(n), marginal)
-    sibling_sums.sibling_sums(
-        score, row, table, n, False, sibling_sums.new_sibling_sum_work(n), marginal,
-        table.copy(),
-    )  # fmt: skip
-    decoders: list[Any] = [decoder, Siblings(row, table, False, siblings)]
-    for each in decoders:
-        lists = k_best.new_k_best_work(n, n)
-        k_best.k_best_trees(each, options, n, n, lists, many, ranks, values)
-    hull = frontier.new_hull_work(n, n)
-    frontier.tree_hull(decoder, options, n, hull, many, ranks, values, bound)
+    lists = k_best.new_k_best_work(n, n)
+    k_best.k_best_trees(decoder, options, n, n, lists, many, ranks, values)
     losses = frontier.new_frontier_work(n)
     frontier.tree_frontier(options, n, False, losses)
     frontier.trace_tree_frontier(options, n, False, losses, 0, heads, many[0])
     second_order.eisner_siblings(score, row, table, n, False, siblings, heads)
     climbs = climbing.new_climb_work(n)
     climbing.climb_trees(score, row, table, table, n, False, climbs, heads)
-    prune_arcs(score, score, 0.0, n, n, many, marginal, row)
     _kernel_trees()
 
 

@@ -17,7 +17,8 @@ from partwise.outputs._support_file import plane_arrays, read_lengths, read_plan
 from partwise.outputs.dependency.model import DependencyModel, SupportTrees
 from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
 from partwise.outputs.scoring import Arrays, State, prefixed
-from partwise.structures.dependency.structure import COSTS, Arborescence
+from partwise.structures.dependency import Arborescence
+from partwise.structures.losses import ARC_LOSSES
 
 MAX_LABELS = 5000
 MAX_CANDIDATES = 1000
@@ -46,11 +47,11 @@ def _first_stage(model: DependencyModel) -> State:
     settings: dict[str, Any] = {
         "projective": bool(tree.projective),
         "single_root": bool(tree.single_root),
-        "normalized": bool(tree.normalized),
+        "normalized": bool(tree.delta.normalized),
         "construction": tree.construction,
     }
     if model.scoring.has_labels:
-        settings |= {"labels": model.joint_labels, "cost": tree.cost}
+        settings |= {"labels": model.joint_labels, "cost": tree.delta.saved()}
     scoring, arrays = model.scoring.to_state(model.weights)
     return settings | scoring, arrays
 
@@ -102,7 +103,7 @@ def _first_model(
         is_text = all(isinstance(label, str) for label in labels)
         require(is_text, "labels of other kinds")
         require(len(set(labels)) == len(labels), "a label that stands twice")
-        is_cost = cost in COSTS if isinstance(cost, str) else _is_share(cost)
+        is_cost = cost in ARC_LOSSES if isinstance(cost, str) else _is_share(cost)
         require(is_cost, "no such cost")
     structure = Arborescence(
         len(labels),

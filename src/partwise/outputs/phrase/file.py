@@ -61,6 +61,7 @@ def to_state(model: ConstituencyModel) -> State:
         name: kind(getattr(grammar, name)) for name, kind in PARAMETERS.items()
     }
     settings |= {
+        "cost": grammar.delta.saved(),
         "horizontal": None if grammar.horizontal is None else int(grammar.horizontal),
         "wrapper": model.wrapper,
         "max_length": None if model.max_length is None else int(model.max_length),

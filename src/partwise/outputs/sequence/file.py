@@ -57,13 +57,14 @@ def chain_state(model: SequenceModel) -> State:
     for name in MASKS:
         if getattr(chain, name) is not None:
             arrays[f"chain/{name}"] = np.asarray(getattr(chain, name), np.bool_)
-    if not isinstance(chain.cost, str):
-        arrays["chain/cost"] = np.asarray(chain.cost, np.float64)
+    cost = chain.delta.saved()
+    if not isinstance(cost, str):
+        arrays["chain/cost"] = cost
     settings = {
         "labels": model.labels,
         "order": int(chain.order),
         "boundary": bool(chain.boundary),
-        "cost": chain.cost if isinstance(chain.cost, str) else "matrix",
+        "cost": cost if isinstance(cost, str) else "matrix",
     }
     labels_from_state(settings)
     return settings, arrays

@@ -23,7 +23,8 @@ from partwise.outputs.sequence.scoring import LabelScoring
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Cuts, Floats, Ints, take
 from partwise.structures.chain import Chain
-from partwise.structures.chain.problem import ChainProblem, Weights
+from partwise.structures.chain.layout import Weights
+from partwise.structures.chain.problem import ChainProblem
 
 
 class SequenceModel(ScoredModel):
@@ -169,16 +170,9 @@ class SequenceModel(ScoredModel):
 
     def parts(self) -> Weights:
         """Weights by name; views."""
-        size = self.chain.n_labels
-        tail = self.weights[self.n_coefficients :]
-        runs = []
-        for run, order in ((2, 1), (3, 2)):
-            length = size**run if self.chain.order >= order else 0
-            runs.append(tail[:length].reshape(-1, *(size,) * (run - 1)))
-            tail = tail[length:]
-        half = size if self.chain.boundary else 0
-        emission = self.scoring.emission(self.weights, size)
-        return Weights(emission, runs[0], runs[1], tail[:half], tail[half:])
+        parts = self.chain.layout.parts(self.weights[self.n_coefficients :], 0)
+        emission = self.scoring.emission(self.weights, self.chain.n_labels)
+        return parts._replace(emission=emission)
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
         """For each label, or key, the names of features or anchors, and weights."""

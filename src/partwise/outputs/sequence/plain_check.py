@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partwise.structures.losses import ADDITIVE
+
 if TYPE_CHECKING:
     from partwise.objective import Objective
 
@@ -21,7 +23,7 @@ def plain_primal(
     """
     chain = model.chain
     plain = (settings["loss"], settings["formulation"], settings["penalty"])
-    if plain != ("hinge", "margin", "l1") or _is_zero_one(chain):
+    if plain != ("hinge", "margin", "l1") or chain.delta.search != ADDITIVE:
         raise ValueError(
             "--plain needs a model of loss hinge, formulation margin and penalty l1 "
             "whose cost adds up over tokens; drop it"
@@ -90,10 +92,6 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
 
 
 SCORES = {"": _by_features, "Kernel": _by_keys}  # by the kind of scoring
-
-
-def _is_zero_one(chain: Any) -> bool:
-    return isinstance(chain.cost, str) and chain.cost == "zero_one"
 
 
 def _matrix(features: Any, a: int, b: int) -> Any:

@@ -9,7 +9,7 @@ from partwise.compiled import (
     output_loss,
     recall_margin,
 )
-from partwise.structures._formulations import plane
+from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 from partwise.structures.chain._compiled import (
     fill_losses,
@@ -55,11 +55,12 @@ def decode_rows(blocks, work, w, given, first, last, code, value):
 
 @allocating
 def k_best_rows(
-    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found
+    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found, b,
+    scale, violation,
 ):  # fmt: skip
-    """The k best outputs of rows [first, last), loss-augmented on demand.
+    """The k best outputs of rows [first, last), with losses and planes on demand.
 
-    Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
+    See `Ranking` for the arrays.
     """
     for r in range(first, last):
         i = rows[r]
@@ -73,33 +74,16 @@ def k_best_rows(
             score = work.score
         forward(MAX_PLUS, blocks.order, n, score, work.edges, work.alpha)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
+        n_labels = score.shape[1]
         found[r] = k_best(
-            blocks.order,
-            n,
-            k,
-            score.shape[1],
-            work.edges,
-            work.alpha,
-            codes,
-            value[r],
+            blocks.order, n, k, n_labels, work.edges, work.alpha, codes, value[r]
         )
-
-
-@allocating
-def planes_of_rows(blocks, work, w, rows, k, indptr, code, found, b, scale, violation):
-    """Offset, scale and violation of the k outputs of each row."""
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        if r == 0 or has_pairs(blocks.rows):
-            prepare(blocks, work.edges, w, i)
-        n = blocks.offset[i + 1] - blocks.offset[i]
-        score_block(blocks, work, w, i)
-        codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
-        for j in range(found[r]):
-            loss = output_loss(blocks, i, codes[j])
-            b[r, j], scale[r, j] = plane(blocks.rule, loss)
-            gap = recall_margin(blocks, work, i, codes[j])
-            violation[r, j] = b[r, j] - scale[r, j] * gap
+        for j in range(found[r] if with_loss else 0):
+            b[r, j], scale[r, j], violation[r, j] = cut(
+                blocks.rule,
+                output_loss(blocks, i, codes[j]),
+                recall_margin(blocks, work, i, codes[j]),
+            )
 
 
 @allocating

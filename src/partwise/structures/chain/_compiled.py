@@ -1,8 +1,6 @@
 """Chains as numba blocks: the structure's side of `partwise.compiled`.
 
-A model is one flat array: emissions (n_features, L), then transitions (L, L) for order
-1 and 2, transitions of three labels (L, L, L) for order 2, and start and end scores
-(L,) each when `boundary` is set. A code is the label of each token.
+A model is one flat array, see `ChainLayout`. A code is the label of each token.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +15,7 @@ from partwise.compiled import (
     score_rows,
     uncounted,
 )
-from partwise.structures._formulations import plane, violation_of
+from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS
 from partwise.structures.chain._planes import (
     many_margins,
@@ -28,7 +26,8 @@ from partwise.structures.chain._planes import (
     wipe_one,
 )
 from partwise.structures.chain._programs import Edges, forward, trace
-from partwise.structures.chain._searches import ADDITIVE, search_at
+from partwise.structures.chain._searches import call_search
+from partwise.structures.losses import ADDITIVE
 
 
 class ChainWork(NamedTuple):
@@ -50,8 +49,9 @@ class ChainBlocks(NamedTuple):
     rows: tuple  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 true labels
-    cost: np.ndarray  # (L, L) loss of predicting column for row
-    unit: np.ndarray  # (n_blocks,) factor of each sequence's loss
+    cost: np.ndarray  # (rows, L) costs of labels, see `TokenCosts`
+    cost_row: np.ndarray  # (n_tokens,) int32 the row of each token
+    unit: np.ndarray  # (n_blocks,) factor of each sequence's costs
     token_weight: np.ndarray  # (n_tokens,) or (1,)
     weight_step: int  # 0 when all tokens weigh the same
     forbid_edge: np.ndarray  # (L, L) 0 or −inf
@@ -60,7 +60,7 @@ class ChainBlocks(NamedTuple):
     order: int
     boundary: int
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
-    search: Any  # its address, for the other two: see `_chain_searches.py`
+    search: Any  # its address, for the other two: see `_searches.py`
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     zero_one: int  # the loss is 1 for any wrong output
 
@@ -85,14 +85,14 @@ class ChainBlocks(NamedTuple):
             trace(blocks.order, n, work.score, work.edges, work.alpha, code)
         else:
             edges = work.edges
-            search_at(blocks.search)(
+            call_search(blocks.search, (
                 blocks.order, work.emit, work.score, blocks.unit[i], edges.opening,
                 edges.inner, edges.last, blocks.rule, blocks.zero_one,
                 blocks.y[begin:end], code[:n],
-            )  # fmt: skip
-        b, scale = plane(blocks.rule, output_loss(blocks, i, code))
+            ))  # fmt: skip
+        loss = output_loss(blocks, i, code)
         margin = recall_margin(blocks, work, i, code)
-        violation = violation_of(blocks.rule, b, scale, margin)
+        b, scale, violation = cut(blocks.rule, loss, margin)
         return b, scale, violation, violation
 
     def recall_margin(blocks, work, i, code):
@@ -125,25 +125,6 @@ class ChainBlocks(NamedTuple):
 
     def wipe(blocks, w, i, code):
         wipe_one(blocks, w, i, code)
-
-
-def views(blocks, w):
-    """The parts of a flat model: emission, bigram, trigram, start, end.
-
-    For Python alone, so it is not compiled.
-    """
-    size = blocks.cost.shape[0]
-    first = size if blocks.order > 0 else 0
-    second = size if blocks.order == 2 else 0
-    pairs = blocks.rows.n_features * size
-    triples = pairs + first * size
-    ends = triples + second * size * size
-    emission = w[:pairs].reshape(blocks.rows.n_features, size)
-    bigram = w[pairs:triples].reshape(first, size)
-    trigram = w[triples:ends].reshape(second, size, size)
-    last = size if blocks.boundary else 0
-    start, end = w[ends : ends + last], w[ends + last : ends + 2 * last]
-    return emission, bigram, trigram, start, end
 
 
 # Functions below take what they need, not the whole tag, where they can: then one
@@ -186,37 +167,35 @@ def prepare(blocks, edges, w, i):
 
     They are the same for all blocks unless the rows have pairs of their own.
     """
-    size = blocks.cost.shape[0]
-    at = blocks.rows.n_features * size
-    fill_opening(blocks.order, blocks.forbid_edge, w, at, edges.opening)
+    size = blocks.cost.shape[1]
+    pairs = blocks.rows.n_features * size
+    triples, ends = places(blocks.order, size, pairs)
+    fill_opening(blocks.order, blocks.forbid_edge, w, pairs, edges.opening)
     score_pairs(blocks.rows, w, i, edges.opening)
-    fill_rest(blocks.order, blocks.boundary, blocks.forbid_end, w, at, edges)
+    fill_rest(blocks.order, blocks.boundary, blocks.forbid_end, w, triples, ends, edges)
 
 
 @kernel
-def fill_opening(order, forbid, w, at, opening):
-    """Edges of two labels from the weights that begin at place `at` of a model."""
+def fill_opening(order, forbid, w, pairs, opening):
+    """Edges of two labels from the weights that begin at place `pairs` of a model."""
     size = forbid.shape[0]
     for i in range(size):
         for j in range(size):
             opening[i, j] = forbid[i, j]
     if order > 0:
-        bigram = w[at : at + size * size].reshape(size, size)
+        bigram = w[pairs : pairs + size * size].reshape(size, size)
         for i in range(size):
             for j in range(size):
                 opening[i, j] += bigram[i, j]
 
 
 @kernel
-def fill_rest(order, boundary, forbid_end, w, at, edges):
+def fill_rest(order, boundary, forbid_end, w, triples, ends, edges):
     """Edges of three labels, which contain those of two, and end scores."""
     size = forbid_end.shape[0]
     opening, inner, last = edges.opening, edges.inner, edges.last
-    if order > 0:
-        at += size * size
     if order == 2:
-        trigram = w[at : at + size * size * size].reshape(size, size, size)
-        at += size * size * size
+        trigram = w[triples : triples + size * size * size].reshape(size, size, size)
         for h in range(size):
             for i in range(size):
                 for j in range(size):
@@ -224,16 +203,17 @@ def fill_rest(order, boundary, forbid_end, w, at, edges):
     for j in range(size):
         last[j] = forbid_end[j]
         if boundary:
-            last[j] += w[at + size + j]
+            last[j] += w[ends + size + j]
 
 
 @kernel
 def score_block(blocks, work, w, i):
     """Emission scores of block i, start scores and mask included, into `emit`."""
-    n_features, n_labels = blocks.rows.n_features, blocks.cost.shape[0]
-    emission = w[: n_features * n_labels].reshape(n_features, n_labels)
+    n_features, n_labels = blocks.rows.n_features, blocks.cost.shape[1]
+    pairs = n_features * n_labels
+    emission = w[:pairs].reshape(n_features, n_labels)
     score_rows(blocks.rows, emission, blocks.offset[i], blocks.offset[i + 1], work.emit)
-    _, _, ends = places(blocks.order, n_labels, n_features)
+    _, ends = places(blocks.order, n_labels, pairs)
     emit = work.emit
     for label in range(n_labels):
         emit[0, label] += blocks.forbid_start[label]
@@ -246,7 +226,7 @@ def token_loss(blocks, i, t, label):
     """Loss of `label` at position t of block i."""
     token = blocks.offset[i] + t
     weight = blocks.token_weight[token * blocks.weight_step]
-    return blocks.unit[i] * weight * blocks.cost[blocks.y[token], label]
+    return blocks.unit[i] * weight * blocks.cost[blocks.cost_row[token], label]
 
 
 @kernel
@@ -257,10 +237,10 @@ def fill_losses(blocks, work, i, with_scores):
     for t in range(blocks.offset[i + 1] - begin):
         weight = blocks.token_weight[(begin + t) * blocks.weight_step]
         factor = blocks.unit[i] * weight
-        y = blocks.y[begin + t]
+        row = blocks.cost_row[begin + t]
         if with_scores:
             for label in range(cost.shape[1]):
-                score[t, label] = emit[t, label] + factor * cost[y, label]
+                score[t, label] = emit[t, label] + factor * cost[row, label]
         else:
             for label in range(cost.shape[1]):
-                score[t, label] = factor * cost[y, label]
+                score[t, label] = factor * cost[row, label]

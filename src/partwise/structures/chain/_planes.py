@@ -27,12 +27,14 @@ MANY_LABELS = 32
 
 
 @kernel
-def places(order, size, n_features):
-    """Where pairs, triples and both ends begin in the flat model."""
-    pairs = n_features * size
+def places(order, size, pairs):
+    """Where triples and both ends begin in a flat model whose pairs begin there.
+
+    The order is that of `ChainLayout`; emissions come before the pairs.
+    """
     triples = pairs + (size * size if order > 0 else 0)
     ends = triples + (size * size * size if order == 2 else 0)
-    return pairs, triples, ends
+    return triples, ends
 
 
 @kernel
@@ -44,8 +46,7 @@ def plane_margin(
     ``with_tokens``: with the tokens' own scores, which `parts` holds where they count.
     """
     truth, hats = y[begin : begin + n], codes[at : at + n]
-    triples = pairs + (size * size if order > 0 else 0)
-    ends = triples + (size * size * size if order == 2 else 0)
+    triples, ends = places(order, size, pairs)
     total = 0.0
     before, before_hat = truth[0], hats[0]
     if with_tokens and before != before_hat:
@@ -81,8 +82,7 @@ def push_plane(
     ``with_tokens``: coefficients of (token, label) are added to `parts`.
     """
     truth, hats = y[begin : begin + n], codes[at : at + n]
-    triples = pairs + (size * size if order > 0 else 0)
-    ends = triples + (size * size * size if order == 2 else 0)
+    triples, ends = places(order, size, pairs)
     before, before_hat = truth[0], hats[0]
     if with_tokens and before != before_hat:
         parts[0, before] += coef
@@ -145,7 +145,7 @@ def push_pairs(blocks, w, i, codes, at, coef):
 @kernel
 def one_margin(blocks, w, i, code):
     """<w, δ(code)>."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -180,7 +180,7 @@ def mark_wrong(blocks, i, codes, at, n, known):
 @kernel
 def many_margins(blocks, work, w, i, codes, at, n, out):
     """<w, δ> of n outputs; tokens in which some of them are wrong are scored once."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -205,7 +205,7 @@ def many_margins(blocks, work, w, i, codes, at, n, out):
 @kernel
 def score_labels(blocks, w, i, codes, at, n, parts, known):
     """Scores of those labels alone that the truth or one of n outputs has."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     for t in range(length):
@@ -223,7 +223,7 @@ def score_labels(blocks, w, i, codes, at, n, parts, known):
 @kernel
 def push_one(blocks, w, i, code, coef):
     """Add coef·δ(code) to w."""
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -246,7 +246,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
     Mass that moves between outputs with the same label at a token cancels there; what
     rounding leaves of it is not worth a pass over the token's features.
     """
-    size = blocks.cost.shape[0]
+    size = blocks.cost.shape[1]
     begin = blocks.offset[i]
     length = blocks.offset[i + 1] - begin
     pairs = blocks.rows.n_features * size
@@ -278,8 +278,9 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
 @kernel
 def wipe_one(blocks, w, i, code):
     """Set to zero the coordinates of w that δ(code) touches."""
-    size = blocks.cost.shape[0]
-    pairs, triples, ends = places(blocks.order, size, blocks.rows.n_features)
+    size = blocks.cost.shape[1]
+    pairs = blocks.rows.n_features * size
+    triples, ends = places(blocks.order, size, pairs)
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     y = blocks.y

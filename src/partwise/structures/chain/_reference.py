@@ -13,6 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.protocol import Floats
+from partwise.structures.chain.layout import ChainLayout
+from partwise.structures.losses import TWO_BEST, TokenLoss
 
 
 class ChainReference:
@@ -21,23 +23,16 @@ class ChainReference:
     n_labels: int
     order: int
     boundary: bool
-    cost: Any
+    delta: TokenLoss
+    layout: ChainLayout
     n_psi_: int
     n_features_: int
 
     def setup(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Read the number of features."""
         self.n_features_ = X[0].shape[1]
-        self.n_psi_ = self.n_weights(self.n_features_)
+        self.n_psi_ = self.layout.n_weights(self.n_features_)
         return self
-
-    def n_weights(self, n_features: int) -> int:
-        """Length of a model; see `Chain`."""
-        raise NotImplementedError
-
-    def cost_matrix(self) -> Floats:
-        """Loss of one token; see `Chain`."""
-        raise NotImplementedError
 
     def masks(self) -> tuple[Floats, Floats, Floats]:
         """Masks of transitions, starts and ends; see `Chain`."""
@@ -45,30 +40,22 @@ class ChainReference:
 
     def joint_feature(self, x: Any, y: Sequence[int]) -> Floats:
         """Ψ(x, y): sums of rows by label, counts of runs of labels, both ends."""
-        size = self.n_labels
         x = np.asarray(x.todense()) if hasattr(x, "todense") else np.asarray(x)
-        emission = np.zeros((x.shape[1], size))
+        psi = np.zeros(self.layout.n_weights(x.shape[1]))
+        parts = self.layout.parts(psi, x.shape[1])
         for row, label in zip(x, y, strict=True):
-            emission[:, label] += row
-        parts = [emission]
-        for run in range(2, self.order + 2):
-            counts = np.zeros((size,) * run)
-            for t in range(run - 1, len(y)):
+            parts.emission[:, label] += row
+        for run, counts in ((2, parts.bigram), (3, parts.trigram)):
+            for t in range(run - 1, len(y) if counts.size else 0):
                 counts[tuple(y[t - run + 1 : t + 1])] += 1
-            parts.append(counts)
         if self.boundary:
-            parts += [np.eye(size)[y[0]], np.eye(size)[y[-1]]]
-        return np.concatenate([part.ravel() for part in parts])
+            parts.start[y[0]] += 1
+            parts.end[y[-1]] += 1
+        return psi
 
     def loss(self, y: Sequence[int], y_hat: Sequence[int]) -> float:
         """Δ(y, ŷ) by the chosen cost."""
-        matrix = self.cost_matrix()
-        total = sum(matrix[a, b] for a, b in zip(y, y_hat, strict=True))
-        if isinstance(self.cost, str) and self.cost == "zero_one":
-            return float(total > 0)
-        if isinstance(self.cost, str) and self.cost == "normalized":
-            return float(total / len(y))
-        return float(total)
+        return self.delta.loss(y, y_hat)
 
     def argmax(self, x: Any, w: Floats) -> list[int]:
         """The best labels, by dynamic programming over states."""
@@ -76,12 +63,9 @@ class ChainReference:
 
     def loss_augmented_argmax(self, x: Any, y: Sequence[int], w: Floats) -> list[int]:
         """The best labels when each wrong token adds its loss."""
-        if isinstance(self.cost, str) and self.cost == "zero_one":
+        if self.delta.search == TWO_BEST:
             return self._two_best_augmented(x, y, w)
-        extra = self.cost_matrix()[np.asarray(y)]
-        if isinstance(self.cost, str) and self.cost == "normalized":
-            extra = extra / len(y)
-        return self._decode(x, w, extra)
+        return self._decode(x, w, self.delta.costs(y, self.n_labels))
 
     def enumerate(self, x: Any) -> Iterator[list[int]]:
         """All sequences that the masks allow; exponential."""
@@ -118,20 +102,15 @@ class ChainReference:
 
     def _decode(self, x: Any, w: Floats, extra: Floats) -> list[int]:
         """Viterbi over tuples of the last labels, in plain Python."""
-        size, order = self.n_labels, self.order
+        size = self.n_labels
         edges, starts, ends = self.masks()
-        n_emission = self.n_features_ * size
-        emission = w[:n_emission].reshape(-1, size)
-        tables: list[Floats] = []
-        at = n_emission
-        for run in range(2, order + 2):
-            tables.append(w[at : at + size**run].reshape((size,) * run))
-            at += size**run
+        parts = self.layout.parts(w, self.n_features_)
+        tables = [table for table in (parts.bigram, parts.trigram) if table.size]
         start, end = np.zeros(size), np.zeros(size)
         if self.boundary:
-            start, end = w[at : at + size], w[at + size :]
-        score = np.asarray(x @ emission) + extra
-        keep = max(order, 1)  # masks look back one label, whatever the order
+            start, end = parts.start, parts.end
+        score = np.asarray(x @ parts.emission) + extra
+        keep = max(self.order, 1)  # masks look back one label, whatever the order
         paths: dict[tuple[int, ...], tuple[float, list[int]]] = {
             (a,): (score[0, a] + start[a] + starts[a], [a]) for a in range(size)
         }

@@ -7,7 +7,7 @@ them, and each of them only when a formulation needs it.
 import numpy as np
 from numba import types
 
-from partwise.compiled import address_of, allocating, function_at, kernel
+from partwise.compiled import address_of, allocating, called_at, kernel
 from partwise.objective import HARD, MARGIN_ROOT
 from partwise.structures._formulations import plane
 from partwise.structures._semirings import MAX_PLUS
@@ -20,8 +20,7 @@ from partwise.structures.chain._programs import (
     n_states,
     trace_frontier,
 )
-
-ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated output is found
+from partwise.structures.losses import FRONTIER, TWO_BEST
 
 TABLE = types.float64[:, ::1]
 SEARCH = types.void(
@@ -129,9 +128,8 @@ def search_nothing(
 
 def search_by(oracle):
     """The address of the search that an oracle needs."""
-    search = {TWO_BEST: search_two_best, FRONTIER: search_frontier}.get(oracle)
-    search = search_nothing if search is None else search
-    return address_of(SEARCH, search)
+    searches = {TWO_BEST: search_two_best, FRONTIER: search_frontier}
+    return address_of(SEARCH, searches.get(oracle, search_nothing))
 
 
-search_at = function_at(SEARCH)
+call_search = called_at(SEARCH)

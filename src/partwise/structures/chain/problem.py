@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from partwise.compiled import has_pairs, plain_array
 from partwise.objective import MARGIN, Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers._rows import DenseRows, SparseRows
 from partwise.structures.chain import _batch as batch
-from partwise.structures.chain._compiled import ChainBlocks, ChainWork, views
+from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
-from partwise.structures.chain._searches import ADDITIVE
+from partwise.structures.chain.layout import ChainLayout, Weights
 from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures.losses import ADDITIVE
 from partwise.structures.packed import (
+    CutRanker,
     PackedProblem,
+    Ranking,
     aligned_zeros,
     digests,
-    flatten_cuts,
 )
 from partwise.threads import run_sharded, shard_size
-
-
-class Weights(NamedTuple):
-    """The parts of a chain's model, views into one flat array."""
-
-    emission: Floats  # (n_features, L)
-    bigram: Floats  # (L, L), or (0, L) for order 0
-    trigram: Floats  # (L, L, L), or (0, L, L) below order 2
-    start: Floats  # (L,), or (0,) without boundary
-    end: Floats  # (L,), or (0,) without boundary
 
 
 def padded(n_labels: int) -> int:
@@ -45,7 +37,7 @@ def padded(n_labels: int) -> int:
     return n_labels if n_labels < 4 else -(-n_labels // 4) * 4
 
 
-class ChainProblem(PackedProblem):
+class ChainProblem(CutRanker, PackedProblem):
     """Packed label sequences.
 
     A model of this problem has padded rows (see `padded`) and may number features in
@@ -63,6 +55,7 @@ class ChainProblem(PackedProblem):
         number: Ints | None = None,
     ) -> None:
         width = padded(chain.n_labels)
+        layout = ChainLayout(width, chain.order, chain.boundary)
         longest = int(np.diff(blocks.offset).max())
         n_states = width**2 if chain.order == 2 else width
 
@@ -86,20 +79,20 @@ class ChainProblem(PackedProblem):
 
         def localise() -> tuple[ChainBlocks, int]:
             local = scorer.local(rows, blocks.offset)
-            n_weights = chain.n_weights(local.n_features, width)
-            return blocks._replace(rows=local), n_weights
+            return blocks._replace(rows=local), layout.n_weights(local.n_features)
 
         super().__init__(
             blocks,
             plain,
             localise,
             n_blocks=len(blocks.offset) - 1,
-            n_weights=chain.n_weights(rows.n_features, width),
+            n_weights=layout.n_weights(rows.n_features),
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,
         )
         self.chain = chain
+        self.layout = layout
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
         self.number = slice(None) if number is None else number
@@ -107,7 +100,7 @@ class ChainProblem(PackedProblem):
 
     def weights(self, model: Floats) -> Weights:
         """The parts of a model by name, padding included; views."""
-        return Weights(*views(self.blocks, model))
+        return self.layout.parts(model, self.blocks.rows.n_features)
 
     def compact(self, model: Floats) -> Floats:
         """A model in the plain layout."""
@@ -116,10 +109,12 @@ class ChainProblem(PackedProblem):
 
     def compact_tail(self, model: Floats) -> Floats:
         """Transitions and ends in the plain layout."""
+        return np.concatenate([part.ravel() for part in self._real_tail(model)])
+
+    def _real_tail(self, model: Floats) -> list[Floats]:
+        """Transitions and ends without padding; views."""
         size = self.chain.n_labels
-        rest = self.weights(model)[1:]
-        parts = [part[(slice(size),) * part.ndim].ravel() for part in rest]
-        return np.concatenate(parts)
+        return [part[(slice(size),) * part.ndim] for part in self.weights(model).tail]
 
     def expand(self, weights: Floats) -> Floats:
         """A model of this problem from the plain layout."""
@@ -133,11 +128,9 @@ class ChainProblem(PackedProblem):
 
     def expand_tail(self, tail: Floats, model: Floats) -> None:
         """Write transitions and ends, from the plain layout."""
-        size, at = self.chain.n_labels, 0
-        for part in self.weights(model)[1:]:
-            real = part[(slice(size),) * part.ndim]
-            real[...] = tail[at : at + real.size].reshape(real.shape)
-            at += real.size
+        given = self.chain.layout.parts(tail).tail
+        for part, values in zip(self._real_tail(model), given, strict=True):
+            part[...] = values
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the featurizer numbers them, and labels."""
@@ -163,50 +156,14 @@ class ChainProblem(PackedProblem):
         """Label arrays of the cuts."""
         return np.split(cuts.code, cuts.indptr[1:-1])
 
-    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
-        """The k most violated planes of each row, by loss-augmented k-best."""
-        if not self.formulation.is_additive:
-            raise CapabilityError(
-                "k > 1 needs <formulation='margin'> and <penalty='l1'>"
-            )
-        rows = np.asarray(rows, np.int64)
-        indptr, code, _, found = self._k_best(model, rows, k, with_loss=True)
-        b, scale, violation = (np.zeros((len(rows), k)) for _ in range(3))
-        work = self.borrow_work()
-        batch.planes_of_rows(
-            self.blocks, work, model, rows, k, indptr, code, found, b, scale, violation
+    def rank_rows(
+        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
+        work: Any, ranking: Ranking,
+    ) -> None:  # fmt: skip
+        """Write the best outputs of rows [first, last)."""
+        batch.k_best_rows(
+            self.blocks, work, model, rows, ranking.k, with_loss, first, last, *ranking
         )
-        self.return_work(work)
-        return flatten_cuts(rows, indptr, code, found, b, scale, violation)
-
-    def _k_best(
-        self, model: Floats, rows: Ints, k: int, *, with_loss: bool
-    ) -> tuple[Ints, Ints, Floats, Ints]:
-        indptr = self.indptr_of(rows)
-        code = np.zeros(indptr[-1] * k, np.int32)
-        value = np.full((len(rows), k), -np.inf)
-        found = np.zeros(len(rows), np.int64)
-
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            batch.k_best_rows(
-                self.blocks, work, model, rows, k, with_loss, first, last, indptr,
-                code, value, found,
-            )  # fmt: skip
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, len(rows), work_on)
-        return indptr, code, value, found
-
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """The k outputs of highest score with their scores, for each row."""
-        rows = np.arange(self.n_blocks)
-        indptr, code, value, found = self._k_best(model, rows, k, with_loss=False)
-        answers = []
-        for r in rows:
-            codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-            answers.append([(codes[j], float(value[r, j])) for j in range(found[r])])
-        return answers
 
     def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Best labels of all tokens, and the score of each sequence.
@@ -284,9 +241,8 @@ class ChainProblem(PackedProblem):
         if self.chain.boundary:
             np.add.at(into.start, y[blocks.offset[:-1]], 1)
             np.add.at(into.end, y[blocks.offset[1:] - 1], 1)
-        emission, *rest = into
-        tables = [(emission[:, :size], 0)]
-        tables += [(part[(slice(size),) * part.ndim], part.ndim - 1) for part in rest]
+        tables = [(into.emission[:, :size], 0)]
+        tables += [(part, part.ndim - 1) for part in self._real_tail(model)]
         for table, axis in tables:
             if table.size:
                 counts = np.maximum(table, 0.0) + smoothing
@@ -331,7 +287,7 @@ class KernelChainProblem(KernelProblem, ChainProblem):
     """
 
     def _n_tail(self) -> int:
-        return sum(part.size for part in self.weights(self.zero())[1:])
+        return self.layout.n_weights(0)
 
     def compact(self, model: Floats) -> Floats:
         """Coefficients, then transitions and ends in the plain layout."""

@@ -25,20 +25,16 @@ from partwise.protocol import CapabilityError, Floats, Scorer, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.chain._compiled import ChainBlocks
 from partwise.structures.chain._reference import ChainReference
-from partwise.structures.chain._searches import (
-    ADDITIVE,
-    FRONTIER,
-    TWO_BEST,
-    search_by,
-)
+from partwise.structures.chain._searches import search_by
 from partwise.structures.chain._truth import check_allowed, check_labels
+from partwise.structures.chain.layout import ChainLayout
 from partwise.structures.chain.problem import (
     ChainProblem,
     KernelChainProblem,
     padded,
 )
-
-COSTS = ("hamming", "normalized", "zero_one")
+from partwise.structures.losses import FRONTIER, TWO_BEST, TokenCosts, TokenLoss
+from partwise.structures.losses.tokens import token_loss
 
 
 class Chain(ChainReference, Structure):
@@ -53,9 +49,10 @@ class Chain(ChainReference, Structure):
         order 1 as well.
     boundary : bool
         Whether the first and the last label have scores of their own.
-    cost : {"hamming", "normalized", "zero_one"} or array (L, L)
+    cost : {"hamming", "normalized", "zero_one"}, array (L, L) or TokenLoss
         The loss: number of wrong tokens, share of wrong tokens, 1 for any wrong
-        sequence, or the cost of predicting the column's label for the row's.
+        sequence, the cost of predicting the column's label for the row's, or an object
+        of `partwise.structures.losses`.
     transitions, starts, ends : bool arrays (L, L), (L,), (L,), optional
         False forbids a transition, a first and a last label.
 
@@ -84,33 +81,23 @@ class Chain(ChainReference, Structure):
         self.starts = starts
         self.ends = ends
 
-    def n_weights(self, n_features: int, size: int | None = None) -> int:
-        """Length of a model over that many features (and `size` labels)."""
-        size = self.n_labels if size is None else size
-        return (
-            n_features * size
-            + (self.order > 0) * size**2
-            + (self.order == 2) * size**3
-            + 2 * self.boundary * size
-        )
+    @property
+    def layout(self) -> ChainLayout:  # type: ignore[override]
+        """Where the weights of a model stand."""
+        return ChainLayout(self.n_labels, self.order, self.boundary)
+
+    def n_weights(self, n_features: int) -> int:
+        """Length of a model over that many features."""
+        return self.layout.n_weights(n_features)
 
     def cost_matrix(self) -> Floats:
-        """Loss of one token, shape (L, L)."""
-        if isinstance(self.cost, str):
-            if self.cost not in COSTS:
-                raise SettingsError(
-                    f"<cost={self.cost!r}>: choose {', '.join(COSTS)} or give a matrix"
-                )
-            return 1.0 - np.eye(self.n_labels)
-        matrix = np.ascontiguousarray(self.cost, np.float64)
-        if matrix.shape != (self.n_labels, self.n_labels):
-            raise ValueError(
-                f"cost has shape {matrix.shape} where there are {self.n_labels} labels"
-            )
-        check_magnitude(matrix, MAX_FEATURE, "cost")
-        if (matrix < 0).any() or matrix.trace():
-            raise ValueError("cost: entries must be ≥ 0 and the diagonal zero")
-        return matrix
+        """Costs at a single token, shape (L, L), in the row of the true label."""
+        return self.delta.matrix(self.n_labels)
+
+    @property
+    def delta(self) -> TokenLoss:  # type: ignore[override]
+        """The loss Δ that `cost` stands for."""
+        return token_loss(self.cost)
 
     def masks(self) -> tuple[Floats, Floats, Floats]:
         """0 where a transition, first or last label is allowed, −inf elsewhere."""
@@ -198,13 +185,10 @@ class Chain(ChainReference, Structure):
             bad = weight.shape != (n_tokens,)
             if bad or (weight <= 0).any():
                 raise ValueError("token_weight: give one positive number per token")
-        unit = np.ones(len(offset) - 1)
-        if isinstance(self.cost, str) and self.cost == "normalized":
-            unit = 1.0 / np.diff(offset)
-        cost = self.cost_matrix()
+        delta = self.delta
+        costs = delta.pack(y, offset, self.n_labels)
+        oracle = self._oracle(formulation, costs, weight)
         extra = padded(self.n_labels) - self.n_labels
-        zero_one = isinstance(self.cost, str) and self.cost == "zero_one"
-        oracle = self._oracle(formulation, cost, weight, zero_one)
         scorer = scorer or LinearScorer()
         rows = scorer.bind(X, padded(self.n_labels))
         number = None
@@ -214,8 +198,9 @@ class Chain(ChainReference, Structure):
             rows=rows,
             offset=offset,
             y=y,
-            cost=np.pad(cost, (0, extra)),
-            unit=unit,
+            cost=np.pad(costs.table, ((0, 0), (0, extra))),
+            cost_row=plain_array(costs.row, np.int32),
+            unit=costs.unit,
             token_weight=weight,
             weight_step=int(token_weight is not None),
             forbid_edge=np.pad(edges, (0, extra), constant_values=-np.inf),
@@ -226,7 +211,7 @@ class Chain(ChainReference, Structure):
             oracle=oracle,
             search=search_by(oracle),
             rule=formulation.rule,
-            zero_one=int(zero_one),
+            zero_one=int(delta.search == TWO_BEST),
         )
         if scorer.is_euclidean:
             return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
@@ -239,19 +224,17 @@ class Chain(ChainReference, Structure):
         return np.split(code, problem.blocks.offset[1:-1])
 
     def _oracle(
-        self, formulation: Formulation, cost: Floats, weight: Floats, zero_one: bool
+        self, formulation: Formulation, costs: TokenCosts, weight: Floats
     ) -> int:
-        if zero_one or formulation.rescaling == "hard":
+        search = self.delta.search_under(formulation)
+        if search == TWO_BEST:
             # two-best knows one output without loss, the truth
-            has_free = (cost + np.eye(self.n_labels) == 0).any()
-            return FRONTIER if has_free else TWO_BEST
-        if formulation.is_additive:
-            return ADDITIVE
-        if (cost % 1 != 0).any() or (weight % 1 != 0).any():
+            return FRONTIER if costs.has_free_errors() else TWO_BEST
+        if search == FRONTIER and not (costs.is_whole() and (weight % 1 == 0).all()):
             raise CapabilityError(
                 f"{formulation.rescaling} rescaling with penalty "
                 f"{formulation.penalty!r} needs losses that are whole numbers, because "
                 "its oracle runs over every value of the loss; round cost and "
                 "<token_weight>, or use <formulation='margin'> with <penalty='l1'>"
             )
-        return FRONTIER
+        return search

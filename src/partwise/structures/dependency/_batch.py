@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from partwise.compiled import jitted, kernel, recall_margin
+from partwise.compiled import jitted, kernel
 from partwise.scorers.arcs import add_arc, add_label
 from partwise.structures.dependency._oracles import (
+    cut_of,
     find_heads,
     find_labels,
     find_trees,
     name_labels,
-    plane_of,
     score_sentence,
 )
 from partwise.structures.dependency._searches import (
@@ -80,13 +80,12 @@ def fix_heads(work, given, begin, n):
 
 @jitted
 def k_best_rows(
-    blocks, work, w, rows, k, with_loss, first, last, indptr, code, options, value,
+    blocks, work, w, rows, k, with_loss, first, last, options, indptr, code, value,
     found, b, scale, violation,
 ):  # fmt: skip
-    """The k best trees of rows [first, last), loss-augmented on demand.
+    """The k best trees of rows [first, last), with losses and planes on demand.
 
-    Row r writes k codes end to end from ``indptr[r]·k``; value, b, scale and violation
-    are (rows, k). `options` is room for (ranks, N, N).
+    `options` is room for (ranks, N, N); see `Ranking` for the arrays that follow.
     """
     scores, size = work.scores, blocks.n_labels
     for r in range(first, last):
@@ -106,9 +105,7 @@ def k_best_rows(
             for j in range(found[r]):
                 at = indptr[r] * k + j * n
                 here = code[at : at + n]
-                b[r, j], scale[r, j] = plane_of(blocks, i, here)
-                gap = recall_margin(blocks, work, i, here)
-                violation[r, j] = b[r, j] - scale[r, j] * gap
+                b[r, j], scale[r, j], violation[r, j] = cut_of(blocks, work, i, here)
 
 
 @kernel

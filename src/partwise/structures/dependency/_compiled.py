@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import kernel, output_loss, recall_margin, uncounted
+from partwise.compiled import kernel, uncounted
 from partwise.scorers._arc_scoring import new_arc_scores
 from partwise.scorers.arcs import knows_all, score_arcs
-from partwise.structures._formulations import plane, violation_of
 from partwise.structures.dependency._oracles import (
     add_losses,
+    cut_of,
     find_heads,
     find_labels,
     name_labels,
-    plane_of,
     score_sentence,
     word_loss,
 )
@@ -29,12 +28,14 @@ from partwise.structures.dependency._planes import (
     wipe_lead,
 )
 from partwise.structures.dependency._searches import (
-    ADDITIVE,
     GIVEN,
     PROJECTIVE,
     best_trees,
+    call_decoder,
+    call_search,
     new_buffers,
 )
+from partwise.structures.losses import ADDITIVE
 
 
 class ArcWork(NamedTuple):
@@ -67,9 +68,9 @@ class ArcBlocks(NamedTuple):
     n_labels: int  # 1 without labels
     construction: int  # TREE, PROJECTIVE, BEST_HEADS, or GIVEN: only labels are free
     single_root: int
-    decode: Any  # the decoder, see `_arborescence_searches.py`
+    decode: Any  # the address of the decoder, see `_searches.py`
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
-    search: Any  # of the other two
+    search: Any  # its address, for the other two
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
 
     def code_length(blocks, i):
@@ -94,15 +95,13 @@ class ArcBlocks(NamedTuple):
                 find_heads(blocks, work, i)
                 name_labels(blocks, work, i, code)
             else:
-                blocks.search(
+                call_search(blocks.search, (
                     scores.arc, scores.label, scores.total, blocks.unit[i],
                     blocks.label_cost, blocks.n_labels,
                     blocks.construction == PROJECTIVE, blocks.single_root == 1,
                     blocks.rule, blocks.y[begin:end], code[: end - begin],
-                )  # fmt: skip
-        b, scale = plane_of(blocks, i, code)
-        margin = recall_margin(blocks, work, i, code)
-        violation = violation_of(blocks.rule, b, scale, margin)
+                ))  # fmt: skip
+        b, scale, violation = cut_of(blocks, work, i, code)
         if knows_all(blocks.rows):
             return b, scale, violation, violation
         return b, scale, violation, np.inf
@@ -112,10 +111,10 @@ class ArcBlocks(NamedTuple):
 
     def find_heads(blocks, work, i):
         n = blocks.offset[i + 1] - blocks.offset[i]
-        return blocks.decode(
+        return call_decoder(blocks.decode, (
             work.scores.total, n, blocks.single_root == 1, work.tables, work.lines,
             work.stack, work.nodes, work.heads,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def find_trees(blocks, work, options, n, k, heads, ranks, values):
         return best_trees(
@@ -123,8 +122,8 @@ class ArcBlocks(NamedTuple):
             heads, ranks, values,
         )  # fmt: skip
 
-    def plane_of(blocks, i, code):
-        return plane(blocks.rule, output_loss(blocks, i, code))
+    def rule_of(blocks):
+        return blocks.rule
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks, work, i, code)

@@ -6,10 +6,7 @@ words" C = 2; a wrong label at the right head may also count less than a wrong h
 both in whole units. A tree is then `heads` and `losses` (n,), the loss of each word,
 and its loss is their sum, 0 … (C − 1)·n.
 
-Projective trees have an exact program, Eisner's with the loss as one more coordinate.
-For other decoders there is a search over the multiplier λ: the best tree under
-score + λ·loss is found for the λ that matter, which gives the trees on the upper
-concave hull of (loss, score) and a bound on the score for all losses between.
+The program is Eisner's with the loss as one more coordinate: projective trees only.
 """
 
 from typing import NamedTuple
@@ -17,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import jitted
-from partwise.structures.dependency._decoders import decode_tree
 from partwise.structures.dependency._programs import (
     ARC_LEFT,
     ARC_RIGHT,
@@ -26,7 +22,6 @@ from partwise.structures.dependency._programs import (
     LEFT,
     RIGHT,
     ROOT,
-    tree_score,
 )
 
 
@@ -209,120 +204,3 @@ def best_root(options, n, work, loss):
                     if value > highest:
                         highest, root_word, level, part = value, d, c, a
     return root_word, level, part
-
-
-class HullWork(NamedTuple):
-    """Buffers of `tree_hull`."""
-
-    score: np.ndarray  # (N, N) score + λ·loss
-    pairs: np.ndarray  # (m, 2) neighbours on the hull still to be examined
-
-
-def new_hull_work(longest, m):
-    """Buffers for at most m trees per sentence."""
-    size = longest + 1
-    return HullWork(np.empty((size, size)), np.empty((m + 1, 2), dtype=np.int32))
-
-
-@jitted
-def tree_hull(decoder, options, n, work, heads, losses, values, bound):
-    """Trees on the upper hull of (loss, score), and a bound for every loss.
-
-    Works with any decoder of `_tree_decoders.py`. Returns the number of trees found,
-    at most m = len(values) ≥ 2; when m is too small the trees are fewer and the bound
-    weaker, but valid. 0 means that no tree exists. With second-order scores the trees
-    of smallest and largest loss may be missing, for the same reason.
-
-    Parameters
-    ----------
-    heads, losses : (m, n)
-        Written: trees, with the loss of each word.
-    values : (m,)
-        Written: their scores (without any λ·loss).
-    bound : ((C − 1)·n + 1,)
-        Written: no tree of loss e has a score above bound[e]; equal to the best score
-        where a tree of that loss was found on the hull, up to rounding.
-    """
-    top = (options.shape[0] - 1) * n
-    for e in range(top + 1):
-        bound[e] = np.inf
-    # beyond this multiplier only the loss counts: no two trees differ as much in score
-    spread = 1.0
-    for d in range(1, n + 1):
-        low, high = np.inf, -np.inf
-        for c in range(options.shape[0]):
-            for h in range(n + 1):
-                if h != d and options[c, h, d] > -np.inf:
-                    low, high = min(low, options[c, h, d]), max(high, options[c, h, d])
-        spread += max(0.0, high - low)
-    out = (heads, losses, values, bound)
-    pairs = work.pairs
-    pairs[0, 0], pairs[0, 1] = 0, 1
-    size = 1
-    found = EMPTY
-    while size > 0 and found < values.shape[0]:
-        if found < 2:  # the largest loss, then the smallest
-            sign = 1.0 if found == 0 else -1.0
-            if not probe(decoder, options, n, sign * spread, found, work, out):
-                return found
-            found += 1
-            continue
-        size -= 1
-        a, b = pairs[size, 0], pairs[size, 1]
-        gap = total_loss(n, losses, a) - total_loss(n, losses, b)
-        if gap <= 1:  # no loss lies between
-            continue
-        multiplier = (values[b] - values[a]) / gap
-        level = values[a] + multiplier * total_loss(n, losses, a)
-        probe(decoder, options, n, multiplier, found, work, out)
-        loss = total_loss(n, losses, found)
-        higher = values[found] + multiplier * loss - level
-        is_between = total_loss(n, losses, b) < loss < total_loss(n, losses, a)
-        if is_between and higher > 1e-12 * max(1.0, abs(level)):
-            pairs[size, 0], pairs[size, 1] = a, found
-            pairs[size + 1, 0], pairs[size + 1, 1] = found, b
-            size += 2
-            found += 1
-    return found
-
-
-@jitted
-def total_loss(n, losses, t):
-    """Loss of tree t."""
-    total = 0
-    for d in range(n):
-        total += losses[t, d]
-    return total
-
-
-@jitted
-def probe(decoder, options, n, multiplier, t, work, out):
-    """Best tree under score + λ·loss, written as tree t; 1, or 0 if there is none.
-
-    For every tree, score ≤ max(score + λ·loss) − λ·loss: that lowers the bounds.
-    """
-    heads, losses, values, bound = out
-    score = work.score
-    for h in range(n + 1):
-        for d in range(1, n + 1):
-            score[h, d] = -np.inf
-            for c in range(options.shape[0]):
-                score[h, d] = max(score[h, d], options[c, h, d] + multiplier * c)
-    highest = decode_tree(decoder, score, n, heads[t])
-    if highest == -np.inf:
-        return 0
-    second_order = highest - tree_score(score, n, heads[t])
-    total = 0.0
-    for d in range(1, n + 1):
-        h = heads[t, d - 1]
-        level = 0
-        for c in range(options.shape[0]):
-            if options[c, h, d] + multiplier * c == score[h, d]:
-                level = c
-        losses[t, d - 1] = level
-        total += options[level, h, d]
-    values[t] = total + second_order
-    slack = 1e-13 * (1.0 + abs(highest))  # of the decoder's rounding
-    for e in range((options.shape[0] - 1) * n + 1):
-        bound[e] = min(bound[e], highest + slack - multiplier * e)
-    return 1

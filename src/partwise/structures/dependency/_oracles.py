@@ -1,14 +1,15 @@
 """Loss-augmented scores of arcs, and labels of the heads that a decoder found.
 
-`blocks` and `work` are `ArcBlocks` and `ArcWork` of `_arborescence_kernels.py`, or
-`PartBlocks` and `PartWork` of `_second_order_kernels.py`; scores of arcs stand in
-``work.scores``. What the two do in their own way are the operations below.
+`blocks` and `work` are `ArcBlocks` and `ArcWork` of `_compiled.py`, or `PartBlocks` and
+`PartWork` of `_second_order_compiled.py`; scores of arcs stand in ``work.scores``. What
+the two do in their own way are the operations below.
 """
 
 import numpy as np
 
-from partwise.compiled import kernel, operation
+from partwise.compiled import kernel, operation, output_loss, recall_margin
 from partwise.scorers.arcs import dot_label
+from partwise.structures._formulations import cut
 
 
 @kernel
@@ -40,9 +41,16 @@ def find_trees(blocks, work, options, n, k, heads, ranks, values):
 
 
 @operation
-def plane_of(blocks, i, code):
-    """Offset and scale of the plane of an output."""
-    return blocks.plane_of(i, code)
+def rule_of(blocks):
+    """How a loss becomes a plane, see `Formulation.rule`."""
+    return blocks.rule_of()
+
+
+@kernel
+def cut_of(blocks, work, i, code):
+    """Offset, scale and violation of an output, from the scores in `work`."""
+    loss = output_loss(blocks, i, code)
+    return cut(rule_of(blocks), loss, recall_margin(blocks, work, i, code))
 
 
 @kernel

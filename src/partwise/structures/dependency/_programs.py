@@ -287,6 +287,26 @@ def eisner(score, n, single_root, work, heads):
 
 
 @jitted
+def spread_arcs(sr, right, left, arc_right, i, j, a, b):
+    """Add arcs a (i → j) and b (j → i) to `right` and `left` of the spans up to j.
+
+    Returns left(i, j), which is then final.
+    """
+    a = plus(sr, right[j, i], a)
+    right[j, i] = a
+    if a != sr.zero:
+        for k in range(i):
+            step = times(sr, a, arc_right[i, k])
+            right[j, k] = plus(sr, right[j, k], step)
+    if b != sr.zero:
+        for k in range(i):
+            left[j, k] = plus(sr, left[j, k], times(sr, b, left[i, k]))
+    c = plus(sr, left[j, i], b)
+    left[j, i] = c
+    return c
+
+
+@jitted
 def inside(sr, score, n, single_root, charts):
     """Sum all spans in the semiring: (total, best word below a single root, or 0).
 
@@ -313,17 +333,7 @@ def inside(sr, score, n, single_root, charts):
             b = times(sr, meet[i], score[j, i]) if i > 0 else sr.zero
             arc_right[j, i] = a
             arc_left[j, i] = b
-            a = plus(sr, right[j, i], a)
-            right[j, i] = a
-            if a != sr.zero:
-                for k in range(i):
-                    step = times(sr, a, arc_right[i, k])
-                    right[j, k] = plus(sr, right[j, k], step)
-            if b != sr.zero:
-                for k in range(i):
-                    left[j, k] = plus(sr, left[j, k], times(sr, b, left[i, k]))
-            c = plus(sr, left[j, i], b)
-            left[j, i] = c
+            c = spread_arcs(sr, right, left, arc_right, i, j, a, b)
             if c != sr.zero:
                 for k in range(i):
                     meet[k] = plus(sr, meet[k], times(sr, c, right[i - 1, k]))
@@ -353,33 +363,41 @@ def trace(score, n, root_word, charts, heads):
     while size > 0:
         size -= 1
         kind, i, j = stack[size, 0], stack[size, 1], stack[size, 2]
-        split = i
-        highest = -np.inf
-        if kind == RIGHT:
-            for k in range(i + 1, j + 1):
-                value = arc_right[k, i] + right[j, k]
-                if value > highest:
-                    highest, split = value, k
-            size = push_span(stack, size, ARC_RIGHT, i, split)
-            size = push_span(stack, size, RIGHT, split, j)
-        elif kind == LEFT:
-            for k in range(i, j):
-                value = left[k, i] + arc_left[j, k]
-                if value > highest:
-                    highest, split = value, k
-            size = push_span(stack, size, LEFT, i, split)
-            size = push_span(stack, size, ARC_LEFT, split, j)
-        else:
-            if kind == ARC_RIGHT:
-                heads[j - 1] = i
-            else:
-                heads[i - 1] = j
-            for k in range(i, j):
-                value = right[k, i] + left[j, k + 1]
-                if value > highest:
-                    highest, split = value, k
-            size = push_span(stack, size, RIGHT, i, split)
-            size = push_span(stack, size, LEFT, split + 1, j)
+        if kind == ARC_RIGHT:
+            heads[j - 1] = i
+        elif kind == ARC_LEFT:
+            heads[i - 1] = j
+        size = split_span(right, left, arc_right, arc_left, stack, size, kind, i, j)
+
+
+@jitted
+def split_span(right, left, arc_right, arc_left, stack, size, kind, i, j):
+    """Put the two best parts of a span on the stack; the first of equal splits.
+
+    Beside `RIGHT` and `LEFT`, a span of any other kind is one to the right and one to
+    the left that meet.
+    """
+    split, highest = i, -np.inf
+    if kind == RIGHT:
+        for k in range(i + 1, j + 1):
+            value = arc_right[k, i] + right[j, k]
+            if value > highest:
+                highest, split = value, k
+        size = push_span(stack, size, ARC_RIGHT, i, split)
+        return push_span(stack, size, RIGHT, split, j)
+    if kind == LEFT:
+        for k in range(i, j):
+            value = left[k, i] + arc_left[j, k]
+            if value > highest:
+                highest, split = value, k
+        size = push_span(stack, size, LEFT, i, split)
+        return push_span(stack, size, ARC_LEFT, split, j)
+    for k in range(i, j):
+        value = right[k, i] + left[j, k + 1]
+        if value > highest:
+            highest, split = value, k
+    size = push_span(stack, size, RIGHT, i, split)
+    return push_span(stack, size, LEFT, split + 1, j)
 
 
 @jitted

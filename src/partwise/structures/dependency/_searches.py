@@ -1,15 +1,15 @@
 """Best trees, and the most violated ones where the loss does not merely add to scores.
 
-They enter the blocks by their address (`FunctionType`), so that sweeps are compiled
-once for all of them, and each of them only when a setting needs it.
+They enter the blocks by their address, so that sweeps are compiled once for all of
+them, and each of them only when a setting needs it.
 """
 
 import numpy as np
 from numba import types
 
-from partwise.compiled import allocating, kernel
+from partwise.compiled import address_of, allocating, called_at, kernel
 from partwise.objective import MARGIN_ROOT
-from partwise.scorers._arc_rows import THREE, TWO, TWO_INT, by_address
+from partwise.scorers._arc_rows import THREE, TWO, TWO_INT
 from partwise.structures._formulations import plane
 from partwise.structures.dependency._decoders import FirstOrder
 from partwise.structures.dependency._frontier import (
@@ -26,8 +26,8 @@ from partwise.structures.dependency._programs import (
     chu_liu_edmonds,
     eisner,
 )
+from partwise.structures.losses import FRONTIER, TWO_BEST
 
-ADDITIVE, TWO_BEST, FRONTIER = 0, 1, 2  # how the most violated tree is found
 TREE, PROJECTIVE, BEST_HEADS, GIVEN = 0, 1, 2, 3  # which heads are allowed together
 
 INTS, NODES = types.int32[::1], types.int32[:, ::1]
@@ -62,43 +62,45 @@ def new_buffers(longest):
 
 
 @kernel
-def decode_projective(score, n, single_root, tables, lines, stack, nodes, heads):
-    """The best tree without crossing arcs."""
+def tree_work(tables, lines, stack, nodes):
+    """The same buffers by their names."""
     t = tables
     charts = Charts(t[0], t[1], t[2], t[3], lines[0], stack)
     rest = Contraction(
         t[4], lines[1], nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
     )
-    return eisner(score, n, single_root, TreeWork(charts, rest), heads)
+    return TreeWork(charts, rest)
+
+
+@kernel
+def decode_projective(score, n, single_root, tables, lines, stack, nodes, heads):
+    """The best tree without crossing arcs."""
+    work = tree_work(tables, lines, stack, nodes)
+    return eisner(score, n, single_root, work, heads)
 
 
 @kernel
 def decode_tree(score, n, single_root, tables, lines, stack, nodes, heads):
     """The best tree."""
-    t = tables
-    charts = Charts(t[0], t[1], t[2], t[3], lines[0], stack)
-    rest = Contraction(
-        t[4], lines[1], nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
-    )
-    return chu_liu_edmonds(score, n, single_root, TreeWork(charts, rest), heads)
+    work = tree_work(tables, lines, stack, nodes)
+    return chu_liu_edmonds(score, n, single_root, work, heads)
 
 
 @kernel
 def decode_heads(score, n, single_root, tables, lines, stack, nodes, heads):
     """The best head of each word."""
-    t = tables
-    charts = Charts(t[0], t[1], t[2], t[3], lines[0], stack)
-    rest = Contraction(
-        t[4], lines[1], nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
-    )
-    value, _ = best_heads(score, n, TreeWork(charts, rest), heads)
+    work = tree_work(tables, lines, stack, nodes)
+    value, _ = best_heads(score, n, work, heads)
     return value
 
 
 def decode_by(construction):
     """The address of the decoder of a construction."""
     decoders = {TREE: decode_tree, PROJECTIVE: decode_projective}
-    return by_address(decoders.get(construction, decode_heads), DECODE)
+    return address_of(DECODE, decoders.get(construction, decode_heads))
+
+
+call_decoder = called_at(DECODE)
 
 
 @kernel
@@ -156,18 +158,20 @@ def best_trees(projective, single_root, options, n, k, heads, ranks, values):
     tables, lines = np.empty((5, size, size)), np.empty((2, 2 * size))
     stack = np.empty((3 * size, 3), np.int64)
     nodes = np.empty((6, 2 * size), np.int32)
-    t = tables
-    charts = Charts(t[0], t[1], t[2], t[3], lines[0], stack)
-    rest = Contraction(
-        t[4], lines[1], nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
-    )
+    work = tree_work(tables, lines, stack, nodes)
+    decoder = FirstOrder(projective, single_root, work)
+    return rank_trees(decoder, options, n, k, heads, ranks, values)
+
+
+@allocating
+def rank_trees(decoder, options, n, k, heads, ranks, values):
+    """`k_best_trees` with buffers of its own."""
     trees = np.zeros((2, k + 1, n), np.int32)
     numbers = np.empty((4, k + 1), np.int32)
     work = KBestWork(
-        np.empty((size, size)), trees[0], trees[1], np.empty(k + 1), numbers[0],
-        numbers[1], numbers[2], numbers[3], np.empty(size, np.int32),
+        np.empty((n + 1, n + 1)), trees[0], trees[1], np.empty(k + 1), numbers[0],
+        numbers[1], numbers[2], numbers[3], np.empty(n + 1, np.int32),
     )  # fmt: skip
-    decoder = FirstOrder(projective, single_root, TreeWork(charts, rest))
     return k_best_trees(decoder, options, n, k, work, heads, ranks, values)
 
 
@@ -266,5 +270,8 @@ def search_nothing(
 
 def search_by(oracle):
     """The address of the search that an oracle needs."""
-    search = {TWO_BEST: search_two_best, FRONTIER: search_frontier}.get(oracle)
-    return by_address(search or search_nothing, SEARCH)
+    searches = {TWO_BEST: search_two_best, FRONTIER: search_frontier}
+    return address_of(SEARCH, searches.get(oracle, search_nothing))
+
+
+call_search = called_at(SEARCH)

@@ -31,6 +31,8 @@ from partwise.structures.dependency._programs import (
     RIGHT,
     ROOT,
     push_span,
+    split_span,
+    spread_arcs,
 )
 
 
@@ -127,17 +129,7 @@ def inside_siblings(sr, score, row, sibling, n, single_root, work):
             arc[i, j] = a
             arc_right[j, i] = a
             arc[j, i] = b
-            a = plus(sr, right[j, i], a)
-            right[j, i] = a
-            if a != sr.zero:
-                for k in range(i):
-                    step = times(sr, a, arc_right[i, k])
-                    right[j, k] = plus(sr, right[j, k], step)
-            if b != sr.zero:
-                for k in range(i):
-                    left[j, k] = plus(sr, left[j, k], times(sr, b, left[i, k]))
-            c = plus(sr, left[j, i], b)
-            left[j, i] = c
+            c = spread_arcs(sr, right, left, arc_right, i, j, a, b)
             if c != sr.zero:
                 for k in range(i):
                     pair[j, k] = plus(sr, pair[j, k], times(sr, c, right[i - 1, k]))
@@ -157,7 +149,7 @@ def inside_siblings(sr, score, row, sibling, n, single_root, work):
 @jitted
 def trace_siblings(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
-    right, left, pair, arc, _, stack = work
+    right, left, pair, arc, arc_right, stack = work
     size = push_span(stack, EMPTY, RIGHT, root_word, n)
     if root_word > 0:
         heads[root_word - 1] = 0
@@ -165,28 +157,10 @@ def trace_siblings(row, sibling, n, root_word, work, heads):
     while size > 0:
         size -= 1
         kind, i, j = stack[size, 0], stack[size, 1], stack[size, 2]
-        split, highest = i, -np.inf
-        if kind == RIGHT:
-            for k in range(i + 1, j + 1):
-                value = arc[i, k] + right[j, k]
-                if value > highest:
-                    highest, split = value, k
-            size = push_span(stack, size, ARC_RIGHT, i, split)
-            size = push_span(stack, size, RIGHT, split, j)
-        elif kind == LEFT:
-            for k in range(i, j):
-                value = left[k, i] + arc[j, k]
-                if value > highest:
-                    highest, split = value, k
-            size = push_span(stack, size, LEFT, i, split)
-            size = push_span(stack, size, ARC_LEFT, split, j)
-        elif kind == PAIR:
-            for k in range(i, j):
-                value = right[k, i] + left[j, k + 1]
-                if value > highest:
-                    highest, split = value, k
-            size = push_span(stack, size, RIGHT, i, split)
-            size = push_span(stack, size, LEFT, split + 1, j)
+        split = i
+        if kind in (RIGHT, LEFT, PAIR):
+            # arcs to the left stand in the row of their head in both tables
+            size = split_span(right, left, arc_right, arc, stack, size, kind, i, j)
         elif kind == ARC_RIGHT:
             heads[j - 1] = i
             r = row[i, j]

@@ -1,6 +1,6 @@
 """Dependency trees with second-order parts as numba blocks.
 
-As `_arborescence_kernels.py`, over candidate arcs. A tree has, beside its labelled
+As `_compiled.py`, over candidate arcs. A tree has, beside its labelled
 arcs, one part per word for the next sibling towards the head (the head itself if there
 is none) and, below words, one for the head of the head.
 """
@@ -11,23 +11,32 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import (
+    address_of,
     allocating,
+    called_at,
     kernel,
     output_loss,
     recall_margin,
     uncounted,
 )
+from partwise.objective import MARGIN
 from partwise.scorers._arc_candidates import PAIRS, PartScores
-from partwise.scorers._arc_rows import TWO, by_address, touch_rows
+from partwise.scorers._arc_rows import TWO
 from partwise.scorers._arc_scoring import new_arc_scores
-from partwise.scorers._arc_touching import ADD, DOT, GRANDPARENT, SIBLING, WIPE
+from partwise.scorers._arc_touching import (
+    ADD,
+    DOT,
+    GRANDPARENT,
+    SIBLING,
+    WIPE,
+    touch_rows,
+)
 from partwise.scorers.arcs import score_arcs
 from partwise.structures.dependency._climb import ClimbWork, climb_trees
 from partwise.structures.dependency._grandparents import (
     GrandparentWork,
     eisner_grandparents,
 )
-from partwise.structures.dependency._k_best import KBestWork, k_best_trees
 from partwise.structures.dependency._oracles import (
     add_losses,
     find_heads,
@@ -36,13 +45,16 @@ from partwise.structures.dependency._oracles import (
     word_loss,
 )
 from partwise.structures.dependency._planes import add_lead, lead, wipe_lead
-from partwise.structures.dependency._programs import Charts, Contraction, TreeWork
-from partwise.structures.dependency._searches import PROJECTIVE
+from partwise.structures.dependency._searches import (
+    PROJECTIVE,
+    rank_trees,
+    tree_work,
+)
 from partwise.structures.dependency._second_order import SiblingWork, eisner_siblings
 
 DECODE_PARTS = types.float64(
     TWO,  # (N, N) scores of arcs
-    PAIRS, TWO, TWO,  # row, sibling, grandparent: see `_tree_second_order.py`
+    PAIRS, TWO, TWO,  # row, sibling, grandparent: see `_second_order.py`
     types.int64, types.boolean,  # number of words, single_root
     types.int32[::1],  # (n,) receives heads
 )  # fmt: skip
@@ -95,16 +107,11 @@ def decode_grandparents(score, row, sibling, grandparent, n, single_root, heads)
 def decode_climbing(score, row, sibling, grandparent, n, single_root, heads):
     """A tree of high score, crossing arcs allowed."""
     size = n + 1
-    t = np.empty((5, size, size))
-    lines = np.empty((2, 2 * size))
-    nodes = np.empty((6, 2 * size), np.int32)
     spans = np.empty((3 * size, 3), np.int64)
-    trees = TreeWork(
-        Charts(t[0], t[1], t[2], t[3], lines[0], spans),
-        Contraction(
-            t[4], lines[1], nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
-        ),
-    )
+    trees = tree_work(
+        np.empty((5, size, size)), np.empty((2, 2 * size)), spans,
+        np.empty((6, 2 * size), np.int32),
+    )  # fmt: skip
     s = np.empty((5, size, size))
     siblings = SiblingWork(s[0], s[1], s[2], s[3], s[4], spans)
     deep = size if grandparent.shape[0] > 0 else 1
@@ -118,11 +125,14 @@ def decode_climbing(score, row, sibling, grandparent, n, single_root, heads):
 def decode_parts_by(projective, has_grandparents):
     """The address of the decoder of these settings."""
     decoder = decode_grandparents if has_grandparents else decode_siblings
-    return by_address(decoder if projective else decode_climbing, DECODE_PARTS)
+    return address_of(DECODE_PARTS, decoder if projective else decode_climbing)
+
+
+call_decoder = called_at(DECODE_PARTS)
 
 
 class Parts(NamedTuple):
-    """A decoder of `_tree_decoders.py`: any of the above, by its address."""
+    """Any of the above as a decoder of `_decoders.py`."""
 
     decode: Any
     row: np.ndarray
@@ -131,22 +141,10 @@ class Parts(NamedTuple):
     single_root: bool
 
     def decode_tree(decoder, score, n, heads):
-        return decoder.decode(
+        return call_decoder(decoder.decode, (
             score, decoder.row, decoder.sibling, decoder.grandparent, n,
             decoder.single_root, heads,
-        )  # fmt: skip
-
-
-@allocating
-def best_part_trees(decoder, options, n, k, heads, ranks, values):
-    """The k best trees of ranked arcs: how many there are."""
-    trees = np.zeros((2, k + 1, n), np.int32)
-    numbers = np.empty((4, k + 1), np.int32)
-    work = KBestWork(
-        np.empty((n + 1, n + 1)), trees[0], trees[1], np.empty(k + 1), numbers[0],
-        numbers[1], numbers[2], numbers[3], np.empty(n + 1, np.int32),
-    )  # fmt: skip
-    return k_best_trees(decoder, options, n, k, work, heads, ranks, values)
+        ))  # fmt: skip
 
 
 @uncounted
@@ -161,7 +159,7 @@ class PartBlocks(NamedTuple):
     n_labels: int  # 1 without labels
     construction: int  # PROJECTIVE or TREE
     single_root: int
-    decode: Any  # the decoder
+    decode: Any  # the address of the decoder
     is_narrow: int  # 1: the rows have a part of the candidates
 
     def code_length(blocks, i):
@@ -197,11 +195,11 @@ class PartBlocks(NamedTuple):
 
     def find_heads(blocks, work, i):
         parts = work.parts
-        return blocks.decode(
+        return call_decoder(blocks.decode, (
             work.scores.total, parts.row, parts.sibling, parts.grandparent,
             blocks.offset[i + 1] - blocks.offset[i], blocks.single_root == 1,
             work.heads,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def find_trees(blocks, work, options, n, k, heads, ranks, values):
         parts = work.parts
@@ -209,10 +207,10 @@ class PartBlocks(NamedTuple):
             blocks.decode, parts.row, parts.sibling, parts.grandparent,
             blocks.single_root == 1,
         )  # fmt: skip
-        return best_part_trees(decoder, options, n, k, heads, ranks, values)
+        return rank_trees(decoder, options, n, k, heads, ranks, values)
 
-    def plane_of(blocks, i, code):
-        return output_loss(blocks, i, code), 1.0
+    def rule_of(blocks):
+        return MARGIN
 
     def recall_margin(blocks, work, i, code):
         return recall_parts(blocks, work, i, code)

@@ -13,10 +13,11 @@ from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._compiled import ArcBlocks, new_arc_work
-from partwise.structures.dependency._searches import ADDITIVE, GIVEN
+from partwise.structures.dependency._searches import GIVEN
 from partwise.structures.dependency._sums import new_sum_work
 from partwise.structures.dependency.problem import TreeProblem
 from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures.losses import ADDITIVE
 from partwise.threads import add_scaled, run_sharded
 
 

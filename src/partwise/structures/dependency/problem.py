@@ -10,7 +10,12 @@ from partwise.features._arc_compiled import ArcFeatures
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._searches import BEST_HEADS, GIVEN
-from partwise.structures.packed import PackedProblem, digests, flatten_cuts
+from partwise.structures.packed import (
+    CutRanker,
+    PackedProblem,
+    Ranking,
+    digests,
+)
 from partwise.threads import run_sharded
 
 
@@ -22,7 +27,7 @@ class ScoreTables(NamedTuple):
     grandparent: Floats | None = None
 
 
-class TreeProblem(PackedProblem):
+class TreeProblem(CutRanker, PackedProblem):
     """Packed sentences and their trees, whatever their parts."""
 
     longest: int
@@ -47,50 +52,24 @@ class TreeProblem(PackedProblem):
         """Codes of the cuts, head · n_labels + label of each word."""
         return np.split(cuts.code, cuts.indptr[1:-1])
 
-    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
-        """The k most violated planes of each row, by loss-augmented k-best."""
-        if not self.formulation.is_additive:
-            raise CapabilityError(
-                "k > 1 needs <formulation='margin'> and <penalty='l1'>"
-            )
-        rows = np.asarray(rows, np.int64)
-        indptr, code, _, found, *planes = self._k_best(model, rows, k, with_loss=True)
-        return flatten_cuts(rows, indptr, code, found, *planes)
-
-    def _k_best(
-        self, model: Floats, rows: Ints, k: int, *, with_loss: bool
-    ) -> tuple[Any, ...]:
-        blocks = self.blocks if with_loss else self.plain_blocks
-        if blocks.construction in (BEST_HEADS, GIVEN):
+    def ranked(self, model: Floats, rows: Ints, k: int, *, with_loss: bool) -> Ranking:
+        """The k best trees, of first or second order."""
+        if self.blocks.construction in (BEST_HEADS, GIVEN):
             raise CapabilityError("k best trees need <construction='exact'>")
-        indptr = self.indptr_of(rows)
-        code = np.zeros(indptr[-1] * k, np.int32)
-        value = np.full((len(rows), k), -np.inf)
-        found = np.zeros(len(rows), np.int64)
-        planes = [np.zeros((len(rows), k)) for _ in range(3)]
-        n_ranks = 1 if blocks.n_labels == 1 else min(k, blocks.n_labels)
+        return super().ranked(model, rows, k, with_loss=with_loss)
 
-        def work_on(first: int, last: int) -> None:
-            options = np.empty((n_ranks, self.longest + 1, self.longest + 1))
-            work = self.borrow_work()
-            batch.k_best_rows(
-                blocks, work, model, rows, k, with_loss, first, last, indptr, code,
-                options, value, found, *planes,
-            )  # fmt: skip
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, len(rows), work_on)
-        return indptr, code, value, found, *planes
-
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """The k trees of highest score with their scores, for each row."""
-        rows = np.arange(self.n_blocks)
-        indptr, code, value, found, *_ = self._k_best(model, rows, k, with_loss=False)
-        answers = []
-        for r in rows:
-            codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-            answers.append([(codes[j], float(value[r, j])) for j in range(found[r])])
-        return answers
+    def rank_rows(
+        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
+        work: Any, ranking: Ranking,
+    ) -> None:  # fmt: skip
+        """Write the best trees of rows [first, last)."""
+        blocks = self.blocks if with_loss else self.plain_blocks
+        n_ranks = 1 if blocks.n_labels == 1 else min(ranking.k, blocks.n_labels)
+        options = np.empty((n_ranks, self.longest + 1, self.longest + 1))
+        batch.k_best_rows(
+            blocks, work, model, rows, ranking.k, with_loss, first, last, options,
+            *ranking,
+        )  # fmt: skip
 
     def decode(
         self, model: Floats, given: Ints | None = None

@@ -75,7 +75,7 @@ class SecondOrderProblem(TreeProblem):
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
         """The k trees of highest score; with crossing arcs k good ones."""
         ranked = super().k_best(model, k)
-        return [sorted(found, key=lambda pair: -pair[1]) for found in ranked]
+        return [sorted(trees, key=lambda pair: -pair[1]) for trees in ranked]
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """Not known."""
@@ -90,10 +90,10 @@ class SecondOrderProblem(TreeProblem):
         chosen[:, 0] = False
         np.fill_diagonal(chosen, False)
         rows = work.parts.row[:size, :size][chosen]
-        found = []
-        for own in (work.parts.sibling, work.parts.grandparent):
-            full = np.zeros((size, size, size)) if len(own) else None
-            if full is not None:
-                full[chosen] = own[rows, :size]
-            found.append(full)
-        return tables._replace(sibling=found[0], grandparent=found[1])
+        cubes: list[Floats | None] = [None, None]
+        for k, scores in enumerate((work.parts.sibling, work.parts.grandparent)):
+            if len(scores):
+                cube = np.zeros((size, size, size))
+                cube[chosen] = scores[rows, :size]
+                cubes[k] = cube
+        return tables._replace(sibling=cubes[0], grandparent=cubes[1])

@@ -30,13 +30,10 @@ from partwise.scorers.arcs import ArcScorer, n_weights
 from partwise.structures.dependency._compiled import ArcBlocks
 from partwise.structures.dependency._reference import all_trees
 from partwise.structures.dependency._searches import (
-    ADDITIVE,
     BEST_HEADS,
-    FRONTIER,
     GIVEN,
     PROJECTIVE,
     TREE,
-    TWO_BEST,
     decode_by,
     search_by,
 )
@@ -49,10 +46,10 @@ from partwise.structures.dependency.first_order_problem import (
     KernelTreeProblem,
 )
 from partwise.structures.dependency.second_order_problem import SecondOrderProblem
+from partwise.structures.losses import ADDITIVE, FRONTIER, TWO_BEST, ArcLoss
+from partwise.structures.losses.arcs import arc_loss
 
-COSTS = {"uas": 0.0, "las": 1.0}
 CONSTRUCTIONS = ("exact", "best_heads", "given")
-MAX_STEPS = 4
 
 
 class Arborescence(Structure):
@@ -69,11 +66,11 @@ class Arborescence(Structure):
         Whether arcs must not cross.
     single_root : bool
         Whether exactly one word hangs from the root.
-    cost : {"uas", "las"} or float
+    cost : {"uas", "las"}, float or ArcLoss
         The loss counts wrong heads; a wrong label at the right head costs nothing
         ("uas"), as much as a wrong head ("las"), or this share of it.
     normalized : bool
-        Divide the loss by the number of words.
+        Divide the loss by the number of words; an `ArcLoss` decides that itself.
     construction : {"exact", "best_heads", "given"}
         The best tree; the best head of each word, tree or not; or labels of the true
         heads only, for a labeller that comes after a parser.
@@ -103,30 +100,10 @@ class Arborescence(Structure):
 
     # ------------------------------------------------------------------ settings
 
-    def label_cost(self) -> float:
-        """Loss of a wrong label at the right head, where a wrong head costs 1."""
-        cost = COSTS.get(self.cost, self.cost) if self._has_name() else self.cost
-        if not isinstance(cost, int | float) or not 0.0 <= cost <= 1.0:
-            raise SettingsError(
-                f"<cost={self.cost!r}>: choose {', '.join(COSTS)} or a number from 0 "
-                "to 1"
-            )
-        return float(cost)
-
-    def _has_name(self) -> bool:
-        return isinstance(self.cost, str)
-
-    def loss_steps(self) -> int:
-        """How many times the loss of a wrong label is in that of a wrong head."""
-        cost = self.label_cost()
-        steps = 1 if cost in (0.0, 1.0) or self.n_labels == 0 else round(1 / cost)
-        if cost and self.n_labels and (steps > MAX_STEPS or steps * cost != 1.0):
-            raise CapabilityError(
-                f"<cost={self.cost!r}>: slack rescaling and L2 run over every value of "
-                f"the loss; use 1, 1/2, 1/3 or 1/4, or <formulation='margin'> with "
-                "<penalty='l1'>"
-            )
-        return steps
+    @property
+    def delta(self) -> ArcLoss:
+        """The loss Δ that `cost` stands for."""
+        return arc_loss(self.cost, self.normalized)
 
     def kind(self) -> int:
         """Which heads are allowed together, as kernels number it."""
@@ -187,11 +164,7 @@ class Arborescence(Structure):
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ(y, ŷ)."""
         size = max(self.n_labels, 1)
-        one, other = np.asarray(y), np.asarray(y_hat)
-        head = one // size != other // size
-        label = ~head & (one != other)
-        total = float(np.sum(head) + self.label_cost() * np.sum(label))
-        return total / len(one) if self.normalized else total
+        return self.delta.loss(np.divmod(y, size), np.divmod(y_hat, size))
 
     def argmax(self, x: ArcFeatures, w: Floats) -> Ints:
         """The best tree."""
@@ -256,7 +229,8 @@ class Arborescence(Structure):
         longest = np.repeat(np.diff(offset), np.diff(offset))
         if (y < 0).any() or (y // size > longest).any():
             raise ValueError("Y: a head is outside its sentence")
-        unit = 1.0 / np.diff(offset) if self.normalized else np.ones(len(offset) - 1)
+        delta = self.delta
+        unit = delta.unit(np.diff(offset))
         scorer = scorer or ArcScorer()
         construction = self.kind()
         if construction == GIVEN and not self.n_labels:
@@ -276,7 +250,7 @@ class Arborescence(Structure):
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
             unit=unit,
-            label_cost=self.label_cost(),
+            label_cost=float(delta.label_cost),
             n_labels=size,
             construction=construction,
             single_root=int(self.single_root),
@@ -311,7 +285,7 @@ class Arborescence(Structure):
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
             unit=unit,
-            label_cost=self.label_cost(),
+            label_cost=float(self.delta.label_cost),
             n_labels=max(self.n_labels, 1),
             construction=self.kind(),
             single_root=int(self.single_root),
@@ -327,24 +301,22 @@ class Arborescence(Structure):
         return np.split(code, problem.blocks.offset[1:-1])
 
     def _oracle(self, formulation: Formulation, construction: int) -> int:
-        if formulation.is_additive:
-            return ADDITIVE
-        if formulation.rescaling == "hard":
-            if construction in (BEST_HEADS, GIVEN):
-                raise CapabilityError(
-                    "a hard margin needs the two best trees, a `frontier` of outputs "
-                    "that only <construction='exact'> has"
-                )
-            return TWO_BEST
-        if construction != PROJECTIVE:
+        search = self.delta.search_under(formulation)
+        if search == TWO_BEST and construction in (BEST_HEADS, GIVEN):
+            raise CapabilityError(
+                "a hard margin needs the two best trees, a `frontier` of outputs "
+                "that only <construction='exact'> has"
+            )
+        if search == FRONTIER and construction != PROJECTIVE:
             raise CapabilityError(
                 f"{formulation.rescaling} rescaling with penalty "
                 f"{formulation.penalty!r} needs `frontier`, the best tree of every "
                 "loss, which only projective trees have; use <projective=True>, or "
                 "<formulation='margin'> with <penalty='l1'>"
             )
-        self.loss_steps()
-        return FRONTIER
+        if search == FRONTIER and self.n_labels:
+            self.delta.steps()
+        return search
 
 
 def join_features(items: Sequence[ArcFeatures]) -> ArcFeatures:

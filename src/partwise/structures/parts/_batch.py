@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from partwise.compiled import address_of
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Ints
 from partwise.scorers._rows import DenseRows, SparseRows
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.loop import refuse_missing
 from partwise.structures.packed import PackedProblem
-from partwise.structures.parts._compiled import PartBlocks, PartWork, compile_decoder
+from partwise.structures.parts._compiled import DECODER, PartBlocks, PartWork
 
 if TYPE_CHECKING:
     from partwise.structures.parts import PartSelection
@@ -62,7 +63,7 @@ def pack_parts(
         np.concatenate([np.zeros(0), *terms]),
         _begin([len(shape) for shape in shapes]),
         np.concatenate([np.zeros(0, np.int64), *shapes]),
-        compile_decoder(structure.decoder),
+        address_of(DECODER, structure.decoder),
         int(structure.exact_oracle),
     )
 

@@ -1,18 +1,18 @@
 """Sets of parts as numba blocks, around a decoder that the user compiled.
 
-The decoder is a field of type ``FunctionType``: it enters as an address, so kernels are
-compiled and cached once for all decoders. A model is one flat array (n_features,). A
+The decoder enters as an address, so kernels are compiled and cached once for all
+decoders. A model is one flat array (n_features,). A
 code is a mask: one integer, 0 or 1, per part.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cfunc, types
-from numba.core import config
+from numba import types
 
 from partwise.compiled import (
     add_row,
+    called_at,
     dot_row,
     output_loss,
     recall_margin,
@@ -23,11 +23,7 @@ from partwise.compiled import (
 DECODER = types.void(types.float64[::1], types.int64[::1], types.uint8[::1])
 
 
-def compile_decoder(decoder: Any) -> Any:
-    """The decoder by its address, with the one signature that kernels know."""
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return decoder
-    return cfunc(DECODER)(getattr(decoder, "py_func", decoder))
+call_decoder = called_at(DECODER)
 
 
 class PartWork(NamedTuple):
@@ -47,7 +43,7 @@ class PartBlocks(NamedTuple):
     addition: np.ndarray  # (n_parts,) what the loss adds to the score of each part
     shape_first: np.ndarray  # (n_blocks + 1,) int64
     shape: np.ndarray  # int64, the user's description of each example
-    decode: Any  # (scores, shape, selected) → None
+    decode: Any  # the address of (scores, shape, selected) → None
     is_exact: int  # whether the decoder always finds the best set
 
     def code_length(blocks, i):
@@ -72,7 +68,7 @@ class PartBlocks(NamedTuple):
             work.edited[p] = work.plain[p, 0] + blocks.addition[begin + p]
             work.selected[p] = 0
         shape = blocks.shape[blocks.shape_first[i] : blocks.shape_first[i + 1]]
-        blocks.decode(work.edited[:n], shape, work.selected[:n])
+        call_decoder(blocks.decode, (work.edited[:n], shape, work.selected[:n]))
         for p in range(n):
             code[p] = 1 if work.selected[p] else 0
         b = output_loss(blocks, i, code)

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import CapabilityError, Floats, Parameters
+from partwise.protocol import CapabilityError, Floats
+from partwise.structures.losses import Loss
 
 ROUNDING = 1e-9  # of a loss in units
 GRADED = ("predicted", "wrong", "true")
 
 
-class PartLoss(Parameters):
+class PartLoss(Loss):
     """How many parts must be added to, or taken from, ŷ to make it y.
 
     The count form is |y| + |ŷ| − 2·|y ∩ ŷ|. The normalised form divides it by 2·|y|, so

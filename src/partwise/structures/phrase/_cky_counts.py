@@ -124,6 +124,31 @@ def look(table, e, c, p):
 
 
 @inner_allocating
+def with_slot(scratch, n_slots, area):
+    """Room for so many tables of this size, the last of them empty."""
+    scratch = longer(scratch, n_slots * area)
+    for x in range((n_slots - 1) * area, n_slots * area):
+        scratch[x] = -np.inf
+    return scratch
+
+
+@inner_allocating
+def close_slots(
+    row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
+):
+    """Pack the tables of all states that were touched; the row and its size."""
+    area = n_rows * width
+    row = longer_row(row, n_items + n_touched, size + n_touched * area)
+    for z in range(n_touched):
+        slot_of[touched[z]] = -1
+        row.state[n_items + z] = touched[z]
+        size = pack(
+            scratch, z * area, n_rows, width, row.table, size, row.entry[n_items + z]
+        )
+    return row, size
+
+
+@inner_allocating
 def fill_row(
     tables, scores, chart, keep_items, alive, gold, with_correct, symbols, symbol_size,
     row, first, i, last, n, keep,
@@ -195,24 +220,16 @@ def fill_row(
                     if not allowed[q]:
                         continue
                     if slot_of[q] < 0:
-                        slot_of[q] = n_touched
-                        touched[n_touched] = q
+                        slot_of[q], touched[n_touched] = n_touched, q
                         n_touched += 1
-                        scratch = longer(scratch, n_touched * area)
-                        for x in range((n_touched - 1) * area, n_touched * area):
-                            scratch[x] = -np.inf
+                        scratch = with_slot(scratch, n_touched, area)
                     convolve(
                         row.table, e, other, f, extra, scratch, slot_of[q] * area, width
                     )
-        row = longer_row(row, n_items + n_touched, size + n_touched * area)
-        for z in range(n_touched):
-            q = touched[z]
-            slot_of[q] = -1
-            row.state[n_items] = q
-            size = pack(
-                scratch, z * area, n_rows, width, row.table, size, row.entry[n_items]
-            )
-            n_items += 1
+        row, size = close_slots(
+            row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
+        )
+        n_items += n_touched
         row.begin[j + 1] = n_items
         if keep:
             symbol_table, symbol_size = finish_cell(
@@ -249,23 +266,15 @@ def fill_row(
                 if not allowed[q]:
                     continue
                 if slot_of[q] < 0:
-                    slot_of[q] = n_touched
-                    touched[n_touched] = q
+                    slot_of[q], touched[n_touched] = n_touched, q
                     n_touched += 1
-                    scratch = longer(scratch, n_touched * area)
-                    for x in range((n_touched - 1) * area, n_touched * area):
-                        scratch[x] = -np.inf
+                    scratch = with_slot(scratch, n_touched, area)
                 own = extra + scores.weight[tables.first_weight[o]]
                 shift(other, f, own, zero, zero, scratch, slot_of[q] * area, width)
-        row = longer_row(row, n_items + n_touched, size + n_touched * area)
-        for z in range(n_touched):
-            q = touched[z]
-            slot_of[q] = -1
-            row.state[n_items] = q
-            size = pack(
-                scratch, z * area, n_rows, width, row.table, size, row.entry[n_items]
-            )
-            n_items += 1
+        row, size = close_slots(
+            row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
+        )
+        n_items += n_touched
         for at in range(begin, end):
             allowed[keep_items.state[at]] = 0
         row.begin[j + 1] = n_items

@@ -14,6 +14,7 @@ import numpy as np
 
 from partwise.protocol import Floats
 from partwise.readers.trees import as_phrase_tree
+from partwise.structures.losses import Bracketing, Loss
 from partwise.structures.phrase._rules import (
     Node,
     all_chains,
@@ -32,7 +33,7 @@ class GrammarReference:
     vertical: int
     unary_steps: int
     lexical: bool
-    cost: str
+    delta: Loss
     counts_: Any
     lexicon_: Any
     number_: dict[Any, int]
@@ -87,12 +88,10 @@ class GrammarReference:
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ(y, ŷ) by the chosen cost."""
-        if self.cost == "zero_one":
-            return float(self._root(y) != self._root(y_hat))
-        gold, found = self._brackets(y), self._brackets(y_hat)
-        if self.cost == "brackets":
-            return float(len(gold ^ found))
-        return 1.0 - 2.0 * len(gold & found) / (len(gold) + len(found))
+        return self.delta.loss(self._bracketing(y), self._bracketing(y_hat))
+
+    def _bracketing(self, y: Any) -> Bracketing:
+        return Bracketing(self._root(y), frozenset(self._brackets(y)))
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """All trees of a sentence; exponential."""

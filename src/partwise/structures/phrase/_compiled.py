@@ -11,14 +11,10 @@ import numpy as np
 from numba import typeof, types
 
 from partwise.compiled import Reference, address_of, called_at, uncounted
+from partwise.structures.losses import FRONTIER, TWO_BEST
 from partwise.structures.phrase._cky_programs import Chart
 from partwise.structures.phrase._counts import search_counts
-from partwise.structures.phrase._oracles import (
-    COUNTS,
-    TWO_BEST,
-    search_best,
-    search_two,
-)
+from partwise.structures.phrase._oracles import search_best, search_two
 from partwise.structures.phrase._parts import (
     add_parts,
     dot_parts,
@@ -64,22 +60,20 @@ class GrammarData(NamedTuple):
     truth: np.ndarray  # int32 codes
     n_gold: np.ndarray  # (n_blocks,) int64 brackets of the truth
     room: int  # parts of a code per word, at most
-    cost: int  # ZERO_ONE, BRACKETS or F1
-    oracle: int  # PLAIN, ADDITIVE, TWO_BEST or COUNTS
+    zero_one: int  # the loss is 1 for any wrong tree
+    is_f1: int  # the loss is 1 − F1 of the brackets; else a sum of these two:
+    missed: float  # cost of a true bracket that is not predicted
+    spurious: float  # cost of a predicted bracket that is not true
+    oracle: int  # PLAIN, ADDITIVE, TWO_BEST or FRONTIER
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     exact_words: int  # longest sentence for charts over two counts
 
 
-ORACLES = {COUNTS: search_counts, TWO_BEST: search_two}  # else `search_best`
+ORACLES = {FRONTIER: search_counts, TWO_BEST: search_two}  # else `search_best`
 PLANE = types.UniTuple(types.float64, 4)
 
 
-def _search(data, work, w, i, code):
-    """The oracle of the data, where numba is off."""
-    return ORACLES.get(data.oracle, search_best)(data, work, w, i, code)
-
-
-search_at = called_at(_search, PLANE)
+call_search = called_at(PLANE)
 
 
 @uncounted
@@ -101,7 +95,7 @@ class GrammarBlocks(NamedTuple):
         return loss_of(blocks.data, i, code)
 
     def find_output(blocks, work, w, i, code):
-        return search_at(blocks.oracle, (blocks.data, work, w, i, code))
+        return call_search(blocks.oracle, (blocks.data, work, w, i, code))
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks.data, work, i, code)

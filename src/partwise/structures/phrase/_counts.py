@@ -29,8 +29,6 @@ from partwise.structures.phrase._cky_outside import Outside, outside
 from partwise.structures.phrase._cky_programs import Scores, inside
 from partwise.structures.phrase._oracles import decode, violated
 from partwise.structures.phrase._parts import (
-    BRACKETS,
-    F1,
     count_brackets,
     edit_spans,
     loss_at,
@@ -61,9 +59,9 @@ def search_counts(blocks, work, w, i, code):
 def slopes(blocks, block, c, p, violation):
     """Multipliers (λ_c, λ_p) that trees of equal violation near (c, p) agree with."""
     g = blocks.n_gold[block]
-    loss = max(loss_at(blocks.cost, blocks.n_gold[block], c, p), 0.05)
-    by_c, by_p = -2.0, 1.0
-    if blocks.cost == F1:
+    loss = max(loss_at(blocks, blocks.n_gold[block], c, p), 0.05)
+    by_c, by_p = -(blocks.missed + blocks.spurious), blocks.spurious
+    if blocks.is_f1:
         by_c, by_p = -2.0 / (p + g), 2.0 * c / ((p + g) * (p + g))
     size = loss
     if blocks.rule == MARGIN_ROOT or blocks.rule == SLACK_ROOT:
@@ -101,12 +99,13 @@ def search_values(blocks, work, block, code):
             blocks.tables, work, n, blocks.truth[t], blocks.truth[t + 1]
         )
     best, cuts, n_cuts = try_multipliers(blocks, work, block, truth, code)
-    is_linear = blocks.rule == MARGIN and blocks.cost == F1
+    is_linear = blocks.rule == MARGIN and blocks.is_f1
     if n > blocks.exact_words and not is_linear:
         return bound_of_cuts(blocks, block, n, truth, cuts, n_cuts)
     largest = 1.0  # possible loss
-    if blocks.cost == BRACKETS:
-        largest = float(blocks.n_gold[block] + most_brackets(blocks, n))
+    if not blocks.is_f1:
+        largest = blocks.missed * blocks.n_gold[block]
+        largest += blocks.spurious * most_brackets(blocks, n)
     if blocks.rule == MARGIN_ROOT or blocks.rule == SLACK_ROOT:
         largest = np.sqrt(largest)
     if blocks.rule >= SLACK:
@@ -144,7 +143,7 @@ def search_values(blocks, work, block, code):
         c_best, p_best = both - 2, both - 2
         for c in range(table.shape[0]):
             for p in range(1, table.shape[1]):
-                loss = loss_at(blocks.cost, blocks.n_gold[block], c, p)
+                loss = loss_at(blocks, blocks.n_gold[block], c, p)
                 is_plane = loss > 0.0 or blocks.rule <= MARGIN_ROOT
                 if not is_plane or table[c, p] == -np.inf:
                     continue
@@ -182,7 +181,7 @@ def try_multipliers(blocks, work, block, truth, code):
         cuts[m, 1], cuts[m, 2] = by_c, by_p
         n_cuts += 1
         c, p = count_brackets(blocks, block, trial)
-        loss = loss_at(blocks.cost, blocks.n_gold[block], c, p)
+        loss = loss_at(blocks, blocks.n_gold[block], c, p)
         if loss > 0.0 or blocks.rule <= MARGIN_ROOT:
             b, scale = plane(blocks.rule, loss)
             score = cuts[m, 0] - by_c * c - by_p * p
@@ -207,7 +206,7 @@ def bound_of_cuts(blocks, block, n, truth, cuts, n_cuts):
     largest = -np.inf
     for p in range(1, most_brackets(blocks, n) + 1):
         for c in range(min(g, p) + 1):
-            loss = loss_at(blocks.cost, blocks.n_gold[block], c, p)
+            loss = loss_at(blocks, blocks.n_gold[block], c, p)
             if loss <= 0.0 and blocks.rule > MARGIN_ROOT:
                 continue
             score = np.inf

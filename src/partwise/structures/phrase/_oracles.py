@@ -3,15 +3,16 @@
 * brackets, L1 margin: the loss adds to scores of spans; one inside pass.
 * 0/1 loss and hard margins: the two best trees.
 
-What needs every value of the loss is in `_grammar_counts.py`. Oracles enter the sweeps
-by their addresses (`_grammar_kernels.py`), so each compiles only when it is needed.
+What needs every value of the loss is in `_counts.py`. Oracles enter the sweeps by their
+addresses (`_compiled.py`), so each compiles only when it is needed.
 """
 
 import numpy as np
 
 from partwise.compiled import inlined
-from partwise.structures._formulations import plane, violation_of
+from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS
+from partwise.structures.losses import PLAIN
 from partwise.structures.phrase._cky_best import k_best
 from partwise.structures.phrase._cky_programs import Scores, inside
 from partwise.structures.phrase._cky_trace import trace
@@ -22,8 +23,6 @@ from partwise.structures.phrase._parts import (
     recalled,
     score_spans,
 )
-
-PLAIN, ADDITIVE, TWO_BEST, COUNTS = 0, 1, 2, 3  # how the worst output is found
 
 
 @inlined
@@ -42,9 +41,8 @@ def decode(blocks, work, block, span, code):
 @inlined
 def violated(blocks, work, block, code):
     """(b, scale, violation) of an output, from the scores in `work`."""
-    b, scale = plane(blocks.rule, loss_of(blocks, block, code))
-    margin = recalled(blocks, work, block, code)
-    return b, scale, violation_of(blocks.rule, b, scale, margin)
+    loss = loss_of(blocks, block, code)
+    return cut(blocks.rule, loss, recalled(blocks, work, block, code))
 
 
 def search_best(blocks, work, w, i, code):
@@ -52,7 +50,7 @@ def search_best(blocks, work, w, i, code):
     prepare(blocks, work, w)
     score_spans(blocks, work, w, i)
     is_plain = blocks.oracle == PLAIN
-    wrong, right = (0.0, 0.0) if is_plain else (1.0, -1.0)
+    wrong, right = (0.0, 0.0) if is_plain else (blocks.spurious, -blocks.missed)
     edit_spans(blocks, work, i, wrong, right)
     decode(blocks, work, i, work.span, code)
     if is_plain:

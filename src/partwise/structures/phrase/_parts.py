@@ -1,14 +1,10 @@
 """Parts of derivations: their features, their brackets and losses, their scores.
 
-`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_grammar_kernels.py`.
+`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_compiled.py`.
 """
 
 from partwise.compiled import inner
-
-ZERO_ONE, BRACKETS, F1 = 0, 1, 2  # losses
-
-# Adding up, updating and clearing the features of a bracket are one loop over the same
-# rows; three copies of it, because a function as argument would compile anew each time.
+from partwise.scorers._arc_touching import ADD, DOT, WIPE, touch
 
 
 @inner
@@ -23,8 +19,8 @@ def joint_rows(blocks, first, i, j, n):
 
 
 @inner
-def dot_bracket(blocks, w, first, i, j, n, label):
-    """<w, features of a bracket>."""
+def touch_bracket(blocks, w, first, i, j, n, label, mode, coef):
+    """`touch` the weights of the features of a bracket; returns their sum."""
     if not blocks.has_spans:
         return 0.0
     base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
@@ -32,63 +28,22 @@ def dot_bracket(blocks, w, first, i, j, n, label):
     for f in range(blocks.begin.shape[1]):
         row = blocks.begin[first + i, f]
         if row >= 0:
-            total += w[base + row * size]
+            total += touch(w, base + row * size, mode, coef)
     for f in range(blocks.end.shape[1]):
         row = blocks.end[first + j - 1, f]
         if row >= 0:
-            total += w[base + row * size]
+            total += touch(w, base + row * size, mode, coef)
     length, inner, outer = joint_rows(blocks, first, i, j, n)
-    total += w[base + length * size]
+    total += touch(w, base + length * size, mode, coef)
     if blocks.n_paired > 0:
-        total += w[base + inner * size] + w[base + outer * size]
+        pairs = touch(w, base + inner * size, mode, coef)
+        total += pairs + touch(w, base + outer * size, mode, coef)
     return total
 
 
 @inner
-def add_bracket(blocks, w, first, i, j, n, label, coef):
-    """W += coef · features of a bracket."""
-    if not blocks.has_spans:
-        return
-    base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
-    for f in range(blocks.begin.shape[1]):
-        row = blocks.begin[first + i, f]
-        if row >= 0:
-            w[base + row * size] += coef
-    for f in range(blocks.end.shape[1]):
-        row = blocks.end[first + j - 1, f]
-        if row >= 0:
-            w[base + row * size] += coef
-    length, inner, outer = joint_rows(blocks, first, i, j, n)
-    w[base + length * size] += coef
-    if blocks.n_paired > 0:
-        w[base + inner * size] += coef
-        w[base + outer * size] += coef
-
-
-@inner
-def wipe_bracket(blocks, w, first, i, j, n, label):
-    """W = 0 at the features of a bracket."""
-    if not blocks.has_spans:
-        return
-    base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
-    for f in range(blocks.begin.shape[1]):
-        row = blocks.begin[first + i, f]
-        if row >= 0:
-            w[base + row * size] = 0.0
-    for f in range(blocks.end.shape[1]):
-        row = blocks.end[first + j - 1, f]
-        if row >= 0:
-            w[base + row * size] = 0.0
-    length, inner, outer = joint_rows(blocks, first, i, j, n)
-    w[base + length * size] = 0.0
-    if blocks.n_paired > 0:
-        w[base + inner * size] = 0.0
-        w[base + outer * size] = 0.0
-
-
-@inner
-def dot_parts(blocks, w, block, code):
-    """<w, φ(code)>."""
+def touch_parts(blocks, w, block, code, mode, coef):
+    """`touch` the weights of all parts of a derivation; returns their sum."""
     tables = blocks.tables
     first = blocks.offset[block]
     n = blocks.offset[block + 1] - first
@@ -101,61 +56,33 @@ def dot_parts(blocks, w, block, code):
         i, j = code[t + 1] // (n + 1), code[t + 1] % (n + 1)
         if part < n_chains:
             for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                total += w[tables.chain_rule[s]]
-                total += dot_bracket(blocks, w, first, i, j, n, tables.chain_label[s])
+                label = tables.chain_label[s]
+                total += touch(w, tables.chain_rule[s], mode, coef)
+                total += touch_bracket(blocks, w, first, i, j, n, label, mode, coef)
         else:
-            total += w[part - n_chains]
+            total += touch(w, part - n_chains, mode, coef)
             label = tables.weight_label[part - n_chains]
             if label >= 0:
-                total += dot_bracket(blocks, w, first, i, j, n, label)
+                total += touch_bracket(blocks, w, first, i, j, n, label, mode, coef)
     return total
 
 
 @inner
+def dot_parts(blocks, w, block, code):
+    """<w, φ(code)>."""
+    return touch_parts(blocks, w, block, code, DOT, 0.0)
+
+
+@inner
 def add_parts(blocks, w, block, code, coef):
-    """W += coef·φ(code)."""
-    tables = blocks.tables
-    first = blocks.offset[block]
-    n = blocks.offset[block + 1] - first
-    n_chains = tables.chain_top.shape[0]
-    for t in range(0, code.shape[0], 2):
-        part = code[t]
-        if part < 0:
-            break
-        i, j = code[t + 1] // (n + 1), code[t + 1] % (n + 1)
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                w[tables.chain_rule[s]] += coef
-                label = tables.chain_label[s]
-                add_bracket(blocks, w, first, i, j, n, label, coef)
-        else:
-            w[part - n_chains] += coef
-            label = tables.weight_label[part - n_chains]
-            if label >= 0:
-                add_bracket(blocks, w, first, i, j, n, label, coef)
+    """Add coef·φ(code) to w."""
+    touch_parts(blocks, w, block, code, ADD, coef)
 
 
 @inner
 def wipe_parts(blocks, w, block, code):
-    """W = 0 where φ(code) is not."""
-    tables = blocks.tables
-    first = blocks.offset[block]
-    n = blocks.offset[block + 1] - first
-    n_chains = tables.chain_top.shape[0]
-    for t in range(0, code.shape[0], 2):
-        part = code[t]
-        if part < 0:
-            break
-        i, j = code[t + 1] // (n + 1), code[t + 1] % (n + 1)
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                w[tables.chain_rule[s]] = 0.0
-                wipe_bracket(blocks, w, first, i, j, n, tables.chain_label[s])
-        else:
-            w[part - n_chains] = 0.0
-            label = tables.weight_label[part - n_chains]
-            if label >= 0:
-                wipe_bracket(blocks, w, first, i, j, n, label)
+    """Set to zero the coordinates of w where φ(code) is not."""
+    touch_parts(blocks, w, block, code, WIPE, 0.0)
 
 
 @inner
@@ -236,18 +163,19 @@ def mark_gold(blocks, block, gold):
 def loss_of(blocks, block, code):
     """Δ(y, ŷ) of a code."""
     n_gold = blocks.n_gold[block]
-    if blocks.cost == ZERO_ONE:
+    if blocks.zero_one:
         return 0.0 if is_truth(blocks, block, code) else 1.0
     n_correct, n_predicted = count_brackets(blocks, block, code)
-    return loss_at(blocks.cost, n_gold, n_correct, n_predicted)
+    return loss_at(blocks, n_gold, n_correct, n_predicted)
 
 
 @inner
-def loss_at(cost, n_gold, n_correct, n_predicted):
+def loss_at(blocks, n_gold, n_correct, n_predicted):
     """Δ by counts of brackets."""
-    if cost == BRACKETS:
-        return float(n_gold + n_predicted - 2 * n_correct)
-    return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
+    if blocks.is_f1:
+        return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
+    missed, spurious = n_gold - n_correct, n_predicted - n_correct
+    return blocks.missed * missed + blocks.spurious * spurious
 
 
 @inner

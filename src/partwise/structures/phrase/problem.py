@@ -9,7 +9,8 @@ import numpy as np
 from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
-from partwise.structures.packed import PackedProblem, digests
+from partwise.structures.losses import PLAIN
+from partwise.structures.packed import PackedProblem, Ranker, Ranking, digests
 from partwise.structures.phrase import _batch as batch
 from partwise.structures.phrase._cky_programs import Chart
 from partwise.structures.phrase._compiled import (
@@ -18,11 +19,10 @@ from partwise.structures.phrase._compiled import (
     GrammarWork,
     compile_oracle,
 )
-from partwise.structures.phrase._oracles import PLAIN
 from partwise.threads import run_sharded, shard_size
 
 
-class GrammarProblem(PackedProblem):
+class GrammarProblem(Ranker, PackedProblem):
     """Sentences with their trees under one grammar."""
 
     def __init__(
@@ -101,40 +101,26 @@ class GrammarProblem(PackedProblem):
         ]
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
-        """The k trees of highest score with their scores, for each sentence."""
-        return [
-            [(self.grammar.tree(code, x), score) for code, score in found]
-            for x, found in zip(
-                self.sentences, self.k_best_codes(model, k), strict=True
-            )
-        ]
-
-    def k_best_codes(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """The k derivations of highest score, as codes.
+        """The k derivations of highest score, as trees with their scores.
 
         Where a tag that training never showed stands for several others, one tree may
         have several derivations.
         """
-        rows = np.arange(self.n_blocks)
-        indptr = self.indptr_of(rows)
-        code = np.zeros(indptr[-1] * k, np.int32)
-        value = np.full((len(rows), k), -np.inf)
-        found = np.zeros(len(rows), np.int64)
+        pairs = zip(self.sentences, self.k_best_codes(model, k), strict=True)
+        return [
+            [(self.grammar.tree(code, x), score) for code, score in ranked]
+            for x, ranked in pairs
+        ]
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            batch.k_best_rows(
-                self.blocks.data, work, model, rows, k, first, last, indptr, code,
-                value, found,
-            )  # fmt: skip
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, len(rows), work_on)
-        answers = []
-        for r in rows:
-            codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-            answers.append([(codes[j], float(value[r, j])) for j in range(found[r])])
-        return answers
+    def rank_rows(
+        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
+        work: Any, ranking: Ranking,
+    ) -> None:  # fmt: skip
+        """Write the best derivations of rows [first, last), without losses."""
+        assert not with_loss
+        batch.k_best_rows(
+            self.blocks.data, work, model, rows, ranking.k, first, last, *ranking[:4]
+        )
 
     def features_of(self, row: int, code: Ints) -> Floats:
         """φ(x, ŷ) of a derivation of a sentence that has no true tree, (n_psi,)."""

@@ -25,19 +25,18 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
+from partwise.structures.losses import TWO_BEST, BracketF1, Brackets, Loss
+from partwise.structures.losses.brackets import bracket_loss
 from partwise.structures.phrase._cky_reference import GrammarReference
 from partwise.structures.phrase._codes import GrammarCodes
 from partwise.structures.phrase._compiled import GrammarData
 from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._names import show_weight
-from partwise.structures.phrase._oracles import ADDITIVE, COUNTS, TWO_BEST
-from partwise.structures.phrase._parts import BRACKETS, F1, ZERO_ONE
 from partwise.structures.phrase._rules import RuleCounts, unwrap
 from partwise.structures.phrase._span_features import LENGTHS, SpanFeatures
 from partwise.structures.phrase._tables import build_tables
 from partwise.structures.phrase.problem import GrammarProblem
 
-COSTS = {"zero_one": ZERO_ONE, "brackets": BRACKETS, "f1": F1}
 Sentence = Sequence[tuple[str, str]]
 
 
@@ -60,9 +59,10 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         The paper's model, or features of spans as well.
     min_count : int
         Rarer words are one word (features), or stand for their class (lexical).
-    cost : {"f1", "brackets", "zero_one"}
+    cost : {"f1", "brackets", "zero_one"} or Loss
         The loss: 1 − F1 of the brackets; brackets missed plus brackets made up; or 1
-        for any wrong tree.
+        for any wrong tree. `partwise.structures.losses.Brackets` has costs of its own
+        for the two kinds of errors.
     exact_words : int
         Slack rescaling and L2 penalties with a cost of brackets need charts over two
         counts; they are used for sentences up to this length. Beyond it the oracle is
@@ -86,7 +86,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         lexical: bool = False,
         features: str = "rules",
         min_count: int = 2,
-        cost: str = "f1",
+        cost: Any = "f1",
         exact_words: int = 15,
     ) -> None:
         self.horizontal = horizontal
@@ -157,8 +157,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         self.n_psi_ = tables.n_weights + rows * tables.n_labels
 
     def _validate(self) -> None:
-        if self.cost not in COSTS:
-            raise SettingsError(f"<cost={self.cost!r}>: choose {', '.join(COSTS)}")
+        self._bracket_costs()
         if self.features not in ("rules", "spans"):
             raise SettingsError(
                 f"<features={self.features!r}>: choose 'rules' or 'spans'"
@@ -170,6 +169,11 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         h = self.horizontal
         if h is not None and (not isinstance(h, int | np.integer) or h < 0):
             raise SettingsError(f"<horizontal={h!r}>: give None or a whole number ≥ 0")
+
+    @property
+    def delta(self) -> Loss:  # type: ignore[override]
+        """The loss Δ that `cost` stands for."""
+        return bracket_loss(self.cost)
 
     def _columns(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """(word, tag) as features see them; over words, a class stands for the tag."""
@@ -249,6 +253,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         bucket = np.searchsorted(LENGTHS, np.arange(longest + 1), side="right") - 1
         empty = np.zeros((n_tokens, 0), np.int32)
         nothing: Ints = np.zeros(0, np.int32)
+        missed, spurious = self._bracket_costs()
         codes = codes or [nothing] * len(sizes)
         n = sizes.tolist()
         data = GrammarData(
@@ -273,7 +278,10 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                 np.int64,
             ),
             room=self.code_room(),
-            cost=COSTS[self.cost],
+            zero_one=int(self.delta.search == TWO_BEST),
+            is_f1=int(isinstance(self.delta, BracketF1)),
+            missed=missed,
+            spurious=spurious,
             oracle=self._oracle(formulation),
             rule=formulation.rule,
             exact_words=self.exact_words,
@@ -304,18 +312,19 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             np.array(weights, np.int32),
         )  # fmt: skip
 
+    def _bracket_costs(self) -> tuple[float, float]:
+        delta = self.delta
+        return delta.prices() if isinstance(delta, Brackets) else (1.0, 1.0)
+
     def _oracle(self, formulation: Formulation) -> int:
-        if formulation.rescaling == "hard" and self.lexical and self.cost != "zero_one":
+        is_strict = self.delta.search == TWO_BEST  # calls trees wrong by their tags
+        if formulation.rescaling == "hard" and self.lexical and not is_strict:
             raise CapabilityError(
                 "a hard margin over words separates trees that differ in a tag alone, "
                 "which only <cost='zero_one'> calls wrong; choose it, or "
                 "<formulation='slack'>, which needs a `frontier` instead"
             )
-        if self.cost == "zero_one" or formulation.rescaling == "hard":
-            return TWO_BEST
-        if self.cost == "brackets" and formulation.is_additive:
-            return ADDITIVE
-        return COUNTS
+        return self.delta.search_under(formulation)
 
     def decode(self, X: Sequence[Sentence], w: Floats) -> list[Any]:
         """The best tree of each sentence."""

@@ -1,0 +1,192 @@
+"""Cells per second of pairwise alignment on one core, beside Biopython and parasail.
+
+    python benchmarks/alignment_speed.py [--lengths 300 2000] [--rounds 5]
+
+Random proteins over 20 letters, half of them with a mutated partner; BLOSUM62 (as
+Biopython ships it, else random whole numbers), affine gaps −11 −1 (Biopython's and
+parasail's "open" includes the first extension). Peers are used where they are
+installed: Biopython's `PairwiseAligner` with its first path, parasail without SIMD and
+with it (16 bits), with traceback and for the score alone. All programs align the same
+pairs in the same run, best of `--rounds`, and scores must agree. A second table has
+one pair of long sequences with the memory that its traceback takes, and feature-rich
+models, in which a match has many features.
+"""
+
+import argparse
+import importlib.util
+import resource
+import time
+
+import numpy as np
+
+from partwise.structures.alignment import Alignment
+
+LETTERS = "ARNDCQEGHILKMFPSTWYV"
+OPEN, EXTEND = -11.0, -1.0
+
+
+def matrix():
+    """Substitution scores (20, 20)."""
+    if importlib.util.find_spec("Bio"):
+        from Bio.Align import substitution_matrices
+
+        table = substitution_matrices.load("BLOSUM62")
+        return np.array([[table[a, b] for b in LETTERS] for a in LETTERS])
+    random = np.random.default_rng(0).integers(-4, 2, (20, 20))
+    return (random + random.T + 8 * np.eye(20)).astype(np.float64)
+
+
+def proteins(n_pairs, length, seed=0):
+    """Pairs of sequences, every second one related."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for k in range(n_pairs):
+        a = rng.integers(0, 20, length)
+        b = rng.integers(0, 20, length)
+        if k % 2 == 0:
+            b = np.where(rng.random(length) < 0.6, a, b)
+            b = np.delete(b, rng.integers(0, length, length // 30))
+        pairs.append((a, b))
+    return pairs
+
+
+def best_seconds(run, rounds):
+    """The shortest of several runs, and what the last one returned."""
+    shortest = np.inf
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        result = run()
+        shortest = min(shortest, time.perf_counter() - begin)
+    return shortest, result
+
+
+def text(codes):
+    return "".join(LETTERS[k] for k in codes)
+
+
+def peers(pairs, scores, mode):
+    """Other programs by name: (function that aligns all pairs, whether it traces)."""
+    found = {}
+    strings = [(text(a), text(b)) for a, b in pairs]
+    if importlib.util.find_spec("Bio"):
+        from Bio.Align import PairwiseAligner, substitution_matrices
+
+        aligner = PairwiseAligner(mode=mode)
+        names = dict(zip(LETTERS, range(20), strict=True))
+        aligner.substitution_matrix = substitution_matrices.Array(LETTERS, 2, scores)
+        assert len(names) == 20
+        aligner.open_gap_score = OPEN + EXTEND
+        aligner.extend_gap_score = EXTEND
+        found["Biopython, first path"] = (
+            lambda: [aligner.align(a, b)[0].score for a, b in strings],
+            True,
+        )
+        found["Biopython, score"] = (
+            lambda: [aligner.score(a, b) for a, b in strings],
+            False,
+        )
+    if importlib.util.find_spec("parasail"):
+        import parasail
+
+        table = parasail.matrix_create(LETTERS, 0, 0)
+        for i in range(20):
+            for j in range(20):
+                table[i, j] = int(scores[i, j])
+        kind = {"global": "nw", "local": "sw"}[mode]
+        gaps = int(-OPEN - EXTEND), int(-EXTEND)
+
+        def run(function, is_traced):
+            for a, b in strings:
+                result = function(a, b, *gaps, table)
+                if is_traced:
+                    result.cigar.seq  # noqa: B018 — this makes the traceback
+                yield result.score
+
+        for label, name, is_traced in (
+            ("parasail without SIMD, traceback", f"{kind}_trace", True),
+            ("parasail without SIMD, score", kind, False),
+            ("parasail SIMD, traceback", f"{kind}_trace_striped_16", True),
+            ("parasail SIMD, score", f"{kind}_striped_16", False),
+        ):
+            function = getattr(parasail, name)
+            found[label] = (
+                lambda function=function, is_traced=is_traced: list(
+                    run(function, is_traced)
+                ),
+                is_traced,
+            )
+    return found
+
+
+def compare(mode, length, rounds):
+    """Rows of the first table."""
+    scores = matrix()
+    w = np.append(scores.ravel(), [OPEN, EXTEND] * 2)
+    n_pairs = max(2, 4_000_000 // length**2 * 2)
+    pairs = proteins(n_pairs, length)
+    cells = sum(len(a) * len(b) for a, b in pairs)
+    problem = Alignment((20,), mode=mode).pack(pairs, None)
+    rows = []
+    for label, trace in (("partwise, traceback", True), ("partwise, score", False)):
+        problem.align(w, trace=trace)
+        seconds, (_, expected) = best_seconds(
+            lambda trace=trace: problem.align(w, trace=trace), rounds
+        )
+        rows.append((label, cells / seconds / 1e6))
+    for label, (run, _) in peers(pairs, scores, mode).items():
+        seconds, found = best_seconds(run, rounds)
+        if not np.allclose(found, expected):
+            raise SystemExit(f"{label}: scores differ from ours, {mode}, {length}")
+        rows.append((label, cells / seconds / 1e6))
+    for label, speed in rows:
+        print(f"| {mode} | {length} | {label} | {speed:,.0f} |")
+
+
+def long_and_rich(rounds):
+    """Rows of the second table."""
+    rng = np.random.default_rng(1)
+    rich = (20, 3, 5)
+    cases = [
+        ("one column", (20,), "simple", 5000, 1),
+        ("simple, 9 templates", rich, "simple", 300, 20),
+        ("anova2, 9 templates", rich, "anova2", 300, 20),
+        ("tensor", rich, "tensor", 300, 20),
+    ]
+    for label, sizes, match, length, n_pairs in cases:
+        alignment = Alignment(sizes, match=match)
+        columns = [
+            [
+                np.stack([rng.integers(0, size, length) for size in sizes], axis=1)
+                for _ in "ab"
+            ]
+            for _ in range(n_pairs)
+        ]
+        X = [tuple(pair) for pair in columns]
+        w = rng.normal(size=alignment.layout().n_weights)
+        w[-4:] = [-5, -0.5] * 2
+        problem = alignment.pack(X, None)
+        problem.align(w)
+        seconds, _ = best_seconds(lambda problem=problem, w=w: problem.align(w), rounds)
+        bits = problem.borrow_work().rows.bits.nbytes / 2**20
+        speed = n_pairs * length**2 / seconds / 1e6
+        print(f"| {label} | {len(w):,} | {length} | {speed:,.0f} | {bits:.1f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[300, 2000])
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    print("| mode | tokens | program | M cells/s |\n| --- | ---: | --- | ---: |")
+    for mode in ("global", "local"):
+        for length in options.lengths:
+            compare(mode, length, options.rounds)
+    print("\n| model | weights | tokens | M cells/s, traceback | trace MB |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    long_and_rich(options.rounds)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\nPeak memory of the process: {peak:,.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Pairs of sequences and their true alignments as arrays, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.protocol import Floats, Ints
+from partwise.structures.alignment.layout import Layout
+
+
+class Bank(NamedTuple):
+    """Sequences of one side, end to end; one that many pairs have is kept once."""
+
+    codes: Ints  # (n_tokens, n_columns)
+    values: Floats  # (n_tokens, n_values)
+    offset: Ints  # (n_sequences + 1,)
+
+
+class Examples(NamedTuple):
+    """Which sequences each example aligns, its truth, and what is masked."""
+
+    a: Bank
+    b: Bank
+    pair_a: Ints  # (n_pairs,)
+    pair_b: Ints
+    pair_first: Ints  # (n_blocks + 1,)
+    chosen: Ints  # (n_blocks,) place of the true candidate in the user's list
+    offset: Ints  # (n_blocks + 1,) tokens of a of each example
+    y: Ints  # (offset[-1],) true partners, −1 for none
+    counted: Ints  # (offset[-1],) uint8
+    unit: Floats  # (n_blocks,)
+    forbid_first: Ints
+    forbid: Ints
+    given_first: Ints
+    given: Ints
+
+    @classmethod
+    def read(
+        cls,
+        layout: Layout,
+        X: Sequence[Any],
+        Y: Sequence[Any] | None,
+        *,
+        decoys: bool = False,
+        core: Sequence[Any] | None = None,
+        forbidden: Sequence[Any] | None = None,
+        given: Sequence[Any] | None = None,
+    ) -> Examples:
+        """Check and lay out; see `Alignment.pack`."""
+        if not len(X):
+            raise ValueError("X is empty: give at least one pair of sequences")
+        for name, extra in (("Y", Y), ("core", core), ("forbidden", forbidden),
+                            ("given", given)):  # fmt: skip
+            if extra is not None and len(extra) != len(X):
+                raise ValueError(f"{name} has {len(extra)} items where X has {len(X)}")
+        chosen = np.zeros(len(X), np.int64)
+        truths: list[Any] = [None] * len(X) if Y is None else list(Y)
+        banks = (_Collector(layout, 0), _Collector(layout, 1))
+        pair_a: list[int] = []
+        pair_b: list[int] = []
+        first = [0]
+        for i, (a, b) in enumerate(X):
+            candidates = [b]
+            if decoys:
+                candidates, truths[i], chosen[i] = _candidates(i, b, truths[i])
+            one = banks[0].add(a, f"X[{i}]: a")
+            for k, candidate in enumerate(candidates):
+                pair_a.append(one)
+                name = f"X[{i}]: candidate {k}" if decoys else f"X[{i}]: b"
+                pair_b.append(banks[1].add(candidate, name))
+            first.append(len(pair_a))
+        n = np.array([banks[0].lengths[pair_a[p]] for p in first[:-1]], np.int64)
+        m = np.array([banks[1].lengths[pair_b[p]] for p in first[:-1]], np.int64)
+        offset = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+        y = np.full(offset[-1], -1, np.int32)
+        counted = np.zeros(offset[-1], np.uint8)
+        unit = np.zeros(len(X))
+        for i, truth in enumerate(truths):
+            if truth is None:
+                continue
+            pairs = check_pairs(truth, n[i], m[i], f"Y[{i}]")
+            y[offset[i] + pairs[:, 0]] = pairs[:, 1]
+            is_core = np.full(len(pairs), not decoys)  # their loss counts no pairs
+            if core is not None:
+                is_core = np.asarray(core[i], bool)
+                if is_core.shape != (len(pairs),):
+                    raise ValueError(f"core[{i}]: give True or False per pair of Y")
+            counted[offset[i] + pairs[is_core, 0]] = 1
+            if is_core.any():
+                unit[i] = 1.0 / is_core.sum()
+        forbid_first, forbid = _read_forbidden(forbidden, n, m, offset)
+        given_first, fixed = _read_given(given, n, m, forbidden)
+        return cls(
+            banks[0].bank(), banks[1].bank(), np.array(pair_a, np.int64),
+            np.array(pair_b, np.int64), np.array(first, np.int64), chosen, offset, y,
+            counted, unit, forbid_first, forbid, given_first, fixed,
+        )  # fmt: skip
+
+
+class _Collector:
+    """Sequences of one side as they come, each object once."""
+
+    def __init__(self, layout: Layout, side: int) -> None:
+        self.layout, self.side = layout, side
+        self.numbers: dict[int, int] = {}
+        self.read: list[tuple[Ints, Floats]] = []
+        self.lengths: list[int] = []
+
+    def add(self, x: Any, what: str) -> int:
+        """Number of a sequence."""
+        number = self.numbers.get(id(x))
+        if number is None:
+            number = self.numbers[id(x)] = len(self.read)
+            self.read.append(self.layout.read(x, self.side, what))
+            self.lengths.append(len(self.read[-1][0]))
+        return number
+
+    def bank(self) -> Bank:
+        """All of them."""
+        return Bank(
+            np.concatenate([codes for codes, _ in self.read]),
+            np.concatenate([values for _, values in self.read]),
+            np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64),
+        )
+
+
+def check_pairs(pairs: Any, n: int, m: int, what: str) -> Ints:
+    """Pairs (k, 2) that rise in both columns and stay within the sequences."""
+    found = np.asarray(pairs)
+    if found.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise ValueError(f"{what}: give pairs of token numbers, shape (k, 2)")
+    if (found < 0).any() or (found >= (n, m)).any():
+        raise ValueError(
+            f"{what}: a pair lies outside of the sequences of {n} and {m} tokens"
+        )
+    if (found[1:] <= found[:-1]).any():
+        raise ValueError(
+            f"{what}: pairs must rise in both sequences; order them, and leave out "
+            "those that cross"
+        )
+    return found
+
+
+def _candidates(i: int, b: Any, truth: Any) -> tuple[list[Any], Any, int]:
+    """Candidates with the true one first, its alignment, and where it was."""
+    candidates = list(b)
+    if truth is None:
+        return candidates, None, 0
+    if not isinstance(truth, tuple) or len(truth) != 2 or truth[1] is None:
+        raise ValueError(
+            f"Y[{i}]: give (number of the homologue, its alignment); with an unknown "
+            "alignment training is latent, which alignments do not offer yet"
+        )
+    chosen = int(truth[0])
+    if not 0 <= chosen < len(candidates):
+        raise ValueError(
+            f"Y[{i}]: candidate {chosen} where there are {len(candidates)}"
+        )
+    if len(candidates) < 2:
+        raise ValueError(f"X[{i}] has no decoys; leave the example out")
+    return [candidates.pop(chosen), *candidates], truth[1], chosen
+
+
+def _read_forbidden(
+    forbidden: Sequence[Any] | None, n: Ints, m: Ints, offset: Ints
+) -> tuple[Ints, Ints]:
+    if forbidden is None:
+        return np.zeros(1, np.int64), np.zeros(0, np.int32)
+    tokens, columns = [], []
+    for i, mask in enumerate(forbidden):
+        pairs = np.asarray(mask, np.int64).reshape(-1, 2)
+        if (pairs < 0).any() or (pairs >= (n[i], m[i])).any():
+            raise ValueError(f"forbidden[{i}]: a pair lies outside of the sequences")
+        tokens.append(offset[i] + pairs[:, 0])
+        columns.append(pairs[:, 1])
+    token, column = np.concatenate(tokens), np.concatenate(columns)
+    order = np.argsort(token, kind="stable")
+    first = np.searchsorted(token[order], np.arange(offset[-1] + 1))
+    return first.astype(np.int64), column[order].astype(np.int32)
+
+
+def _read_given(
+    given: Sequence[Any] | None, n: Ints, m: Ints, forbidden: Sequence[Any] | None
+) -> tuple[Ints, Ints]:
+    if given is None:
+        return np.zeros(len(n) + 1, np.int64), np.zeros((0, 2), np.int32)
+    found = [
+        check_pairs(pairs, n[i], m[i], f"given[{i}]") for i, pairs in enumerate(given)
+    ]
+    if forbidden is not None:
+        for i, pairs in enumerate(found):
+            masked = {tuple(pair) for pair in np.asarray(forbidden[i]).tolist()}
+            if masked & {tuple(pair) for pair in pairs.tolist()}:
+                raise ValueError(f"example {i}: a given pair is forbidden, too")
+    first = np.concatenate([[0], np.cumsum([len(pairs) for pairs in found])])
+    return first.astype(np.int64), np.concatenate(found).astype(np.int32)

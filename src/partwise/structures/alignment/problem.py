@@ -1,0 +1,283 @@
+"""Packed pairs of sequences: an alignment's `Problem`, behind the common contract."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from partwise.objective import MARGIN, Formulation
+from partwise.protocol import Cuts, Floats, Ints
+from partwise.structures.alignment import _batch as batch
+from partwise.structures.alignment import _charts as charts
+from partwise.structures.alignment._compiled import AlignmentBlocks
+from partwise.structures.alignment._programs import PLANES, Ends, Rows
+from partwise.structures.alignment._scores import AlignmentWork
+from partwise.structures.alignment._searches import search_by
+from partwise.structures.alignment._sums import expected_counts
+from partwise.structures.alignment.generative import log_odds
+from partwise.structures.alignment.layout import Layout
+from partwise.structures.packed import (
+    CutRanker,
+    PackedProblem,
+    Ranking,
+    aligned_zeros,
+)
+from partwise.threads import run_sharded, shards_by_effort
+
+N_SUMS = 16  # partial sums of gradients, a model each, whatever `n_jobs`
+
+
+class ChoiceProblem(PackedProblem):
+    """Packed pairs of sequences, or of one sequence and several candidates.
+
+    A model is laid out as `Layout` says. `compact` and `expand` do nothing.
+    """
+
+    def __init__(
+        self,
+        alignment: Any,
+        layout: Layout,
+        blocks: AlignmentBlocks,
+        chosen: Ints,
+        n_symbols: Ints,
+        formulation: Formulation,
+        n_jobs: int,
+    ) -> None:
+        a_length, b_length = np.diff(blocks.a_offset), np.diff(blocks.b_offset)
+        longest_a, longest_b = int(a_length.max()), int(b_length.max())
+        width = -(-longest_b // 8) * 8
+        n_rows = int(n_symbols.max()) if blocks.keeps_rows else 0
+        n_vectors = a_length[blocks.pair_a] * -(-b_length[blocks.pair_b] // 8)
+        self.cells = a_length[blocks.pair_a] * b_length[blocks.pair_b].astype(float)
+
+        def new_work() -> AlignmentWork:
+            return AlignmentWork(
+                scores=aligned_zeros(n_rows + 1, width),
+                stripe=np.zeros(int(blocks.pairs.group_size.max(initial=0))),
+                weights=np.zeros(layout.n_weights if blocks.keeps_weights else 0),
+                a_open=np.zeros(longest_a),
+                a_extend=np.zeros(longest_a),
+                b_open=np.zeros(longest_b),
+                b_extend=np.zeros(longest_b),
+                low=np.zeros(longest_a, np.int32),
+                high=np.zeros(longest_a, np.int32),
+                ends=Ends(
+                    np.zeros(longest_a + 1),
+                    np.zeros(longest_b + 1),
+                    np.zeros(longest_a),
+                    np.zeros(longest_b),
+                    np.zeros(2, np.uint8),
+                ),
+                rows=Rows(
+                    match=aligned_zeros(width),
+                    delete=aligned_zeros(width),
+                    best=aligned_zeros(2, 8 + width),
+                    sum=aligned_zeros(width),
+                    base=aligned_zeros(width),
+                    lead=aligned_zeros(width),
+                    tail=aligned_zeros(width),
+                    top=aligned_zeros(2, 8),
+                    bits=np.zeros(PLANES * int(n_vectors.max()), np.uint8),
+                ),
+            )
+
+        plain = blocks._replace(
+            with_loss=0,
+            first_candidate=0,
+            is_additive=1,
+            search=search_by(True),
+            rule=MARGIN,
+        )
+        super().__init__(
+            blocks,
+            plain,
+            lambda: (self.blocks, layout.n_weights),
+            n_blocks=len(blocks.offset) - 1,
+            n_weights=layout.n_weights,
+            formulation=formulation,
+            new_work=new_work,
+            n_jobs=n_jobs,
+        )
+        self.alignment = alignment
+        self.layout = layout
+        self.chosen = chosen
+
+    def effort(self) -> Floats:
+        """Cells of each example."""
+        return np.add.reduceat(self.cells, self.blocks.pair_first[:-1])
+
+    def outputs(self, cuts: Cuts) -> list[Any]:
+        """Pairs (k, 2) of aligned tokens; with candidates (number, pairs)."""
+        codes = np.split(cuts.code, cuts.indptr[1:-1])
+        if not self.blocks.is_choice:
+            return [pairs_of(code) for code in codes]
+        found = []
+        for i, code in zip(cuts.block, codes, strict=True):
+            # the true candidate was moved to the front
+            rank, chosen = int(code[-1]), int(self.chosen[i])
+            number = chosen if rank == 0 else rank - (rank <= chosen)
+            found.append((number, pairs_of(code[:-1])))
+        return found
+
+    def keys(self) -> list[bytes]:
+        """Digests of the features of both sequences, and the truth."""
+        blocks = self.blocks
+        pairs = blocks.pairs
+        sides = [
+            (blocks.a_offset, [pairs.a_row, pairs.a_value.T, pairs.a_open,
+                               pairs.a_extend]),
+            (blocks.b_offset, [pairs.b_code, pairs.b_value, pairs.b_open,
+                               pairs.b_extend]),
+        ]  # fmt: skip
+        digests = [
+            [
+                _digest([table[:, offset[s] : offset[s + 1]] for table in tables])
+                for s in range(len(offset) - 1)
+            ]
+            for offset, tables in sides
+        ]
+        found = []
+        for i in range(self.n_blocks):
+            here = slice(blocks.pair_first[i], blocks.pair_first[i + 1])
+            tokens = slice(blocks.offset[i], blocks.offset[i + 1])
+            names = [digests[0][blocks.pair_a[here.start]]]
+            names += [digests[1][b] for b in blocks.pair_b[here]]
+            truth = [blocks.y[tokens], blocks.counted[tokens]]
+            found.append(_digest(truth, b"".join(names)))
+        return found
+
+    def digest(self) -> bytes:
+        """Of the data and of the settings, which are numbers in the blocks."""
+        settings = repr(self.alignment)
+        return _digest([], super().digest() + settings.encode())
+
+    def generative_model(self, smoothing: float) -> Floats:
+        """Log-odds of matches and log frequencies of gaps; see `log_odds`."""
+        counts = self.zero()
+        batch.add_truths(self.blocks, counts)
+        return log_odds(self.layout, self.blocks, counts, smoothing)
+
+    def align(
+        self, model: Floats, *, trace: bool = True
+    ) -> tuple[list[Ints] | None, Floats]:
+        """Best alignment and its score of every pair, those of candidates included.
+
+        Parameters
+        ----------
+        model : array (n_weights,)
+        trace : bool
+            Without, scores alone are returned, which takes about half the time.
+
+        Returns
+        -------
+        alignments : list of int arrays (k, 2), or None
+        scores : array (n_pairs,)
+        """
+        blocks = self.blocks
+        n_pairs = len(blocks.pair_a)
+        length = np.diff(blocks.a_offset)[blocks.pair_a] * trace
+        offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        code, value = np.empty(offset[-1], np.int32), np.empty(n_pairs)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            batch.decode_rows(
+                self.plain_blocks, work, model, first, last, offset, code, value, trace
+            )
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, n_pairs, work_on, shards_by_effort(self.cells))
+        if not trace:
+            return None, value
+        return [pairs_of(one) for one in np.split(code, offset[1:-1])], value
+
+
+class AlignmentProblem(CutRanker, ChoiceProblem):
+    """Packed pairs of sequences, with sums over alignments and the k best."""
+
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
+        """The k alignments of highest score with their scores, for each pair."""
+        return [
+            [(pairs_of(code), score) for code, score in ranked]
+            for ranked in self.k_best_codes(model, k)
+        ]
+
+    def rank_rows(
+        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
+        work: Any, ranking: Ranking,
+    ) -> None:  # fmt: skip
+        """Write the best alignments of rows [first, last)."""
+        blocks, k = self.blocks, ranking.k
+        for r in range(first, last):
+            i = rows[r]
+            chart = batch.chart_of(blocks, work, model, i)
+            if with_loss:
+                here = slice(blocks.offset[i], blocks.offset[i + 1])
+                charts.lower_matches(
+                    chart, blocks.y[here], blocks.counted[here], blocks.unit[i],
+                    blocks.tolerance,
+                )  # fmt: skip
+            places = slice(ranking.indptr[r] * k, ranking.indptr[r + 1] * k)
+            codes = ranking.code[places].reshape(k, -1)
+            ranking.found[r] = charts.k_best(chart, k, codes, ranking.value[r])
+        if with_loss:
+            batch.planes_of_rows(
+                blocks, model, rows, k, first, last, ranking.indptr, ranking.code,
+                *ranking[-4:],
+            )  # fmt: skip
+
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """Posterior alignments: P(i matched with j) (n, m), and log Z, of each pair."""
+        blocks = self.blocks
+        posterior: list[Any] = [None] * self.n_blocks
+        log_z = np.empty(self.n_blocks)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            for i in range(first, last):
+                chart = batch.chart_of(blocks, work, model, i)
+                log_z[i], posterior[i], *_ = expected_counts(chart, blocks.free)
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        return posterior, log_z
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Loss log Z_i − <w, φ(y_i)> of each pair, and Σ c_i (E[φ] − φ(y_i))."""
+        blocks = self.blocks
+        loss = np.empty(self.n_blocks)
+        shard = max(1, -(-self.n_blocks // N_SUMS))
+        sums = [self.zero() for _ in range(0, self.n_blocks, shard)]
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            for i in range(first, last):
+                chart = batch.chart_of(blocks, work, model, i)
+                log_z, *counts = expected_counts(chart, blocks.free)
+                truth = batch.add_expected(
+                    blocks, model, i, *counts, weight[i], sums[first // shard]
+                )
+                loss[i] = log_z - truth
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+        gradient = sums[0]
+        for other in sums[1:]:
+            gradient += other
+        return loss, gradient
+
+
+def pairs_of(code: Ints) -> Ints:
+    """Aligned tokens (k, 2) from the partner of each token of a."""
+    rows = np.flatnonzero(code >= 0)
+    return np.stack([rows, code[rows]], axis=1)
+
+
+def _digest(arrays: list[Any], salt: bytes = b"") -> bytes:
+    found = hashlib.blake2b(salt, digest_size=12)
+    for array in arrays:
+        found.update(repr(array.shape).encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.digest()

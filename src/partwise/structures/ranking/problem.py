@@ -1,0 +1,205 @@
+"""Packed queries: a `Problem` in numba, with threads over queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partwise.compiled import plain_array
+from partwise.objective import MARGIN, Formulation
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.scorers.linear import LinearScorer
+from partwise.structures.pair_orders import PairOrders
+from partwise.structures.ranking._pairs import PairBlocks, new_pair_work, search_pairs
+from partwise.structures.ranking._places import (
+    ASSIGN,
+    PREDICT,
+    SORT,
+    PlaceBlocks,
+    new_place_work,
+    search_places,
+)
+from partwise.structures.ranking.measures import PAIR_MEASURES
+from partwise.structures.weighted_rows import WeightedRowsProblem, as_blocks
+
+if TYPE_CHECKING:
+    from partwise.structures.ranking.structure import Ranking
+
+
+class RankingProblem(WeightedRowsProblem):
+    """Packed queries.
+
+    Model: one weight per feature, renumbered for speed; `compact` and `expand` convert
+    from and to the columns of X.
+    """
+
+    ranking: Ranking
+
+    def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
+        search = search_pairs if self.ranking.is_pairwise else search_places
+        return search(blocks, work, i, code)
+
+    def outputs(self, cuts: Cuts) -> list[Any]:
+        """`PairOrders` for swapped pairs, else `RankedRows`.
+
+        Rankings that differ in rows of the same grade, or behind the k-th place, are
+        one output; of these the one by row numbers is given. The mean of all true
+        rankings is given as one of them.
+        """
+        bounds = zip(cuts.block, cuts.indptr[:-1], cuts.indptr[1:], strict=True)
+        return [self._output(i, cuts.code[a:z]) for i, a, z in bounds]
+
+    def _output(self, i: int, code: Ints) -> Any:
+        from partwise.structures.ranking.structure import RankedRows
+
+        first, last = self.blocks.offset[i : i + 2]
+        grades = self.blocks.y[first:last]
+        whole, code = code, code[: last - first].astype(np.int64)
+        if not self.ranking.is_pairwise:
+            if (code < 0).any():
+                return RankedRows(np.argsort(-grades, kind="stable"), grades)
+            place = np.where(code > 0, code, len(code) + 1)
+            return RankedRows(np.argsort(place, kind="stable"), grades)
+        levels = self.ranking.levels(grades)
+        if self.ranking.measure == "swapped_pairs":
+            truth = PairOrders.truth(levels)
+            loss = float(self.blocks.output_loss(i, whole))
+            wins = truth.wins - code  # both in half pairs, which count twice
+            return truth._replace(wins=wins, n_swapped=loss * truth.n_pairs)
+        # a relevant row goes behind code/2 of the others, which go in order
+        is_worse = levels == 0
+        worse = np.flatnonzero(is_worse)[np.argsort(code[is_worse], kind="stable")]
+        key = np.empty(len(code))
+        key[worse] = np.arange(1, len(worse) + 1)
+        key[~is_worse] = code[~is_worse] / 2 + 0.5
+        return RankedRows(np.argsort(key, kind="stable"), grades)
+
+
+class LatentRankingProblem(RankingProblem):
+    """Queries whose true rankings are completed by a model: see `Latent`."""
+
+    def complete(self, model: Floats) -> Cuts:
+        """Order equal rows by their scores; the old truths of queries that changed."""
+        blocks = self.blocks
+        offset, score = blocks.offset, self.scores(model)
+        query = np.repeat(np.arange(self.n_blocks), np.diff(offset))
+        order = np.lexsort((-score, -self.ranking.levels(blocks.y), query))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - np.repeat(offset[:-1], np.diff(offset))
+        n_places = np.diff(blocks.place_first)[query]
+        code = np.where(place < n_places, place + 1, 0).astype(np.int32)
+        code[blocks.is_free[query] == 1] = -1
+        is_new = np.logical_or.reduceat(code != self.truth_code, offset[:-1])
+        rows = np.flatnonzero(is_new)
+        old = self.truth_code[is_new[query]]
+        zero, one = np.zeros(len(rows)), np.ones(len(rows))
+        at = blocks.place_first[query] + np.minimum(place, n_places - 1)
+        weight = np.where(place < n_places, blocks.weight[at], 0.0)
+        # in place: all tags of this problem share the array
+        blocks.truth[:] = np.where(code < 0, blocks.mean, weight)
+        self.truth_code = code
+        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), old)
+
+    truth_code: Ints  # (n_rows,)
+
+
+def pack_queries(
+    ranking: Ranking,
+    X: Any,
+    Y: Any,
+    formulation: Formulation,
+    n_jobs: int,
+    scorer: Any,
+) -> RankingProblem:
+    """Lay rows and grades end to end; choose the search."""
+    from partwise.structures.ranking.structure import check_grades
+
+    if not formulation.is_additive and ranking.measure != "reciprocal_rank":
+        raise CapabilityError(
+            f"measure={ranking.measure!r} has no `frontier`: {formulation.rescaling} "
+            f"rescaling with penalty {formulation.penalty!r} would need the best "
+            "ranking for each value of the loss; use formulation='margin' with "
+            "penalty='l1', or measure='reciprocal_rank'"
+        )
+    features, truths = as_blocks(X, Y)
+    grades = plain_array(np.concatenate([np.ravel(y) for y in truths]), np.float64)
+    check_grades(ranking.measure, grades)
+    scorer = scorer or LinearScorer()
+    rows, number = scorer.ordered(scorer.bind(features, 1))
+    offset = plain_array(features.offset, np.int64)
+    most = int(np.diff(offset).max())
+    common = {"rows": rows, "offset": offset, "y": grades}
+    if ranking.is_pairwise:
+        pairs = _pair_blocks(ranking, common, formulation.rule)
+        plain_pairs = pairs._replace(is_prediction=1, rule=MARGIN)
+        problem = RankingProblem(
+            pairs, plain_pairs, formulation, n_jobs, scorer, number,
+            lambda: new_pair_work(most),
+        )  # fmt: skip
+    else:
+        places = _place_blocks(ranking, common)
+        m = int(np.diff(places.place_first).max()) if places.way == ASSIGN else 0
+        kind = RankingProblem if ranking.ties == "mean" else LatentRankingProblem
+        problem = kind(
+            places, places._replace(way=PREDICT), formulation, n_jobs, scorer, number,
+            lambda: new_place_work(m, most),
+        )  # fmt: skip
+        if isinstance(problem, LatentRankingProblem):
+            problem.truth_code = np.full(len(grades), -1, np.int32)
+    problem.ranking = ranking
+    return problem
+
+
+def _pair_blocks(ranking: Ranking, common: dict[str, Any], rule: int) -> PairBlocks:
+    offset: Ints = common["offset"]
+    levels = ranking.levels(common["y"])
+    query = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+    order = np.lexsort((levels, query))
+    sorted_levels, sorted_query = levels[order], query[order]
+    # levels are numbered from 0 in each query
+    is_new = np.diff(sorted_query, prepend=-1) != 0
+    rises = np.diff(sorted_levels, prepend=sorted_levels[:1]) != 0
+    step = np.where(is_new, 0, rises).astype(np.int64)
+    total = np.cumsum(step)
+    number = total - total[offset[:-1]][sorted_query]
+    level = np.empty(len(levels), np.int32)
+    level[order] = number
+    n_levels = number[offset[1:] - 1] + 1
+    return PairBlocks(
+        **common,
+        level=level,
+        n_levels=plain_array(n_levels, np.int64),
+        n_pairs=_count_pairs(level, offset),
+        measure=PAIR_MEASURES.index(ranking.measure),
+        rule=rule,
+        is_prediction=0,
+    )
+
+
+def _count_pairs(level: Ints, offset: Ints) -> Floats:
+    """Pairs with different levels in each query."""
+    n_pairs = np.empty(len(offset) - 1)
+    for i in range(len(n_pairs)):
+        count = np.bincount(level[offset[i] : offset[i + 1]]).astype(np.float64)
+        n_pairs[i] = (count.sum() ** 2 - np.sum(count**2)) / 2
+    return n_pairs
+
+
+def _place_blocks(ranking: Ranking, common: dict[str, Any]) -> PlaceBlocks:
+    queries = np.split(common["y"], common["offset"][1:-1])
+    terms = [ranking.places(grades) for grades in queries]
+    truth = np.concatenate([each.truth for each in terms])
+    n_places = [len(each.weight) for each in terms]
+    return PlaceBlocks(
+        **common,
+        place_first=np.cumsum([0, *n_places]).astype(np.int64),
+        weight=np.concatenate([each.weight for each in terms]),
+        discount=np.concatenate([each.discount for each in terms]),
+        gain=np.concatenate([each.gain for each in terms]),
+        truth=truth,
+        mean=truth.copy(),
+        best=np.array([each.best for each in terms]),
+        is_free=np.array([each.is_free for each in terms], np.uint8),
+        way=SORT if ranking.place_weights is None else ASSIGN,
+    )

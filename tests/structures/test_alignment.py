@@ -1,0 +1,623 @@
+"""Alignments: kernels against enumeration and the plain-Python reference."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partwise.objective import Formulation, Objective
+from partwise.protocol import CapabilityError
+from partwise.solvers import solver_class
+from partwise.structures.alignment import Alignment
+from partwise.testing import check_structure
+from partwise.testing.enumeration import (
+    EnumeratedProblem,
+    enumerate_planes,
+    log_optimum,
+    minimum,
+)
+
+FORMULATIONS = [
+    Formulation("margin", "l1"),
+    Formulation("margin", "l2"),
+    Formulation("slack", "l1"),
+    Formulation("slack", "l2"),
+    Formulation("hard", "l1"),
+]
+ENDS = ("a_start", "a_end", "b_start", "b_end")
+LENGTHS = ((4, 3), (1, 4), (3, 4), (2, 1))
+
+MODELS = {
+    "matrix": {"sizes": (3,)},
+    "linear": {"sizes": (3,), "gap_open": (), "tie_gaps": True},
+    "simple": {"sizes": ((3, 2), (2, 3, 2)), "match": "simple"},
+    "anova2": {"sizes": (2, 3, 2), "match": "anova2", "gap_open": ((), (0,))},
+    "tensor": {"sizes": (2, 3), "match": "tensor", "gap_extend": ((0,), (1,))},
+    "window": {"sizes": (2, 4), "match": [((0,), (0,)), ((1,), (1,)), ((), (1,))]},
+    "profile": {"sizes": (3,), "products": (3, 2), "gap_extend": ((0,),)},
+}
+
+cases = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 10_000),
+        "model": st.sampled_from(sorted(MODELS)),
+        "mode": st.sampled_from(["global", "local", "semiglobal"]),
+        "free_ends": st.sets(st.sampled_from(ENDS)) | st.just(set(ENDS)),
+        "cost": st.sampled_from(["q", "q4", 1]),
+        "band": st.none() | st.integers(0, 2),
+    }
+)
+
+
+def make(case, lengths=LENGTHS, **params):
+    """A small problem: structure, examples, truths, all outputs, a random model."""
+    rng = np.random.default_rng(case["seed"])
+    alignment = Alignment(
+        **MODELS[case["model"]],
+        mode=case["mode"],
+        free_ends=tuple(sorted(case["free_ends"])),
+        cost=case["cost"],
+        band=case["band"],
+        **params,
+    ).setup(None, None)
+    layout = alignment.layout()
+
+    def sequence(n, side):
+        sizes = layout.sizes[side]
+        codes = np.stack([rng.integers(0, size, n) for size in sizes], axis=1)
+        if layout.widths:
+            return codes, rng.integers(-1, 2, (n, layout.n_values)).astype(float)
+        return codes[:, 0] if len(sizes) == 1 else codes
+
+    X = [(sequence(n, 0), sequence(m, 1)) for n, m in lengths]
+    outputs = [list(alignment.enumerate(x)) for x in X]
+    Y = [np.array(o[rng.integers(len(o))]).reshape(-1, 2) for o in outputs]
+    w = rng.normal(size=alignment.n_psi_)
+    return alignment, X, Y, outputs, w
+
+
+def scores(alignment, x, outputs, w):
+    return np.array([alignment.joint_feature(x, o) @ w for o in outputs])
+
+
+def as_set(pairs):
+    return {(int(i), int(j)) for i, j in pairs}
+
+
+@settings(max_examples=60)
+@given(cases)
+def test_decoding_is_the_enumerated_maximum(case):
+    alignment, X, _, outputs, w = make(case)
+    problem = alignment.pack(X, None)
+    found, value = problem.align(w)
+    _, alone = problem.align(w, trace=False)
+    for i, pairs in enumerate(found):
+        best = scores(alignment, X[i], outputs[i], w).max()
+        assert value[i] == pytest.approx(best)
+        assert alone[i] == pytest.approx(best)
+        assert alignment.joint_feature(X[i], pairs) @ w == pytest.approx(best)
+        reference = alignment.argmax(X[i], w)
+        assert alignment.joint_feature(X[i], reference) @ w == pytest.approx(best)
+        assert as_set(pairs) in [as_set(o) for o in outputs[i]]
+
+
+@settings(max_examples=60)
+@given(cases, st.integers(0, 2**31), st.floats(0, 1), st.booleans())
+def test_masks_are_kept(case, pick, share, use_given):
+    case = case | {"band": None} if use_given else case
+    alignment, X, _, outputs, w = make(case)
+    rng = np.random.default_rng(pick)
+    forbidden, fixed, fitting = [], [], []
+    for (n, m), options in zip(LENGTHS, outputs, strict=True):
+        wanted = options[rng.integers(len(options))]
+        kept = [pair for pair in wanted if rng.random() < 0.5 and use_given]
+        masked = [
+            pair
+            for pair in product(range(n), range(m))
+            if rng.random() < share and pair not in kept
+        ]
+        forbidden.append(np.array(masked).reshape(-1, 2))
+        fixed.append(np.array(kept).reshape(-1, 2))
+        fitting.append(
+            [o for o in options if set(kept) <= set(o) and not set(masked) & set(o)]
+        )
+    problem = alignment.pack(
+        X, None, forbidden=forbidden, given=fixed if use_given else None
+    )
+    found, value = problem.align(w)
+    best = problem.k_best(w, 3)
+    posterior, log_z = problem.marginals(w)
+    for i in range(len(X)):
+        expected = np.sort(scores(alignment, X[i], fitting[i], w))[::-1]
+        assert value[i] == pytest.approx(expected[0])
+        assert as_set(found[i]) in [set(o) for o in fitting[i]]
+        assert [v for _, v in best[i]] == pytest.approx(list(expected[:3]))
+        assert log_z[i] == pytest.approx(np.logaddexp.reduce(expected))
+        for row, column in fixed[i]:
+            assert posterior[i][row, column] == pytest.approx(1)
+
+
+@settings(max_examples=40)
+@given(cases, st.integers(1, 9))
+def test_k_best_is_exact_and_ordered(case, k):
+    alignment, X, _, outputs, w = make(case)
+    for i, found in enumerate(alignment.pack(X, None).k_best(w, k)):
+        expected = np.sort(scores(alignment, X[i], outputs[i], w))[::-1][:k]
+        assert [value for _, value in found] == pytest.approx(list(expected))
+        assert len({tuple(map(tuple, pairs)) for pairs, _ in found}) == len(found)
+        for pairs, value in found:
+            assert alignment.joint_feature(X[i], pairs) @ w == pytest.approx(value)
+
+
+@settings(max_examples=40)
+@given(cases)
+def test_posteriors_and_partition_are_enumerated_sums(case):
+    alignment, X, _, outputs, w = make(case)
+    posterior, log_z = alignment.pack(X, None).marginals(w)
+    for i, table in enumerate(posterior):
+        total = scores(alignment, X[i], outputs[i], w)
+        assert log_z[i] == pytest.approx(np.logaddexp.reduce(total))
+        expected = np.zeros_like(table)
+        for mass, pairs in zip(np.exp(total - log_z[i]), outputs[i], strict=True):
+            for row, column in pairs:
+                expected[row, column] += mass
+        np.testing.assert_allclose(table, expected, atol=1e-12)
+
+
+@settings(max_examples=40)
+@given(cases)
+def test_likelihood_gradient_is_expected_minus_true_counts(case):
+    alignment, X, Y, outputs, w = make(case)
+    problem = alignment.pack(X, Y)
+    weight = np.linspace(0.5, 2, len(X))
+    loss, gradient = problem.log_likelihood(w, weight)
+    expected = np.zeros_like(w)
+    for i in range(len(X)):
+        total = scores(alignment, X[i], outputs[i], w)
+        top = np.logaddexp.reduce(total)
+        truth = alignment.joint_feature(X[i], Y[i])
+        assert loss[i] == pytest.approx(top - truth @ w, abs=1e-12)
+        expected -= weight[i] * truth
+        for value, pairs in zip(total, outputs[i], strict=True):
+            mass = weight[i] * np.exp(value - top)
+            expected += mass * alignment.joint_feature(X[i], pairs)
+    np.testing.assert_allclose(gradient, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 30.0])
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_scaled_sums_agree_with_those_of_logarithms(mode, size):
+    """Many tokens: numbers of alignments and their weights leave the range."""
+    from partwise.structures.alignment import _batch, _sums
+
+    rng = np.random.default_rng(0)
+    alignment = Alignment((4,), mode=mode)
+    X = [tuple(rng.integers(0, 4, n) for n in (600, 550)), (np.arange(4), np.arange(4))]
+    problem = alignment.pack(X, None)
+    w = size * rng.normal(size=20)
+    work = problem.borrow_work()
+    for i in range(2):
+        chart = _batch.chart_of(problem.blocks, work, w, i)
+        ours = _sums.expected_counts(chart, problem.blocks.free)
+        theirs = _sums.counts_by_logarithms(chart, problem.blocks.free)
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
+def worst_violation(alignment, formulation, x, y, outputs, w, counted=None):
+    """The largest b − s·margin of all outputs, by trying them."""
+    truth = alignment.joint_feature(x, y) @ w
+    losses = [alignment.loss(y if counted is None else counted, o) for o in outputs]
+    planes = [
+        (*formulation.plane(loss), alignment.joint_feature(x, o) @ w)
+        for loss, o in zip(losses, outputs, strict=True)
+        if loss > 0 or formulation.rescaling == "margin"
+    ]
+    nothing = -np.inf if formulation.rescaling == "hard" else 0.0
+    return max((b - s * (truth - v) for b, s, v in planes), default=nothing)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@settings(max_examples=40)
+@given(cases)
+def test_oracle_finds_the_most_violated_output(formulation, case):
+    alignment, X, Y, outputs, w = make(case)
+    problem = alignment.pack(X, Y, formulation)
+    cuts = problem.oracle(w)
+    for i, y_hat in enumerate(problem.outputs(cuts)):
+        worst = worst_violation(alignment, formulation, X[i], Y[i], outputs[i], w)
+        assert cuts.violation[i] == pytest.approx(worst, abs=1e-9)
+        assert cuts.bound[i] == cuts.violation[i]
+        loss = alignment.loss(Y[i], y_hat)
+        if loss > 0 or formulation.rescaling == "margin":
+            assert (cuts.b[i], cuts.scale[i]) == pytest.approx(formulation.plane(loss))
+    losses = problem.predict_codes(w)
+    for i, y_hat in enumerate(problem.outputs(losses)):
+        assert losses.b[i] == pytest.approx(alignment.loss(Y[i], y_hat))
+
+
+@settings(max_examples=30)
+@given(cases, st.integers(0, 10_000))
+def test_planes_agree_with_joint_features(case, seed):
+    alignment, X, Y, _, w = make(case)
+    problem = alignment.pack(X, Y)
+    cuts = problem.oracle(w)
+    alpha = np.random.default_rng(seed).random(len(X))
+    dense = np.array(
+        [
+            alignment.joint_feature(X[i], Y[i]) - alignment.joint_feature(X[i], y_hat)
+            for i, y_hat in enumerate(problem.outputs(cuts))
+        ]
+    )
+    np.testing.assert_allclose(problem.combine(cuts, alpha), alpha @ dense, atol=1e-12)
+    np.testing.assert_allclose(problem.margins(w, cuts), dense @ w, atol=1e-9)
+    np.testing.assert_allclose(problem.gram(cuts, cuts), dense @ dense.T, atol=1e-9)
+
+
+@settings(max_examples=20)
+@given(cases, st.integers(2, 5))
+def test_several_cuts_per_row_are_the_loss_augmented_k_best(case, k):
+    alignment, X, Y, outputs, w = make(case)
+    cuts = alignment.pack(X, Y).k_cuts(w, np.arange(len(X)), k)
+    for i in range(len(X)):
+        truth = alignment.joint_feature(X[i], Y[i]) @ w
+        loss = np.array([alignment.loss(Y[i], o) for o in outputs[i]])
+        ranked = np.sort(loss - truth + scores(alignment, X[i], outputs[i], w))[::-1]
+        assert cuts.violation[cuts.block == i] == pytest.approx(ranked[:k], abs=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@settings(max_examples=15)
+@given(cases, st.integers(0, 100))
+def test_core_pairs_alone_count(formulation, case, pick):
+    alignment, X, Y, outputs, w = make(case)
+    rng = np.random.default_rng(pick)
+    core = [rng.random(len(y)) < 0.5 for y in Y]
+    cuts = alignment.pack(X, Y, formulation, core=core).oracle(w)
+    for i in range(len(X)):
+        worst = worst_violation(
+            alignment, formulation, X[i], Y[i], outputs[i], w, counted=Y[i][core[i]]
+        )
+        assert cuts.violation[i] == pytest.approx(worst, abs=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("model", ["matrix", "profile"])
+def test_check_structure(mode, model):
+    case = {"seed": 1, "model": model, "mode": mode, "free_ends": set(ENDS)}
+    alignment, X, Y, _, _ = make(case | {"cost": 1, "band": None})
+    report = check_structure(alignment, list(zip(X, Y, strict=True)), n_models=8)
+    assert "pack[slack, l2]" in report.passed and "pack[hard, l1]" in report.passed
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_long_rows_agree_with_the_chart(mode):
+    """Several vectors per row, a band, and tokens with and without shared scores."""
+    rng = np.random.default_rng(3)
+    for sizes, band in (((4,), None), ((9, 9), None), ((4,), 11), ((9, 9), 30)):
+        match = "tensor" if len(sizes) > 1 else "simple"
+        alignment = Alignment(sizes, match=match, mode=mode, band=band, cost="q4")
+        lengths = ((90, 75), (17, 64), (33, 8))
+        X = [
+            tuple(rng.integers(0, 4, (n, len(sizes))) for n in pair) for pair in lengths
+        ]
+        Y = [np.array([[0, 0], [1, 1], [2, 2]])[: 1 if band else 3]] * 3
+        w = rng.normal(size=alignment.layout().n_weights)
+        w[-4:] -= 1
+        problem = alignment.pack(X, Y)
+        found, value = problem.align(w)
+        best = problem.k_best(w, 1)
+        for i, pairs in enumerate(found):
+            assert value[i] == pytest.approx(best[i][0][1])
+            score = alignment.joint_feature(X[i], pairs) @ w
+            assert score == pytest.approx(value[i])
+        cuts = problem.oracle(w)
+        top = problem.k_cuts(w, np.arange(3), 1)
+        np.testing.assert_allclose(cuts.violation, top.violation)
+
+
+def test_too_large_tables_of_scores_are_not_kept(monkeypatch):
+    from partwise.structures.alignment import structure
+
+    case = {"seed": 2, "model": "tensor", "mode": "local", "free_ends": set()}
+    alignment, X, Y, _, w = make(case | {"cost": "q", "band": None})
+    usual = alignment.pack(X, Y)
+    monkeypatch.setattr(structure, "MAX_ROWS", 0)
+    frugal = alignment.pack(X, Y)
+    assert usual.blocks.keeps_rows and not frugal.blocks.keeps_rows
+    for one, other in zip(usual.oracle(w), frugal.oracle(w), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    for ours, theirs in zip(usual.k_best(w, 3), frugal.k_best(w, 3), strict=True):
+        assert [v for _, v in ours] == pytest.approx([v for _, v in theirs])
+    with pytest.raises(CapabilityError, match="too much memory"):
+        alignment.pack(X, Y, Formulation("slack"))
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_scores_are_those_of_biopython(mode):
+    align = pytest.importorskip("Bio.Align")
+    rng = np.random.default_rng(4)
+    letters = "ACGT"
+    matrix = rng.integers(-4, 3, (4, 4)) + 3.0 * np.eye(4)
+    aligner = align.PairwiseAligner(mode="local" if mode == "local" else "global")
+    aligner.substitution_matrix = align.substitution_matrices.Array(letters, 2, matrix)
+    aligner.open_gap_score, aligner.extend_gap_score = -6, -1
+    if mode == "semiglobal":
+        aligner.end_gap_score = 0
+    X = [
+        tuple(rng.integers(0, 4, rng.integers(1, 60)) for _ in "ab") for _ in range(60)
+    ]
+    w = np.append(matrix.ravel(), [-5.0, -1.0] * 2)
+    _, ours = Alignment((4,), mode=mode).pack(X, None).align(w)
+    text = [["".join(letters[k] for k in side) for side in x] for x in X]
+    np.testing.assert_allclose(ours, [aligner.score(a, b) for a, b in text])
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_results_do_not_depend_on_n_jobs(n_jobs):
+    rng = np.random.default_rng(1)
+    alignment = Alignment((4,))
+    X = [
+        tuple(rng.integers(0, 4, rng.integers(1, 20)) for _ in range(2))
+        for _ in range(60)
+    ]
+    Y = [np.array([[0, 0]])] * 60
+    w = rng.normal(size=20)
+    one, many = alignment.pack(X, Y), alignment.pack(X, Y, n_jobs=n_jobs)
+    for a, b in zip(one.oracle(w), many.oracle(w), strict=True):
+        np.testing.assert_array_equal(a, b)
+    weight = np.ones(60)
+    for a, b in zip(
+        one.log_likelihood(w, weight), many.log_likelihood(w, weight), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_sequences_that_are_one_object_are_stored_once():
+    a, b = np.array([0, 1, 2]), np.array([2, 1])
+    problem = Alignment((3,)).pack([(a, b), (a, a), (b, a)], None)
+    assert len(problem.blocks.a_offset) == len(problem.blocks.b_offset) == 3
+    first, _, third = problem.keys()
+    assert first != third
+    again = Alignment((3,)).pack([(b.copy(), a.copy())], None)
+    assert again.keys() == [third]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"mode": "overlap"}, "mode='overlap'"),
+        ({"mode": "semiglobal", "free_ends": ("start",)}, "free_ends"),
+        ({"cost": "q5"}, "cost='q5'"),
+        ({"match": "quadratic"}, "match='quadratic'"),
+        ({"match": "anova2"}, "2 columns"),
+        ({"match": [((1,), (0,))]}, "columns"),
+        ({"sizes": ((3,), (4,)), "tie_gaps": True}, "tie_gaps"),
+        ({"band": -1}, "band=-1"),
+        ({"band": 0}, r"Y\[0\] passes token 0"),
+        ({"products": (0,)}, "products"),
+    ],
+)
+def test_bad_settings_are_named(params, message):
+    X, Y = [(np.array([0, 1, 2]), np.array([2, 1]))], [np.array([[0, 1]])]
+    with pytest.raises(ValueError, match=message):
+        Alignment(**{"sizes": (3,)} | params).pack(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (([0, 3], [0]), [[0, 0]], "value 3 in column 0"),
+        (([0.5], [0]), [[0, 0]], "integers"),
+        (([], [0]), [], "integers|no tokens"),
+        (([0, 1], [0, 1]), [[1, 0], [0, 1]], "rise"),
+        (([0, 1], [0, 1]), [[0, 0], [0, 1]], "rise"),
+        (([0, 1], [0, 1]), [[0, 2]], "outside"),
+    ],
+)
+def test_bad_data_are_named(x, y, message):
+    X = [tuple(np.array(part) for part in x)]
+    with pytest.raises(ValueError, match=message):
+        Alignment((3,)).pack(X, [np.array(y)])
+
+
+def test_truths_that_masks_forbid_are_named():
+    X, Y = [(np.array([0, 1, 2]), np.array([2, 1]))], [np.array([[1, 1]])]
+    for masks in ({"forbidden": [[(1, 1)]]}, {"given": [[(0, 0)]]}):
+        with pytest.raises(ValueError, match="token"):
+            Alignment((3,)).pack(X, Y, **masks)
+    with pytest.raises(ValueError, match="forbidden, too"):
+        Alignment((3,)).pack(X, None, given=[[(1, 1)]], forbidden=[[(1, 1)]])
+
+
+# ------------------------------------------------------------------------- training
+
+SOLVERS = ["bcfw", "n_slack", "one_slack", "bundle"]
+
+
+def tiny(mode="global", **params):
+    """Truths that a model can learn, of three pairs of sequences."""
+    alignment = Alignment((2,), mode=mode, **params).setup(None, None)
+    rng = np.random.default_rng(5)
+    X = [tuple(rng.integers(0, 2, 3) for _ in range(2)) for _ in range(3)]
+    w = np.array([2.0, -1.0, -1.0, 2.0, -1.5, -0.5, -1.5, -0.5])
+    return alignment, X, [np.array(alignment.argmax(x, w)).reshape(-1, 2) for x in X]
+
+
+def penalty_of(formulation):
+    return "hard" if formulation.rescaling == "hard" else formulation.penalty
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_solvers_reach_the_enumerated_optimum(mode, formulation, solver):
+    alignment, X, Y = tiny(mode, cost=1 if mode == "global" else "q")
+    if penalty_of(formulation) not in solver_class(solver).penalties:
+        pytest.skip("refused")
+    objective = Objective.create(10.0, len(X), penalty_of(formulation))
+    planes = enumerate_planes(alignment, X, Y, formulation, alignment.enumerate)
+    optimum = minimum(planes, objective)
+    limit = {} if np.isfinite(optimum.value) else {"max_iter": 20}
+    with np.errstate(all="ignore"):  # the dual of an inseparable problem has no bound
+        state = solver_class(solver)(tol=1e-5, **limit).solve(
+            alignment.pack(X, Y, formulation), objective
+        )
+    if not np.isfinite(optimum.value):
+        assert not np.isfinite(state.primal)
+        return
+    slack = 1e-7 * (1 + optimum.value)
+    assert state.stopped == "converged"
+    assert state.dual <= optimum.value + slack
+    assert optimum.value - slack <= state.primal
+    assert state.primal <= optimum.value + 1e-5 * state.primal + slack
+
+
+@pytest.mark.parametrize("solver", ["perceptron", "mira", "pegasos", "sampled_cuts"])
+def test_solvers_without_a_bound_learn(solver):
+    alignment, X, Y = tiny()
+    problem = alignment.pack(X, Y)
+    before = problem.predict_codes(problem.zero()).b.mean()
+    state = solver_class(solver)(max_iter=50).solve(
+        problem, Objective.create(100.0, len(X), "l1")
+    )
+    assert problem.predict_codes(state.model).b.mean() < before
+
+
+def test_likelihood_reaches_the_enumerated_optimum():
+    alignment, X, Y = tiny("semiglobal")
+    objective = Objective.create(10.0, len(X), "log")
+    best = log_optimum(EnumeratedProblem(alignment, X, Y, Formulation()), objective)
+    problem = alignment.pack(X, Y)
+    state = solver_class("lbfgs")(tol=1e-6).solve(problem, objective)
+    loss, _ = problem.log_likelihood(state.model, objective.weight)
+    value = 0.5 * state.model @ state.model + objective.weight @ loss
+    assert value == pytest.approx(best, rel=1e-5)
+
+
+def test_generative_model_is_log_odds():
+    """Counted by hand: three matches 0-0, one 0-1, a gap of two tokens of a."""
+    X = [(np.array([0, 0, 0, 1, 0]), np.array([0, 0, 0])), ([0], [1])]
+    X = [tuple(np.array(side) for side in x) for x in X]
+    Y = [np.array([[0, 0], [1, 1], [4, 2]]), np.array([[0, 0]])]
+    problem = Alignment((2,)).pack(X, Y)
+    w = (
+        solver_class("generative")(smoothing=1.0)
+        .solve(problem, Objective.create(1.0, 2, "l1"))
+        .model
+    )
+    joint = np.array([[4, 2], [1, 1]]) / 8
+    of_a, of_b = np.array([6, 2]) / 8, np.array([4, 2]) / 6
+    np.testing.assert_allclose(
+        w[:4].reshape(2, 2), np.log(joint / (of_a[:, None] * of_b))
+    )
+    longer, opens = (1 + 1) / (2 + 2), (1 + 1) / (5 + 2)
+    np.testing.assert_allclose(w[4] + w[5], np.log(opens) + np.log(1 - longer))
+    np.testing.assert_allclose(w[5], np.log(longer))
+    linear = Alignment((2,), gap_open=(), tie_gaps=True).pack(X, Y)
+    shared = linear.generative_model(1.0)
+    np.testing.assert_allclose(shared[4], np.log((2 + 1) / (2 + 8 + 2)))
+
+
+# --------------------------------------------------------------------------- decoys
+
+
+def choices(seed=0, **params):
+    """Natives with three candidates each, and a homologue with its alignment."""
+    alignment = Alignment((3,), decoys=True, tie_gaps=True, **params)
+    alignment.setup(None, None)
+    rng = np.random.default_rng(seed)
+    X = [
+        (rng.integers(0, 3, 3), [rng.integers(0, 3, rng.integers(2, 4)) for _ in "abc"])
+        for _ in range(4)
+    ]
+    Y = []
+    for k, (a, candidates) in enumerate(X):
+        chosen = k % 3
+        options = list(alignment._all_pairs(a, candidates[chosen]))
+        Y.append((chosen, np.array(options[rng.integers(len(options))]).reshape(-1, 2)))
+    return alignment, X, Y
+
+
+def decoys_of(alignment, X, Y):
+    """All alignments of the decoys of an example, and none of its homologue."""
+    chosen = {id(x): y[0] for x, y in zip(X, Y, strict=True)}
+    return lambda x: [y for y in alignment.enumerate(x) if y[0] != chosen[id(x)]]
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("gap_open", [(), ((),)], ids=["linear", "affine"])
+def test_constraints_range_over_decoys_alone(formulation, mode, gap_open):
+    alignment, X, Y = choices(gap_open=gap_open, mode=mode)
+    rivals = decoys_of(alignment, X, Y)
+    problem = alignment.pack(X, Y, formulation)
+    w = np.random.default_rng(7).normal(size=alignment.n_psi_)
+    cuts = problem.oracle(w)
+    dense = []
+    for i, (number, pairs) in enumerate(problem.outputs(cuts)):
+        truth = alignment.joint_feature(X[i], Y[i]) @ w
+        rival = max(alignment.joint_feature(X[i], o) @ w for o in rivals(X[i]))
+        assert cuts.violation[i] == pytest.approx(1 - truth + rival)
+        assert (cuts.b[i], cuts.scale[i]) == (1, 1) and number != Y[i][0]
+        found = alignment.joint_feature(X[i], (number, pairs))
+        assert found @ w == pytest.approx(rival)
+        dense.append(alignment.joint_feature(X[i], Y[i]) - found)
+    np.testing.assert_allclose(
+        problem.combine(cuts, np.ones(4)), np.sum(dense, axis=0), atol=1e-12
+    )
+    np.testing.assert_allclose(problem.margins(w, cuts), np.array(dense) @ w)
+    best = problem.predict_codes(w)
+    for i, (number, pairs) in enumerate(problem.outputs(best)):
+        top = max(
+            alignment.joint_feature(X[i], o) @ w for o in alignment.enumerate(X[i])
+        )
+        score = alignment.joint_feature(X[i], (number, pairs)) @ w
+        assert score == pytest.approx(top)
+        assert best.b[i] == (number != Y[i][0])
+        assert score == pytest.approx(
+            alignment.joint_feature(X[i], alignment.argmax(X[i], w)) @ w
+        )
+    reference = alignment.loss_augmented_argmax(X[0], Y[0], w)
+    value = alignment.joint_feature(X[0], reference) @ w
+    truth = alignment.joint_feature(X[0], Y[0]) @ w
+    assert value + alignment.loss(Y[0], reference) - truth == pytest.approx(
+        max(cuts.violation[0], 0.0)
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+def test_decoys_are_trained_to_the_enumerated_optimum(formulation, solver):
+    alignment, X, Y = choices(gap_open=(), mode="local")
+    if penalty_of(formulation) not in solver_class(solver).penalties:
+        pytest.skip("refused")
+    objective = Objective.create(1.0, len(X), penalty_of(formulation))
+    planes = enumerate_planes(alignment, X, Y, formulation, decoys_of(alignment, X, Y))
+    optimum = minimum(planes, objective)
+    limit = {} if np.isfinite(optimum.value) else {"max_iter": 20}
+    with np.errstate(all="ignore"):  # the dual of an inseparable problem has no bound
+        state = solver_class(solver)(tol=1e-5, **limit).solve(
+            alignment.pack(X, Y, formulation), objective
+        )
+    if not np.isfinite(optimum.value):
+        assert not np.isfinite(state.primal)
+        return
+    assert state.primal == pytest.approx(optimum.value, rel=2e-5)
+    assert state.dual <= optimum.value * (1 + 1e-7)
+
+
+def test_decoys_without_an_alignment_are_refused():
+    alignment, X, Y = choices()
+    for bad in (1, (1, None)):
+        with pytest.raises(ValueError, match="latent"):
+            alignment.pack(X, [bad, *Y[1:]])
+    with pytest.raises(ValueError, match="no decoys"):
+        alignment.pack([(X[0][0], X[0][1][:1])], [(0, [[0, 0]])])
+    with pytest.raises(ValueError, match="candidate 3"):
+        alignment.pack(X[:1], [(3, [[0, 0]])])
+    with pytest.raises(ValueError, match="forbidden"):
+        alignment.pack(X, Y, forbidden=[[]] * 4)
+    assert not hasattr(alignment.pack(X, Y), "log_likelihood")
