@@ -265,6 +265,22 @@ def test_a_dual_above_the_primal_is_not_verified(run, forge, honest):
     assert run("verify", path, honest / "grammar.mrg").code == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("tagger.txt", "KernelSequenceModel.v1"),
+        ("sequences.txt", "SequenceModel.v1"),
+        ("arcs.conllu", "KernelDependencyModel.v1"),
+        ("keys.conllu", "DependencyModel.v1"),
+    ],
+)
+def test_a_kind_must_be_that_of_the_content(forge, name, kind):
+    """Features and keys have kinds of their own, which one module reads."""
+    path = forge(name, lambda document, arrays: document.update(kind=kind))
+    with pytest.raises(ModelFileError, match="damaged"):
+        load_model(path)
+
+
 # ------------------------------------------------------------------------ the fuzzer
 
 

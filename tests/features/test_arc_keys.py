@@ -106,3 +106,12 @@ def test_bad_functions_are_told():
 
     with pytest.raises(MatchError, match="floats gave float64"):
         ArcHasher(floats).transform(table_of([[("a", "X")]]))
+
+
+@given(SENTENCES)
+def test_the_number_of_keys_is_known_beforehand(sentences):
+    table = Table.from_sequences(sentences, ["form", "upos"])
+    hasher = ArcHasher("form, upos+distance")
+    keys = hasher.transform(table)
+    assert np.array_equal(keys.token_offset, table.offset)
+    assert np.array_equal(hasher.n_keys(table.offset), 2 * np.diff(keys.first))

@@ -124,3 +124,13 @@ def test_what_a_key_stands_for():
 def test_types_of_labels():
     told = [label_type(name) for name in ("B-A", "E-B", "NN-S", "O", "B", 3)]
     assert told == ["A", "B", "NN-S", "O", "B", 3]
+
+
+@given(SENTENCES, st.sampled_from(["label", "label+word, bigram"]))
+def test_the_number_of_keys_is_known_beforehand(sentences, match):
+    hasher = LabelHasher(match, LABELS)
+    keys = hasher.transform(sentences)
+    assert np.array_equal(keys.token_offset, np.cumsum([0, *map(len, sentences)]))
+    n_hashes = len(hasher.match)
+    n_keys = hasher.n_keys(keys.token_offset)
+    assert np.array_equal(n_keys, n_hashes * np.diff(keys.first))

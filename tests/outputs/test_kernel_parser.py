@@ -244,6 +244,8 @@ def test_a_warm_start_goes_on(data):
     parser.set_params(kernel=KERNEL)
     with pytest.raises(ValueError, match="match= has changed"):
         parser.set_params(match="form").fit(X, y)
+    with pytest.raises(ValueError, match="which had a kernel"):
+        parser.set_params(kernel=None, match=None).fit(X, y)
 
 
 def test_a_gram_matrix_is_found_again(data, parser, tmp_path):

@@ -32,8 +32,8 @@ def check_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
     >>> check_options({"cache": "folder"})
     Traceback (most recent call last):
         ...
-    ValueError: gram_options has 'cache'; choose from dtype, cache_dir, memory_limit, \
-progress
+    partwise.parameters.SettingsError: gram_options has 'cache'; choose from dtype, \
+cache_dir, memory_limit, progress
     """
     if options is not None and not isinstance(options, Mapping):
         raise SettingsError(

@@ -67,13 +67,15 @@ class Scoring(Protocol):
         """Refuse to start a fit with this kernel and `match` from such a model."""
 
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the estimator that the scoring tells by itself."""
+        """Parameters of the estimator that follow from the scoring; none by default."""
+        return {}
 
     def facts(self) -> dict[str, Any]:
         """What `inspect` says of it."""
 
     def report_facts(self) -> list[tuple[str, str]]:
-        """What the first lines of a report say of it."""
+        """What the first lines of a report say of it; nothing by default."""
+        return []
 
     def to_state(self, weights: Floats) -> State:
         """Settings and arrays for a model file, the weights among them."""
@@ -91,7 +93,11 @@ class ScoringFit(Protocol):
         """The scorer of the training problem; None for that of the structure."""
 
     def start(self, problem: Any, model: Any) -> Floats:
-        """The last model in the layout of this problem, for a warm start."""
+        """The last model in the layout of this problem, for a warm start.
+
+        By default weights have the same meaning in both.
+        """
+        return problem.expand(model.weights)
 
     def within_budget(
         self,
@@ -100,7 +106,11 @@ class ScoringFit(Protocol):
         objective: Objective,
         certificate: Certificate,
     ) -> tuple[Floats, Certificate]:
-        """Weights that keep to the user's budget, and their certificate."""
+        """Weights that keep to the user's budget, and their certificate.
+
+        By default there is no budget.
+        """
+        return weights, certificate
 
     def finish(self, problem: Any, weights: Floats) -> tuple[Any, Floats]:
         """The scoring of the trained model, and the weights that go with it."""
@@ -150,18 +160,10 @@ class FeatureScoring(Scoring):
                 f"{WARM}, which had no kernel; leave <kernel=> as it was"
             )
 
-    def parameters(self) -> dict[str, Any]:
-        """None that every output has."""
-        return {}
-
     def facts(self) -> dict[str, Any]:
         """The featurizer."""
         settings, _ = self.featurizer.state()
         return {"n_features": self.featurizer.n_features_, "featurizer": settings}
-
-    def report_facts(self) -> list[tuple[str, str]]:
-        """Nothing that the report does not say already."""
-        return []
 
     def to_state(self, weights: Floats) -> State:
         """The featurizer; outputs add their weights."""
@@ -186,20 +188,6 @@ class FeatureFit(ScoringFit):
     def scorer(self, n_jobs: int) -> Scorer | None:
         """The scorer given for training, if any."""
         return self.training_scorer
-
-    def start(self, problem: Any, model: Any) -> Floats:
-        """Its weights: features have kept their numbers."""
-        return problem.expand(model.weights)
-
-    def within_budget(
-        self,
-        problem: Any,
-        weights: Floats,
-        objective: Objective,
-        certificate: Certificate,
-    ) -> tuple[Floats, Certificate]:
-        """All weights: features have no budget."""
-        return weights, certificate
 
     def finish(self, problem: Any, weights: Floats) -> tuple[Any, Floats]:
         """The weights as they are."""

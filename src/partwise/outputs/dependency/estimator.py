@@ -24,8 +24,8 @@ from partwise.outputs.dependency.trees import (
     refuse_many_roots,
 )
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.explanation import Explanation
 from partwise.parameters import ParameterError, SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.dependency import Arborescence
