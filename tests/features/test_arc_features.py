@@ -167,7 +167,7 @@ def test_state_comes_back():
     twin = ArcFeaturizer.from_state(meta, arrays)
     assert twin.feature_names_ == featurizer.feature_names_
     ours, theirs = featurizer.transform(table), twin.transform(table)
-    np.testing.assert_array_equal(ours.found, theirs.found)
+    np.testing.assert_array_equal(ours.single, theirs.single)
     np.testing.assert_array_equal(ours.shares, theirs.shares)
 
 

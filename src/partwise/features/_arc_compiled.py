@@ -27,14 +27,14 @@ N_VARIANTS = 16  # a row: plain, 7 distances to the right, 7 to the left, 1 to a
 class ArcFeatures(NamedTuple):
     """Tokens of sentences, each with its root first, as kernels want them.
 
-    Few arrays, because numba's compile time grows with the fields of a tag. `found`
+    Few arrays, because numba's compile time grows with the fields of a tag. `single`
     has the rows of features of single tokens, `shares` the shares of the others, both
     by columns: those of arcs, then those of labels. A group of k templates over tokens
     of several roles has k columns per role, role after role.
     """
 
     offset: np.ndarray  # (n_sentences + 1,) int64 positions, roots included
-    found: np.ndarray  # (n_positions, ·) int32: head, dep, label head, label dep
+    single: np.ndarray  # (n_positions, ·) int32: head, dep, label head, label dep
     shares: np.ndarray  # (n_positions, ·) int64: pair, between, sib, grand, label pair
     slots: np.ndarray  # (power of two,) uint32 rows, 0 is free; hashed: bits of keys
     keys: np.ndarray  # (n_rows,) int64 key of each row

@@ -28,10 +28,10 @@ def row_of(x: ArcFeatures, key: int, is_label: bool = False) -> int:
         word = int(x.slots[(key >> 5) % len(x.slots)])
         row = (key & (x.label_mask if is_label else x.mask)) + 1
         return row if word >> (key % 32) & 1 else 0
-    found = np.flatnonzero(x.keys == key)
-    if not len(found):
+    places = np.flatnonzero(x.keys == key)
+    if not len(places):
         return 0
-    return int(found[0]) - (x.n_rows - 1 if is_label else 0)
+    return int(places[0]) - (x.n_rows - 1 if is_label else 0)
 
 
 def arc_rows(x: ArcFeatures, h: int, d: int) -> Iterator[tuple[int, int]]:
@@ -41,7 +41,7 @@ def arc_rows(x: ArcFeatures, h: int, d: int) -> Iterator[tuple[int, int]]:
     """
     v = variant_of(h, d)
     ends = x.n_head + x.n_dep
-    rows = [*x.found[h, : x.n_head], *x.found[d, x.n_head : ends]]
+    rows = [*x.single[h, : x.n_head], *x.single[d, x.n_head : ends]]
     p, b = x.n_pair, x.n_between
     one, other = x.shares[h], x.shares[d]
     rows += [row_of(x, int(one[t] + other[p + t])) for t in range(p)]
@@ -60,7 +60,7 @@ def label_rows(x: ArcFeatures, h: int, d: int) -> Iterator[int]:
     first = x.n_head + x.n_dep
     middle = first + x.n_label_head
     last = middle + x.n_label_dep
-    rows = [*x.found[h, first:middle], *x.found[d, middle:last]]
+    rows = [*x.single[h, first:middle], *x.single[d, middle:last]]
     begin = 2 * x.n_pair + 3 * (x.n_between + x.n_sib + x.n_grand)
     n = x.n_label_pair
     for t in range(begin, begin + n):

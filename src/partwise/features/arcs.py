@@ -213,7 +213,7 @@ class ArcFeaturizer:
         )
         first = 0
         for key in singles:
-            kernels.find_rows(features, tables[key][0], key[0], first, features.found)
+            kernels.find_rows(features, tables[key][0], key[0], first, features.single)
             first += count[key]
         return features
 
@@ -322,13 +322,13 @@ class ArcFeaturizer:
         spaces = self._check_space()
         keys = [read_array(arrays, name, np.int64) for name in ("key", "label_key")]
         n_arcs = len(self.templates)
-        for is_label, found in enumerate(keys):
-            number = found % len(spaces)
-            if (found < 0).any() or (found >= spaces[number]).any():
+        for is_label, listed in enumerate(keys):
+            number = listed % len(spaces)
+            if (listed < 0).any() or (listed >= spaces[number]).any():
                 raise ValueError("damaged featurizer state: a key without strings")
             if ((number >= n_arcs) != is_label).any():
                 raise ValueError("damaged featurizer state: a key at a wrong place")
-            if len(np.unique(found)) < len(found):
+            if len(np.unique(listed)) < len(listed):
                 raise ValueError("damaged featurizer state: a feature stands twice")
         self.n_rows_ = len(keys[0]) + 1
         self.n_label_rows_ = len(keys[1]) + 1 if self.label_templates else 0

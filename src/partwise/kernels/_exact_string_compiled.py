@@ -1,8 +1,8 @@
 """Subsequences of one exact length, one sequence against several; compiled.
 
-The recursion stands in `exact_strings.py`, the layout of lanes in `_string_kernels.py`.
+The recursion is in `exact_strings.py`, the layout of lanes in `_string_compiled.py`.
 Where lengths are summed, any match is seen in the result, so that tokens which do not
-match may count a little. Here a result may be as small as it likes and a mismatch must
+match may count a little. Here results may be arbitrarily small and a mismatch must
 be zero; sums that decay are cut to zero before they become denormal numbers.
 """
 

@@ -11,7 +11,6 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import address_of, called_at, kernel
-from partwise.features._arc_compiled import ArcFeatures
 from partwise.scorers._arc_rows import (
     ARRAYS,
     ONE_INT,
@@ -19,6 +18,7 @@ from partwise.scorers._arc_rows import (
     TWO,
     bind_rows,
     touch_made,
+    unpacked,
 )
 from partwise.scorers._arc_scoring import (
     ArcScores,
@@ -61,7 +61,7 @@ class CandidateRows(NamedTuple):
     """Features of arcs, labels and second-order parts, and candidate heads."""
 
     offset: np.ndarray  # as in `ArcRows`
-    found: np.ndarray
+    single: np.ndarray
     shares: np.ndarray
     slots: np.ndarray
     keys: np.ndarray
@@ -75,7 +75,7 @@ class CandidateRows(NamedTuple):
     def score_arcs(rows, w, i, scores):
         arcs = scores.arcs
         call_score(rows.score, (
-            rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout,
+            rows.offset, rows.single, rows.shares, rows.slots, rows.keys, rows.layout,
             w, i, rows.heads, arcs.arc, arcs.total, arcs.label, arcs.sums,
             arcs.label_sums, arcs.near, scores.row, scores.sibling, scores.grandparent,
         ))  # fmt: skip
@@ -95,15 +95,11 @@ def bind_candidates(features, n_labels, heads):
 
 @kernel
 def score_some(
-    offset, found, shares, slots, keys, layout, w, i, heads, arc, total, label, sums,
+    offset, single, shares, slots, keys, layout, w, i, heads, arc, total, label, sums,
     label_sums, near, row, sibling, grandparent,
 ):  # fmt: skip
     """Scores of candidate arcs and of their second-order parts; −inf elsewhere."""
-    features = ArcFeatures(
-        offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
-        layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
-        layout[11], layout[12], layout[13], layout[16],
-    )  # fmt: skip
+    features = unpacked(offset, single, shares, slots, keys, layout)
     scores = ArcScores(arc, total, label, sums, label_sums, near)
     begin = offset[i]
     word = begin - i

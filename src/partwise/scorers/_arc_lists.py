@@ -33,7 +33,7 @@ class ArcLists(NamedTuple):
     first: np.ndarray  # (n_sentences + 1,) int64, the first arc of each sentence
     ptr: np.ndarray  # (2·n_arcs + 1,) int32
     row: np.ndarray  # (n_entries,) int32
-    found: np.ndarray  # as in `ArcFeatures`, with the new numbers
+    single: np.ndarray  # as in `ArcFeatures`, with the new numbers
     used: np.ndarray  # (n_rows,) int64, the old number of each row; 0 stays 0
     label_used: np.ndarray  # (n_label_rows,) int64; empty without labels
     frequency: np.ndarray  # (n_rows,) int32, how often each row of an arc occurs
@@ -61,11 +61,11 @@ def list_arcs(features: ArcFeatures, memory: float) -> ArcLists | None:
     row.resize(n_entries, refcheck=False)
     # rows of labels are numbered behind those of arcs, so that one pass does both
     n_rows, singles = features.n_rows, features.n_head + features.n_dep
-    found = features.found.copy()
-    found[:, singles:] += np.where(found[:, singles:] > 0, n_rows, 0).astype(np.int32)
+    single = features.single.copy()
+    single[:, singles:] += np.where(single[:, singles:] > 0, n_rows, 0).astype(np.int32)
     size = n_rows + features.n_label_rows
     count, order = np.zeros(size, np.int32), np.empty(size, np.int32)
-    order = order[: count_rows(found, row, count, order)].astype(np.int64)
+    order = order[: count_rows(single, row, count, order)].astype(np.int64)
     # frequent rows first, in steps of a factor of two, then by first appearance
     step = np.frexp(count[order].astype(np.float64))[1]
     is_label = order >= n_rows
@@ -76,10 +76,10 @@ def list_arcs(features: ArcFeatures, memory: float) -> ArcLists | None:
     new = np.zeros(size, np.int32)
     new[used] = np.arange(len(used))
     new[order[n_used:]] = np.arange(1, len(label_used))
-    rename_rows(found, row, new)
+    rename_rows(single, row, new)
     if features.n_label_rows == 0:
         label_used = label_used[:0]
-    return ArcLists(first, ptr, row, found, used, label_used, count[used])
+    return ArcLists(first, ptr, row, single, used, label_used, count[used])
 
 
 @kernel
@@ -147,12 +147,12 @@ def list_labels(features, begin, h, d, row, n):
 
 
 @kernel
-def count_rows(found, row, count, order):
+def count_rows(single, row, count, order):
     """Count each row, and list them in `order` of first appearance; how many."""
     n = 0
-    for p in range(found.shape[0]):
-        for t in range(found.shape[1]):
-            r = found[p, t]
+    for p in range(single.shape[0]):
+        for t in range(single.shape[1]):
+            r = single[p, t]
             if r > 0:
                 if count[r] == 0:
                     order[n] = r
@@ -168,10 +168,10 @@ def count_rows(found, row, count, order):
 
 
 @kernel
-def rename_rows(found, row, new):
+def rename_rows(single, row, new):
     """Put new numbers in the place of old ones."""
-    for p in range(found.shape[0]):
-        for t in range(found.shape[1]):
-            found[p, t] = new[found[p, t]]
+    for p in range(single.shape[0]):
+        for t in range(single.shape[1]):
+            single[p, t] = new[single[p, t]]
     for k in range(row.shape[0]):
         row[k] = new[row[k]]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from partwise.compiled import address_of, called_at, kernel
+from partwise.compiled import address_of, called_at, inlined, kernel
 from partwise.features._arc_compiled import ArcFeatures
 from partwise.scorers._arc_scoring import (
     ArcScores,
@@ -35,7 +35,7 @@ class ArcRows(NamedTuple):
     """Features of arcs and of labelled arcs."""
 
     offset: np.ndarray  # the arrays of `ArcFeatures`
-    found: np.ndarray
+    single: np.ndarray
     shares: np.ndarray
     slots: np.ndarray
     keys: np.ndarray
@@ -47,7 +47,7 @@ class ArcRows(NamedTuple):
 
     def score_arcs(rows, w, i, scores):
         call_score(rows.score, (
-            rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout,
+            rows.offset, rows.single, rows.shares, rows.slots, rows.keys, rows.layout,
             w, i, scores.arc, scores.total, scores.label, scores.sums,
             scores.label_sums, scores.near,
         ))  # fmt: skip
@@ -83,22 +83,28 @@ call_score, call_touch = called_at(SCORE), called_at(TOUCH)
 def touch_made(rows, w, i, h, d, part, other, mode, coef):
     """`touch_part` of a tag whose features are made on the fly."""
     return call_touch(rows.touch, (
-        rows.offset, rows.found, rows.shares, rows.slots, rows.keys, rows.layout, w, i,
+        rows.offset, rows.single, rows.shares, rows.slots, rows.keys, rows.layout, w, i,
         h, d, part, other, mode, coef,
     ))  # fmt: skip
 
 
-@kernel
-def score_all(
-    offset, found, shares, slots, keys, layout, w, i, arc, total, label, sums,
-    label_sums, near,
-):  # fmt: skip
-    """Scores of all arcs of sentence i, with and without labels."""
-    features = ArcFeatures(
-        offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
+@inlined
+def unpacked(offset, single, shares, slots, keys, layout):
+    """The features by name."""
+    return ArcFeatures(
+        offset, single, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
         layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
         layout[11], layout[12], layout[13], layout[16],
     )  # fmt: skip
+
+
+@kernel
+def score_all(
+    offset, single, shares, slots, keys, layout, w, i, arc, total, label, sums,
+    label_sums, near,
+):  # fmt: skip
+    """Scores of all arcs of sentence i, with and without labels."""
+    features = unpacked(offset, single, shares, slots, keys, layout)
     scores = ArcScores(arc, total, label, sums, label_sums, near)
     score_pairs(features, w, i, scores)
     if features.n_between > 0:
@@ -114,14 +120,10 @@ def score_all(
 
 @kernel
 def touch_part(
-    offset, found, shares, slots, keys, layout, w, i, h, d, part, other, mode, coef
+    offset, single, shares, slots, keys, layout, w, i, h, d, part, other, mode, coef
 ):  # fmt: skip
     """`touch_arc`, or `touch_label` where `part` is a label, or `touch_third`."""
-    features = ArcFeatures(
-        offset, found, shares, slots, keys, layout[0], layout[1], layout[2], layout[3],
-        layout[4], layout[5], layout[6], layout[7], layout[8], layout[9], layout[10],
-        layout[11], layout[12], layout[13], layout[16],
-    )  # fmt: skip
+    features = unpacked(offset, single, shares, slots, keys, layout)
     if part == ARC:
         return touch_arc(features, w, i, h, d, mode, coef)
     if part < ARC:

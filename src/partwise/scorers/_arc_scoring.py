@@ -69,7 +69,7 @@ def sum_tokens(features, w, begin, n, sums):
             for v in range(N_VARIANTS):
                 sums[r, v] = 0.0
             for t in range(first, last):
-                at = features.found[begin + p, t] * N_VARIANTS
+                at = features.single[begin + p, t] * N_VARIANTS
                 if at > 0:
                     for v in range(N_VARIANTS):
                         sums[r, v] += w[at + v]
@@ -157,7 +157,7 @@ def score_between(features, w, i, scores):
 
 @kernel
 def label_columns(features):
-    """Where the columns of label features begin in `found` and in `shares`."""
+    """Where the columns of label features begin in `single` and in `shares`."""
     pairs = 2 * features.n_pair + 3 * features.n_between
     pairs += 3 * features.n_sib + 3 * features.n_grand
     return features.n_head + features.n_dep, pairs
@@ -192,7 +192,7 @@ def sum_label_tokens(features, width, w, begin, n, sums):
                 for k in range(width):
                     sums[r, k] = 0.0
                 for t in range(first, last):
-                    row = 2 * features.found[begin + p, t] + side
+                    row = 2 * features.single[begin + p, t] + side
                     if row > 1:
                         for k in range(width):
                             sums[r, k] += weights[row, k]

@@ -102,14 +102,14 @@ def touch_arc(features, w, i, h, d, mode, coef):
     One text for the three, so that they cannot disagree about what an arc has.
     """
     begin = features.offset[i]
-    found, shares = features.found, features.shares
+    single, shares = features.single, features.shares
     n_pair = features.n_pair
     v = variant(h, d)
     total = 0.0
     for t in range(features.n_head):
-        total += touch_row(w, found[begin + h, t], v, mode, coef)
+        total += touch_row(w, single[begin + h, t], v, mode, coef)
     for t in range(features.n_head, features.n_head + features.n_dep):
-        total += touch_row(w, found[begin + d, t], v, mode, coef)
+        total += touch_row(w, single[begin + d, t], v, mode, coef)
     for t in range(n_pair):
         key = shares[begin + h, t] + shares[begin + d, n_pair + t]
         total += touch_row(w, find_row(features, key), v, mode, coef)
@@ -137,19 +137,23 @@ def touch_between(features, w, begin, h, d, mode, coef):
 @kernel
 def touch_label(features, width, w, i, h, d, label, mode, coef):
     """`touch_arc` for the features of a label."""
-    found, shares, n_pair = features.found, features.shares, features.n_label_pair
+    single, shares, n_pair = (
+        features.single,
+        features.shares,
+        features.n_label_pair,
+    )
     begin = features.offset[i]
     first, pairs = label_columns(features)
     start = features.n_rows * N_VARIANTS + label + (0 if d > h else width)
     step = 2 * width
     total = 0.0
     for t in range(first, first + features.n_label_head):
-        row = found[begin + h, t]
+        row = single[begin + h, t]
         if row > 0:
             total += touch(w, start + row * step, mode, coef)
     first += features.n_label_head
     for t in range(first, first + features.n_label_dep):
-        row = found[begin + d, t]
+        row = single[begin + d, t]
         if row > 0:
             total += touch(w, start + row * step, mode, coef)
     for t in range(pairs, pairs + n_pair):

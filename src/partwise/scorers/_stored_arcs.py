@@ -31,11 +31,11 @@ class StoredRows(NamedTuple):
     """Features of arcs and of labelled arcs, as lists of rows."""
 
     offset: np.ndarray  # (n_sentences + 1,) int64 positions, roots included
-    found: np.ndarray  # (n_positions, ·) int32: head, dep, label head, label dep
+    single: np.ndarray  # (n_positions, ·) int32: head, dep, label head, label dep
     first: np.ndarray  # these three as in `ArcLists`
     ptr: np.ndarray
     row: np.ndarray
-    layout: np.ndarray  # (7,) int64: rows of arcs, columns of `found`, labels, width
+    layout: np.ndarray  # (7,) int64: rows of arcs, columns of `single`, labels, width
     heads: np.ndarray  # (n_words, K) int32 candidates in order, −1: none; or (0, 0)
     n_labels: int  # 1 without labels
     width: int  # labels padded to whole vectors; 0 without labels
@@ -48,7 +48,7 @@ class StoredRows(NamedTuple):
 
     def score_arcs(rows, w, i, scores):
         call_score(rows.score, (
-            rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i,
+            rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout, w, i,
             rows.heads, rows.is_narrow, scores.arc, scores.total, scores.label,
             scores.sums, scores.label_sums,
         ))  # fmt: skip
@@ -58,7 +58,7 @@ class StoredRows(NamedTuple):
 
     def touch_rows(rows, w, i, h, d, part, other, mode, coef):
         return call_touch(rows.touch, (
-            rows.offset, rows.found, rows.first, rows.ptr, rows.row, rows.layout, w, i,
+            rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout, w, i,
             h, d, part, mode, coef,
         ))  # fmt: skip
 
@@ -74,7 +74,7 @@ def bind_lists(features, lists: ArcLists, n_labels):
         np.int64,
     )  # fmt: skip
     return StoredRows(  # type: ignore[call-arg]
-        features.offset, lists.found, lists.first, lists.ptr, lists.row, layout,
+        features.offset, lists.single, lists.first, lists.ptr, lists.row, layout,
         np.zeros((0, 0), np.int32), max(n_labels, 1), width, lists.used,
         lists.label_used, lists.frequency, 0, address_of(SCORE_STORED, score_stored),
         address_of(TOUCH_STORED, touch_stored),
@@ -83,7 +83,7 @@ def bind_lists(features, lists: ArcLists, n_labels):
 
 @kernel
 def score_stored(
-    offset, found, first, ptr, row, layout, w, i, heads, is_narrow, arc, total, label,
+    offset, single, first, ptr, row, layout, w, i, heads, is_narrow, arc, total, label,
     sums, label_sums,
 ):  # fmt: skip
     """Scores of all arcs of sentence i, or of the candidates alone."""
@@ -93,7 +93,7 @@ def score_stored(
     # a table, because loops over ``w[at + k]`` do not vectorise: see `MaxPlus.absorb`
     size = (w.shape[0] - start) // max(width, 1)
     weights = w[start : start + size * width].reshape(size, width)
-    sum_singles(found, layout, w, weights, begin, n, sums, label_sums)
+    sum_singles(single, layout, w, weights, begin, n, sums, label_sums)
     if is_narrow:
         for h in range(n + 1):
             for d in range(n + 1):
@@ -122,7 +122,7 @@ def score_stored(
 
 
 @kernel
-def sum_singles(found, layout, w, weights, begin, n, sums, label_sums):
+def sum_singles(single, layout, w, weights, begin, n, sums, label_sums):
     """Sums over the features of each token alone, as head and as dependent."""
     width = layout[WIDTH]
     for p in range(n + 1):
@@ -133,7 +133,7 @@ def sum_singles(found, layout, w, weights, begin, n, sums, label_sums):
             for v in range(N_VARIANTS):
                 sums[r, v] = 0.0
             for t in range(begun, last):
-                at = np.int64(found[begin + p, t]) * N_VARIANTS
+                at = np.int64(single[begin + p, t]) * N_VARIANTS
                 if at > 0:
                     for v in range(N_VARIANTS):
                         sums[r, v] += w[at + v]
@@ -144,7 +144,7 @@ def sum_singles(found, layout, w, weights, begin, n, sums, label_sums):
                 label_sums[r, k] = 0.0
                 label_sums[r + 1, k] = 0.0
             for t in range(begun, last):
-                at = 2 * np.int64(found[begin + p, t])
+                at = 2 * np.int64(single[begin + p, t])
                 if at > 0:
                     for k in range(width):
                         label_sums[r, k] += weights[at, k]
@@ -189,7 +189,7 @@ def max_of(one, other):
 
 @kernel
 def touch_stored(
-    offset, found, first, ptr, row, layout, w, i, h, d, part, mode, coef
+    offset, single, first, ptr, row, layout, w, i, h, d, part, mode, coef
 ):  # fmt: skip
     """Sum the weights of an arc's features, or a label's; add to them, or erase them.
 
@@ -209,11 +209,11 @@ def touch_stored(
         a += 1
     total = 0.0
     for t in range(column, column + n_head):
-        r = np.int64(found[begin + h, t])
+        r = np.int64(single[begin + h, t])
         if r > 0:
             total += touch_two(w, start + r * step, second, mode, coef)
     for t in range(column + n_head, column + n_head + n_dep):
-        r = np.int64(found[begin + d, t])
+        r = np.int64(single[begin + d, t])
         if r > 0:
             total += touch_two(w, start + r * step, second, mode, coef)
     if mode == DOT and second > 0:  # most of the work: two sums at a time

@@ -1,4 +1,4 @@
-"""The dual of a problem as pools of planes, one per block (`_pool_kernels.py`)."""
+"""The dual of a problem as pools of planes, one per block (`_pool_compiled.py`)."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Minimises P(w) of `objective.py` by ascending its dual D(α), one block at a tim
 1. the oracle gives the most violated plane of block i at the current w;
 2. it joins the pool of the block, and pairwise steps with exact line search ascend
    the dual over the convex hull (L1) or cone (L2, hard) of the pool
-   (`_pool_kernels.py`);
+   (`_pool_compiled.py`);
 3. w = Σ α a is updated.
 
 A sweep visits blocks in proportion to their last known share of the duality gap

@@ -7,7 +7,7 @@ Minimises P(w) = ½‖w‖² + F(w), where F is the whole slack term Σ c_i ξ_i
    solved exactly (`_simplex_qp.py`); its value is a lower bound D of the optimum,
    w = Σ α g its model and ξ = max_p o_p − <w, g_p> its slack;
 2. a full pass of the oracle at w gives P(w) and the most violated plane, which joins;
-3. its cuts also join a pool of planes per example (`_pool_kernels.py`), whose dual is
+3. its cuts also join a pool of planes per example (`_pool_compiled.py`), whose dual is
    ascended block by block; the Σ α a of the pool is a joint plane, too, and joins.
 
 The third step is what the papers' algorithm lacks: a plane per pass is little, and the

@@ -83,7 +83,7 @@ class KernelProblem(PackedProblem):
         square = gram[:, 0] if gram.shape[1] == 1 else np.diagonal(gram)
         length = np.sqrt(np.maximum(square, 0.0)).astype(np.float64)
         size = np.abs(model[: self.n_slots]) * length[postings.anchor]
-        kept = self.coefficients(model)
+        sparse = self.coefficients(model)
         if len(size):
-            kept[: self.n_slots][size <= NOTHING * size.max()] = 0.0
-        return self.with_scores(kept)
+            sparse[: self.n_slots][size <= NOTHING * size.max()] = 0.0
+        return self.with_scores(sparse)

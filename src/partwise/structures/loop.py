@@ -150,11 +150,11 @@ class LoopBlocks:
             return [structure.argmax(x, model)], -np.inf
         unknown = -np.inf if structure.exact_oracle else np.inf
         if self.formulation.is_additive:
-            found = structure.loss_augmented_argmax(x, y, model)
+            y_hat = structure.loss_augmented_argmax(x, y, model)
             if not structure.exact_oracle and offers(structure, Bounded):
                 bound = float(structure.loss_augmented_bound(x, y, model))
                 unknown = bound - self.truth[i].dot(w)
-            return [found], unknown
+            return [y_hat], unknown
         if self.formulation.rescaling == "hard" and offers(structure, TwoBest):
             best = list(structure.two_best(x, model))
             others = [y_hat for y_hat in best if structure.loss(y, y_hat) > 0]
@@ -178,9 +178,9 @@ class LoopBlocks:
     ) -> tuple[float, float, float, float]:
         truth = self.truth[i].dot(w)
         work[0] = w  # solvers change w in place only after recalling
-        found, bound = self.search(w, i)
+        outputs, bound = self.search(w, i)
         if not self.with_loss:
-            code[0] = self.place(i, found[0])
+            code[0] = self.place(i, outputs[0])
             lead = self.table[code[0]].dot(w) - truth
             return 0.0, 1.0, lead, lead
         rule = self.formulation.rule
@@ -188,7 +188,7 @@ class LoopBlocks:
         b, scale = self.formulation.plane(0.0)
         best = (b, scale, violation_of(rule, b, scale, 0.0))
         place = -1
-        for y_hat in found:
+        for y_hat in outputs:
             here = self.place(i, y_hat)
             output = self.table[here]
             b, scale = self.formulation.plane(output.loss)

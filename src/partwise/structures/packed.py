@@ -242,7 +242,7 @@ class Ranking(NamedTuple):
     indptr: Ints  # (n_rows + 1,) where codes begin, one per row
     code: Ints  # the codes of row r stand end to end from ``indptr[r]·k``
     value: Floats  # (n_rows, k) scores, falling
-    found: Ints  # (n_rows,) how many outputs there are
+    n_found: Ints  # (n_rows,) how many outputs there are
     b: Floats  # (n_rows, k) offsets of their planes, where losses are asked for
     scale: Floats  # (n_rows, k)
     violation: Floats  # (n_rows, k)
@@ -255,7 +255,7 @@ class Ranking(NamedTuple):
     def codes(self, r: int) -> Ints:
         """The codes of row r, (n_found, length)."""
         first, last = self.indptr[r] * self.k, self.indptr[r + 1] * self.k
-        return self.code[first:last].reshape(self.k, -1)[: self.found[r]]
+        return self.code[first:last].reshape(self.k, -1)[: self.n_found[r]]
 
 
 class Ranker:
@@ -321,7 +321,7 @@ class CutRanker(Ranker):
             )
         rows = np.asarray(rows, np.int64)
         ranking = self.ranked(model, rows, k, with_loss=True)
-        n_found = ranking.found
+        n_found = ranking.n_found
         is_found = np.arange(k)[None, :] < n_found[:, None]
         codes = [ranking.codes(r).ravel() for r in range(len(rows))]
         lengths = np.repeat(np.diff(ranking.indptr), n_found)

@@ -55,7 +55,7 @@ def decode_rows(blocks, work, w, given, first, last, code, value):
 
 @allocating
 def k_best_rows(
-    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, found, b,
+    blocks, work, w, rows, k, with_loss, first, last, indptr, code, value, n_found, b,
     scale, violation,
 ):  # fmt: skip
     """The k best outputs of rows [first, last), with losses and planes on demand.
@@ -75,10 +75,10 @@ def k_best_rows(
         forward(MAX_PLUS, blocks.order, n, score, work.edges, work.alpha)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, n)
         n_labels = score.shape[1]
-        found[r] = k_best(
+        n_found[r] = k_best(
             blocks.order, n, k, n_labels, work.edges, work.alpha, codes, value[r]
         )
-        for j in range(found[r] if with_loss else 0):
+        for j in range(n_found[r] if with_loss else 0):
             b[r, j], scale[r, j], violation[r, j] = cut(
                 blocks.rule,
                 output_loss(blocks, i, codes[j]),

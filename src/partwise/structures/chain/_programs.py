@@ -213,8 +213,8 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
             _sift_up(key, item, size)
             n_nodes += 1
             size += 1
-    found = 0
-    while found < k and size > 0:
+    n_found = 0
+    while n_found < k and size > 0:
         total, node = key[0], item[0]
         size -= 1
         key[0], item[0] = key[size], item[size]
@@ -243,14 +243,14 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
             follows[n_nodes] = node
             node = n_nodes
             n_nodes += 1
-        values[found] = total
+        values[n_found] = total
         t = 0
         while node >= 0:
-            codes[found, t] = at_state[node] % n_labels
+            codes[n_found, t] = at_state[node] % n_labels
             node = follows[node]
             t += 1
-        found += 1
-    return found
+        n_found += 1
+    return n_found
 
 
 @allocating

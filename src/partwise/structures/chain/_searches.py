@@ -66,11 +66,11 @@ def search_two_best(
     forward(MAX_PLUS, order, n, emit, edges, alpha)
     codes = np.empty((2, n), np.int32)
     values = np.empty(2)
-    found = k_best(order, n, 2, n_labels, edges, alpha, codes, values)
+    n_found = k_best(order, n, 2, n_labels, edges, alpha, codes, values)
     is_truth = True
     for t in range(n):
         is_truth = is_truth and codes[0, t] == y[t]
-    chosen = 1 if is_truth and found == 2 else 0
+    chosen = 1 if is_truth and n_found == 2 else 0
     for t in range(n):
         code[t] = codes[chosen, t]
 

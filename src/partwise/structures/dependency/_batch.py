@@ -81,7 +81,7 @@ def fix_heads(work, given, begin, n):
 @jitted
 def k_best_rows(
     blocks, work, w, rows, k, with_loss, first, last, options, indptr, code, value,
-    found, b, scale, violation,
+    n_found, b, scale, violation,
 ):  # fmt: skip
     """The k best trees of rows [first, last), with losses and planes on demand.
 
@@ -96,13 +96,13 @@ def k_best_rows(
             shift_truth(blocks, work, i, -1.0)
         rank_labels(scores.arc, scores.label, scores.total, size, n, options)
         heads, ranks = np.zeros((k, n), np.int32), np.zeros((k, n), np.int32)
-        found[r] = find_trees(blocks, work, options, n, k, heads, ranks, value[r])
-        for j in range(found[r]):
+        n_found[r] = find_trees(blocks, work, options, n, k, heads, ranks, value[r])
+        for j in range(n_found[r]):
             at = indptr[r] * k + j * n
             write_code(scores.label, size, n, heads, ranks, j, code[at : at + n])
         if with_loss:
             shift_truth(blocks, work, i, 1.0)
-            for j in range(found[r]):
+            for j in range(n_found[r]):
                 at = indptr[r] * k + j * n
                 here = code[at : at + n]
                 b[r, j], scale[r, j], violation[r, j] = cut_of(blocks, work, i, here)

@@ -4,9 +4,9 @@ With sibling or grandparent parts the best tree with crossing arcs is NP-hard to
 As in McDonald and Pereira (2006) we begin with the best projective tree and give one
 word after another a new head, each time the change that raises the score most, until no
 change does; here a second climb begins with the best tree of first order. The result is
-at least as good as the best projective tree; `tree_constraints.py` tells how far it is
+at least as good as the best projective tree; `constraints.py` tells how far it is
 from the optimum (``benchmarks/trees.py --climbing``).
-Tables as in `_tree_grandparents.py`.
+Tables as in `_grandparents.py`.
 """
 
 from typing import NamedTuple
@@ -126,8 +126,8 @@ def best_new_head(score, row, sibling, grandparent, n, single_root, heads, d):
     """The head that gains most over the present one of word d: (gain, head)."""
     old = heads[d - 1]
     heads[d - 1] = UNATTACHED
-    kept = attachment_gain(score, row, sibling, grandparent, n, heads, old, d)
-    highest, winner = kept, old
+    old_gain = attachment_gain(score, row, sibling, grandparent, n, heads, old, d)
+    highest, winner = old_gain, old
     for h in range(1 if single_root else 0, n + 1):
         if score[h, d] == -np.inf or h == old or is_below(heads, h, d):
             continue
@@ -135,7 +135,7 @@ def best_new_head(score, row, sibling, grandparent, n, single_root, heads, d):
         if gain > highest:
             highest, winner = gain, h
     heads[d - 1] = old
-    return highest - kept, winner
+    return highest - old_gain, winner
 
 
 @jitted

@@ -1,6 +1,6 @@
 """Best projective trees with grandparent and sibling parts; O(n⁴).
 
-Model 1 of Koo and Collins (2010). Tables as in `_tree_second_order.py`; an empty table
+Model 1 of Koo and Collins (2010). Tables as in `_second_order.py`; an empty table
 of shape (0, 0) leaves its part out, so grandparents alone are their model 0. Here whole
 rows are read, from column 0 to n: columns that cannot occur may hold any finite number.
 """

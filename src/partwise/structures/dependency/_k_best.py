@@ -15,7 +15,7 @@ from partwise.compiled import jitted
 from partwise.structures.dependency._decoders import decode_tree
 from partwise.structures.dependency._programs import EMPTY, FIRST_WORD
 
-NO_SOURCE, ONE = np.int64(-1), np.int64(1)  # see the note in `_tree_programs.py`
+NO_SOURCE, ONE = np.int64(-1), np.int64(1)  # see the note in `_programs.py`
 
 
 class KBestWork(NamedTuple):
@@ -74,31 +74,31 @@ def k_best_trees(decoder, options, n, k, work, heads, ranks, values):
         for d in range(1, n + 1):
             work.score[h, d] = options[0, h, d]
     n_candidates = keep(decoder, n, FIRST_WORD, NO_SOURCE, ONE, EMPTY, work)
-    for found in range(k):
+    for n_trees in range(k):
         if n_candidates == 0:
-            return found
+            return n_trees
         best = 0
         for c in range(1, n_candidates):
             if work.value[c] > work.value[best]:
                 best = c
         for d in range(n):
-            heads[found, d] = work.heads[best, d]
-            ranks[found, d] = work.ranks[best, d]
-        values[found] = work.value[best]
-        work.found_first[found] = work.first[best]
-        work.found_source[found] = work.source[best]
+            heads[n_trees, d] = work.heads[best, d]
+            ranks[n_trees, d] = work.ranks[best, d]
+        values[n_trees] = work.value[best]
+        work.found_first[n_trees] = work.first[best]
+        work.found_source[n_trees] = work.source[best]
         n_candidates -= 1
         move(n, n_candidates, best, work)
-        room = k - found - 1
+        room = k - n_trees - 1
         if room > 0:
             n_candidates = split(
-                decoder, options, n, found, room, n_candidates, work, heads, ranks
+                decoder, options, n, n_trees, room, n_candidates, work, heads, ranks
             )
     return k
 
 
 @jitted
-def split(decoder, options, n, found, room, n_candidates, work, heads, ranks):
+def split(decoder, options, n, n_trees, room, n_candidates, work, heads, ranks):
     """Split the part of a found tree; returns the new number of candidates."""
     score, level = work.score, work.level
     for h in range(n + 1):
@@ -106,12 +106,12 @@ def split(decoder, options, n, found, room, n_candidates, work, heads, ranks):
             score[h, d] = options[0, h, d]
     scratch = work.heads.shape[0] - 1
     for d in range(1, n + 1):
-        chosen, rank = heads[found, d - 1], ranks[found, d - 1]
-        if d >= work.found_first[found]:
+        chosen, rank = heads[n_trees, d - 1], ranks[n_trees, d - 1]
+        if d >= work.found_first[n_trees]:
             for h in range(n + 1):
                 level[h] = 0
             level[chosen] = rank + 1
-            tree = found
+            tree = n_trees
             while work.found_first[tree] == d and work.found_source[tree] >= 0:
                 tree = work.found_source[tree]
                 h = heads[tree, d - 1]
@@ -120,8 +120,8 @@ def split(decoder, options, n, found, room, n_candidates, work, heads, ranks):
                 is_left = level[h] < options.shape[0]
                 score[h, d] = options[level[h], h, d] if is_left else -np.inf
             for t in range(d - 1):
-                work.ranks[scratch, t] = ranks[found, t]
-            n_candidates = keep(decoder, n, d, found, room, n_candidates, work)
+                work.ranks[scratch, t] = ranks[n_trees, t]
+            n_candidates = keep(decoder, n, d, n_trees, room, n_candidates, work)
         for h in range(n + 1):
             score[h, d] = -np.inf
         score[chosen, d] = options[rank, chosen, d]

@@ -1,8 +1,8 @@
-"""Loss-augmented scores of arcs, and labels of the heads that a decoder found.
+"""Loss-augmented scores of arcs, and labels of the heads that a decoder chose.
 
-`blocks` and `work` are `ArcBlocks` and `ArcWork` of `_compiled.py`, or `PartBlocks` and
-`PartWork` of `_second_order_compiled.py`; scores of arcs stand in ``work.scores``. What
-the two do in their own way are the operations below.
+`blocks` and `work` are those of first order (`_compiled.py`) or of second order
+(`_second_order_compiled.py`); scores of arcs stand in ``work.scores``. What the two do
+differently are the operations below.
 """
 
 import numpy as np

@@ -133,12 +133,12 @@ def pick_heads(score, n, lowest, work):
         best[d] = -np.inf
         head[d] = 0
     for h in range(lowest, n + 1):
-        own, own_head = best[h], head[h]  # the diagonal is no arc
+        diagonal, diagonal_head = best[h], head[h]  # the diagonal is no arc
         for d in range(1, n + 1):
             is_better = score[h, d] > best[d]
             best[d] = score[h, d] if is_better else best[d]
             head[d] = h if is_better else head[d]
-        best[h], head[h] = own, own_head
+        best[h], head[h] = diagonal, diagonal_head
 
 
 @jitted

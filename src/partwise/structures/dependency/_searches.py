@@ -7,7 +7,7 @@ them, and each of them only when a setting needs it.
 import numpy as np
 from numba import types
 
-from partwise.compiled import address_of, allocating, called_at, kernel
+from partwise.compiled import address_of, allocating, called_at, inlined, kernel
 from partwise.objective import MARGIN_ROOT
 from partwise.scorers._arc_rows import THREE, TWO, TWO_INT
 from partwise.structures._formulations import plane
@@ -61,7 +61,7 @@ def new_buffers(longest):
     )
 
 
-@kernel
+@inlined
 def tree_work(tables, lines, stack, nodes):
     """The same buffers by their names."""
     t = tables
@@ -189,8 +189,8 @@ def search_two_best(
     is_labelled = n_labels > 1 and label_cost > 0.0
     options = np.empty((2 if is_labelled else 1, n + 1, n + 1))
     rank_labels(arc, label, total, n_labels, n, options)
-    found = np.zeros((4, n), np.int32)
-    heads, ranks, values = found[:2], found[2:], np.empty(2)
+    room = np.zeros((4, n), np.int32)
+    heads, ranks, values = room[:2], room[2:], np.empty(2)
     k = best_trees(projective, single_root, options, n, 2, heads, ranks, values)
     write_code(label, n_labels, n, heads, ranks, 0, code)
     is_true = True
@@ -222,12 +222,12 @@ def search_frontier(
     for d in range(1, n + 1):
         for h in range(n + 1):
             options[top, h, d] = total[h, d]
-        h, own = y[d - 1] // n_labels, y[d - 1] % n_labels
+        h, true_label = y[d - 1] // n_labels, y[d - 1] % n_labels
         options[top, h, d] = -np.inf
-        truth += arc[h, d] + (label[h, d, own] if n_labels > 1 else 0.0)
+        truth += arc[h, d] + (label[h, d, true_label] if n_labels > 1 else 0.0)
         for k in range(n_labels):
             value = arc[h, d] + (label[h, d, k] if n_labels > 1 else 0.0)
-            c = 0 if k == own else round(label_cost * top)
+            c = 0 if k == true_label else round(label_cost * top)
             options[c, h, d] = max(options[c, h, d], value)
     tables = np.empty((5, n + 1, n + 1, top * n + 1))
     work = FrontierWork(

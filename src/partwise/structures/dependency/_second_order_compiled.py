@@ -60,7 +60,7 @@ DECODE_PARTS = types.float64(
 )  # fmt: skip
 
 
-class PartWork(NamedTuple):
+class SecondOrderWork(NamedTuple):
     """Buffers of one thread; `scores` as first-order oracles want them."""
 
     parts: tuple  # PartScores
@@ -69,7 +69,7 @@ class PartWork(NamedTuple):
     nodes: np.ndarray  # (1, N) int32
 
 
-def new_part_work(longest, width, n_candidates, has_grandparents):
+def new_second_order_work(longest, width, n_candidates, has_grandparents):
     """Buffers for sentences of at most `longest` words."""
     arcs = new_arc_scores(longest, width)
     size = longest + 1
@@ -78,7 +78,7 @@ def new_part_work(longest, width, n_candidates, has_grandparents):
     row = np.zeros((size, size), np.int32)
     parts = PartScores(arcs, row, np.zeros(shape), grand)
     heads, nodes = np.zeros(longest, np.int32), np.zeros((1, size), np.int32)
-    return PartWork(parts, arcs, heads, nodes)
+    return SecondOrderWork(parts, arcs, heads, nodes)
 
 
 @allocating
@@ -148,7 +148,7 @@ class Parts(NamedTuple):
 
 
 @uncounted
-class PartBlocks(NamedTuple):
+class SecondOrderBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
     rows: tuple  # CandidateRows

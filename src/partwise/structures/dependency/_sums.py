@@ -4,7 +4,7 @@ The probability of a tree is exp(score − log Z). Projective trees are summed b
 charts and their outside pass, all trees by the matrix-tree theorem. Both are written
 once over a semiring and run twice at most: with `SumTimes` on weights scaled word by
 word, and, when a bound shows that numbers of too different size would be lost, with
-`LogPlus`. Scores are laid out as in `_tree_programs.py`.
+`LogPlus`. Scores are laid out as in `_programs.py`.
 
 The determinant of the matrix-tree theorem is taken by eliminating word after word.
 Written on the Laplacian that subtracts nearly equal numbers as soon as two words prefer

@@ -40,7 +40,7 @@ class TreeProblem(CutRanker, PackedProblem):
         pieces = [
             (self.blocks.y, self.blocks.offset),
             (self.features.shares, self.features.offset),
-            (self.features.found, self.features.offset),
+            (self.features.single, self.features.offset),
         ]
         return digests(pieces, self.n_blocks)
 

@@ -11,8 +11,8 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.arcs import n_weights
 from partwise.structures.dependency._second_order_compiled import (
-    PartBlocks,
-    new_part_work,
+    SecondOrderBlocks,
+    new_second_order_work,
 )
 from partwise.structures.dependency.problem import ScoreTables, TreeProblem
 
@@ -41,7 +41,7 @@ class SecondOrderProblem(TreeProblem):
     def __init__(
         self,
         structure: Any,
-        blocks: PartBlocks,
+        blocks: SecondOrderBlocks,
         formulation: Formulation,
         n_jobs: int,
         has_grandparents: bool,
@@ -56,7 +56,7 @@ class SecondOrderProblem(TreeProblem):
             n_blocks=len(blocks.offset) - 1,
             n_weights=size,
             formulation=formulation,
-            new_work=lambda: new_part_work(
+            new_work=lambda: new_second_order_work(
                 self.longest, rows.width, rows.heads.shape[1], has_grandparents
             ),
             n_jobs=n_jobs,

@@ -38,7 +38,7 @@ from partwise.structures.dependency._searches import (
     search_by,
 )
 from partwise.structures.dependency._second_order_compiled import (
-    PartBlocks,
+    SecondOrderBlocks,
     decode_parts_by,
 )
 from partwise.structures.dependency.first_order_problem import (
@@ -280,7 +280,7 @@ class Arborescence(Structure):
                 "second-order parts have no `frontier`: use <formulation='margin'>, "
                 "<penalty='l1'> and <construction='exact'>"
             )
-        blocks = PartBlocks(
+        blocks = SecondOrderBlocks(
             rows=bind_candidates(X, self.n_labels, candidates),
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
@@ -326,6 +326,6 @@ def join_features(items: Sequence[ArcFeatures]) -> ArcFeatures:
     lengths = np.concatenate([np.diff(item.offset) for item in items])
     return items[0]._replace(
         offset=np.append(0, np.cumsum(lengths)).astype(np.int64),
-        found=np.concatenate([item.found for item in items]),
+        single=np.concatenate([item.single for item in items]),
         shares=np.concatenate([item.shares for item in items]),
     )

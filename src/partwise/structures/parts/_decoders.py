@@ -105,11 +105,11 @@ def frontier_by_sorting(
             yield d, np.flatnonzero(inside)
         return
     order = np.argsort(-scores, kind="stable")
-    kept, fresh = order[inside[order]], order[~inside[order]]
-    for a in range(max(0, size - len(fresh)), min(len(kept), size) + 1):
-        d = len(kept) + size - 2 * a
+    true, fresh = order[inside[order]], order[~inside[order]]
+    for a in range(max(0, size - len(fresh)), min(len(true), size) + 1):
+        d = len(true) + size - 2 * a
         if d > 0:
-            yield d, np.sort(np.concatenate([kept[:a], fresh[: size - a]]))
+            yield d, np.sort(np.concatenate([true[:a], fresh[: size - a]]))
 
 
 def best_by_search(

@@ -107,14 +107,16 @@ class PartLoss(Loss):
 
     def loss(self, y: Iterable[int], y_hat: Iterable[int]) -> float:
         """Δ(y, ŷ) of two sets of part numbers; repeated numbers count once."""
-        true, found = _parts(y), _parts(y_hat)
+        true, predicted = _parts(y), _parts(y_hat)
         if not self.is_graded(y):
-            return self.unit(true) * len(true ^ found)
+            return self.unit(true) * len(true ^ predicted)
         if self.graded == "true":
-            total = len(true) + len(found) - 2.0 * self._covered(y, sorted(found))
+            total = (
+                len(true) + len(predicted) - 2.0 * self._covered(y, sorted(predicted))
+            )
         else:
-            extra = sorted(found - true)
-            total = len(true - found) + float(self._cost(y, extra).sum())
+            extra = sorted(predicted - true)
+            total = len(true - predicted) + float(self._cost(y, extra).sum())
         if abs(total) < ROUNDING:
             total = 0.0
         return self.unit(true) * total

@@ -17,7 +17,7 @@ from partwise.structures.phrase._parts import (
 
 
 @allocating
-def k_best_rows(blocks, work, w, rows, k, first, last, indptr, code, value, found):
+def k_best_rows(blocks, work, w, rows, k, first, last, indptr, code, value, n_found):
     """The k best trees of rows [first, last).
 
     Row r writes k codes end to end from ``indptr[r]·k``; `value` is (rows, k).
@@ -34,7 +34,7 @@ def k_best_rows(blocks, work, w, rows, k, first, last, indptr, code, value, foun
         score_spans(blocks, work, w, i)
         items = inside(MAX_PLUS, blocks.tables, scores, work.chart, begin, n)
         codes = code[indptr[r] * k : indptr[r + 1] * k].reshape(k, -1)
-        found[r] = k_best(
+        n_found[r] = k_best(
             blocks.tables, scores, work.chart, items, begin, n, k, codes, value[r]
         )
 

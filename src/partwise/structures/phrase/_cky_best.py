@@ -90,20 +90,20 @@ def choices(tables, scores, chart, items, first, n, kind, x, i, j, value, choice
         for z in range(n_live):
             chart.base[chart.live[z]] = -np.inf
     elif kind == BASE:
-        own = scores.span[cell, tables.label[x]]
+        gain = scores.span[cell, tables.label[x]]
         for at in range(chart.begin[cell], chart.end[cell]):
             q = items.state[at]
             for d in range(tables.done_ptr[q], tables.done_ptr[q + 1]):
                 if tables.done_symbol[d] == x:
                     total = items.score[at] + scores.weight[tables.done_weight[d]]
-                    value[size] = total + own
+                    value[size] = total + gain
                     choice[size, 0], choice[size, 1] = at, d
                     size += 1
     else:
         for e0 in range(tables.into_ptr[x], tables.into_ptr[x + 1]):
             e = tables.into[e0]
             child = tables.edge_child[e]
-            own = scores.weight[tables.edge_weight[e]]
+            gain = scores.weight[tables.edge_weight[e]]
             is_tag = child >= tables.n_symbols
             for k in range(max(i + 1, j - 1) if is_tag else i + 1, j):
                 if is_tag:
@@ -115,7 +115,7 @@ def choices(tables, scores, chart, items, first, n, kind, x, i, j, value, choice
                     right = chart.symbol[k * (n + 1) + j, child]
                 at = item_of(chart, items, i * (n + 1) + k, tables.edge_from[e])
                 if at >= 0 and right > -np.inf:
-                    value[size] = items.score[at] + right + own
+                    value[size] = items.score[at] + right + gain
                     choice[size, 0], choice[size, 1] = e, k
                     size += 1
         for o in range(tables.opened_ptr[x], tables.opened_ptr[x + 1]):
@@ -220,8 +220,8 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
         sift_up(search.key, search.item, heap)
         n_parts, n_tasks = n_parts + 1, n_tasks + 1
         n_candidates, heap = n_candidates + 1, heap + 1
-    found = zero
-    while found < k and heap > 0:
+    n_found = zero
+    while n_found < k and heap > 0:
         total, at = search.key[0], search.item[0]
         heap -= 1
         search.key[0], search.item[0] = search.key[heap], search.item[heap]
@@ -260,7 +260,7 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
                 search, n_candidates + size, n_tasks + 2, n_parts + 1
             )
             for z in range(size):
-                if z == best or found == k - 1:
+                if z == best or n_found == k - 1:
                     continue
                 c = search.candidate[n_candidates]
                 c[0], c[1], c[2], c[3], c[4], c[5] = parts, tasks, kind, x, i, j
@@ -273,10 +273,10 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
                 tables, items, search, n, n_tasks, n_parts, tasks, parts, kind, x, i, j,
                 choice[best, 0], choice[best, 1],
             )  # fmt: skip
-        values[found] = total
-        write_code(search, parts, codes, found)
-        found += 1
-    return found
+        values[n_found] = total
+        write_code(search, parts, codes, n_found)
+        n_found += 1
+    return n_found
 
 
 @inner

@@ -269,8 +269,8 @@ def fill_row(
                     slot_of[q], touched[n_touched] = n_touched, q
                     n_touched += 1
                     scratch = with_slot(scratch, n_touched, area)
-                own = extra + scores.weight[tables.first_weight[o]]
-                shift(other, f, own, zero, zero, scratch, slot_of[q] * area, width)
+                gain = extra + scores.weight[tables.first_weight[o]]
+                shift(other, f, gain, zero, zero, scratch, slot_of[q] * area, width)
         row, size = close_slots(
             row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
         )
@@ -308,10 +308,10 @@ def finish_cell(
         for d in range(tables.done_ptr[q], tables.done_ptr[q + 1]):
             a = tables.done_symbol[d]
             label = tables.label[a]
-            own = scores.weight[tables.done_weight[d]] + scores.span[cell, label]
+            gain = scores.weight[tables.done_weight[d]] + scores.span[cell, label]
             dc = np.int64(gold[cell, label]) * with_correct
             is_live[a] = 1
-            shift(row.table, row.entry[item], own, dc, one, base, a * area, wide)
+            shift(row.table, row.entry[item], gain, dc, one, base, a * area, wide)
     if j == i + 1:
         for leaf in range(scores.leaf_ptr[first + i], scores.leaf_ptr[first + j]):
             a = n_symbols + scores.leaf_tag[leaf]
@@ -325,12 +325,12 @@ def finish_cell(
                 if base[b * area + x] > top[b * area + x]:
                     top[b * area + x] = base[b * area + x]
         for c in range(tables.chain_ptr[b], tables.chain_ptr[b + 1]):
-            own, dc, dp = chain_counts(tables, scores, gold, with_correct, c, cell)
+            gain, dc, dp = chain_counts(tables, scores, gold, with_correct, c, cell)
             # what would be shifted beyond the table is −inf already
             a = tables.chain_top[c]
             for r in range(high - dc):
                 for p in range(wide - dp):
-                    total = base[b * area + r * wide + p] + own
+                    total = base[b * area + r * wide + p] + gain
                     into = a * area + (r + dc) * wide + p + dp
                     if total > top[into]:
                         top[into] = total
@@ -346,15 +346,15 @@ def finish_cell(
 @inner
 def chain_counts(tables, scores, gold, with_correct, c, cell):
     """Score of a chain over a cell, its correct and its predicted brackets."""
-    own = scores.chain[c]
+    gain = scores.chain[c]
     dc, dp = 0, 0
     for s in range(tables.chain_step[c], tables.chain_step[c + 1]):
         label = tables.chain_label[s]
-        own += scores.span[cell, label]
+        gain += scores.span[cell, label]
         dp += 1
         if with_correct:
             dc += gold[cell, label]
-    return own, dc, dp
+    return gain, dc, dp
 
 
 @inlined

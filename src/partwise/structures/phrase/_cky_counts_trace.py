@@ -30,10 +30,10 @@ def root_table(tables, scores, symbols, n):
     for a in range(tables.n_symbols):
         e = symbols.entry[n * tables.n_symbols + a]
         if tables.root_weight[a] >= 0 and e[AT] >= 0:
-            own = scores.weight[tables.root_weight[a]]
+            gain = scores.weight[tables.root_weight[a]]
             for c in range(e[ROWS]):
                 for p in range(e[LOW], e[HIGH]):
-                    value = look(symbols.table, e, c, p) + own
+                    value = look(symbols.table, e, c, p) + gain
                     best[c, p] = max(best[c, p], value)
     return best
 
@@ -74,7 +74,7 @@ def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
     for e0 in range(tables.into_ptr[q], tables.into_ptr[q + 1]):
         edge = tables.into[e0]
         source, child = tables.edge_from[edge], tables.edge_child[edge]
-        own = scores.weight[tables.edge_weight[edge]]
+        gain = scores.weight[tables.edge_weight[edge]]
         is_tag = child >= tables.n_symbols
         for k in range(j - 1 if is_tag else i + 1, j):
             if k == i:
@@ -90,7 +90,7 @@ def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
             if is_tag:
                 leaf = leaf_of(scores, first + k, child - tables.n_symbols)
                 if leaf >= 0:
-                    value = look(row.table, left, c, p) + own
+                    value = look(row.table, left, c, p) + gain
                     value += scores.weight[scores.leaf_weight[leaf]]
                     if value > best:
                         best = value
@@ -101,7 +101,7 @@ def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
                 continue
             for c2 in range(min(c + 1, f[ROWS])):
                 for p2 in range(f[LOW], min(p + 1, f[HIGH])):
-                    value = look(row.table, left, c - c2, p - p2) + own
+                    value = look(row.table, left, c - c2, p - p2) + gain
                     value += look(symbols.table, f, c2, p2)
                     if value > best:
                         best = value
@@ -147,7 +147,7 @@ def trace_counts(
     depth = 1
     row = new_row(n)
     filled = -1
-    found = np.empty(5, np.int64)
+    step = np.empty(5, np.int64)
     while depth > 0:
         depth -= 1
         a, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
@@ -171,13 +171,13 @@ def trace_counts(
                 b = tables.chain_bottom[x]
                 if b >= n_symbols and j > i + 1:
                     continue
-                own, dc, dp = chain_counts(tables, scores, gold, with_correct, x, cell)
+                gain, dc, dp = chain_counts(tables, scores, gold, with_correct, x, cell)
                 value, item2, end2 = base_counts(
                     tables, scores, gold, with_correct, row, first, i, j, n, b, c - dc,
                     p - dp,
                 )  # fmt: skip
-                if value + own > best:
-                    best, item, end, chain = value + own, item2, end2, x
+                if value + gain > best:
+                    best, item, end, chain = value + gain, item2, end2, x
             if chain >= 0:
                 _, dc, dp = chain_counts(
                     tables, scores, gold, with_correct, chain, cell
@@ -196,22 +196,22 @@ def trace_counts(
         p -= 1
         q = row.state[item]
         while True:
-            step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, found)
-            if found[0] < 0:
-                o = found[2]
+            step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, step)
+            if step[0] < 0:
+                o = step[2]
                 if tables.opened_weight[o] != none:
                     part = n_chains + tables.opened_weight[o]
                     size = write(code, size, part, i * (n + 1) + j)
                 put(stack, depth, tables.opened_by[o], i, j, c, p)
                 depth += 1
                 break
-            edge, k = found[0], found[1]
+            edge, k = step[0], step[1]
             if tables.edge_weight[edge] != none:
                 part = n_chains + tables.edge_weight[edge]
                 size = write(code, size, part, k * (n + 1) + j)
-            put(stack, depth, tables.edge_child[edge], k, j, found[3], found[4])
+            put(stack, depth, tables.edge_child[edge], k, j, step[3], step[4])
             depth += 1
-            c, p = c - found[3], p - found[4]
+            c, p = c - step[3], p - step[4]
             q = tables.edge_from[edge]
             j = k
 

@@ -37,10 +37,10 @@ def outside(sr, tables, scores, chart, items, first, n, out):
         out.item[at] = sr.zero
     for a in range(n_symbols):
         if tables.root_weight[a] >= 0:
-            own = scores.weight[tables.root_weight[a]]
-            out.symbol[n, a] = own
+            root_score = scores.weight[tables.root_weight[a]]
+            out.symbol[n, a] = root_score
             if counts:
-                use = times(sr, own, chart.symbol[n, a])
+                use = times(sr, root_score, chart.symbol[n, a])
                 out.weight[tables.root_weight[a]] += use
     for i in range(n):
         for j in range(n, i, -1):

@@ -2,7 +2,7 @@
 
 A cell is a span [i, j) of n words, numbered i·(n + 1) + j. It holds the score of each
 symbol over it (`symbol`, dense) and a list of *items*: states of unfinished branchings
-(see `_grammar_tables.py`) with their scores, those that can grow first. Rows i are
+(see `_tables.py`) with their scores, those that can grow first. Rows i are
 filled from the last to the first, so all that starts later is known:
 
     item[q, i, j] = ⊕_k ⊕_{edges p –X→ q}  item[p, i, k] ⊗ symbol[X, k, j] ⊗ w[edge]

@@ -45,30 +45,30 @@ class GrammarReference:
         return derivation(unwrap(as_phrase_tree(y)), self.vertical)[0]
 
     def _brackets(self, y: Any) -> set[tuple[str, int, int]]:
-        found = set()
+        brackets = set()
         for node in nodes(self._root(y)):
             labels = [label for label, _ in node.chain]
             if not isinstance(node.bottom, str):
                 labels.append(node.bottom[0])
-            found |= {(label, node.begin, node.end) for label in labels}
-        return found
+            brackets |= {(label, node.begin, node.end) for label in labels}
+        return brackets
 
     def _weights(self, y: Any) -> list[int]:
         """Numbers of the rules of a tree, with repetitions."""
         root = self._root(y)
-        found = [self.number_["root", root.top]]
+        numbers = [self.number_["root", root.top]]
         for node in nodes(root):
-            found += [self.number_["unary", a, b] for a, b in steps(node)]
+            numbers += [self.number_["unary", a, b] for a, b in steps(node)]
             if isinstance(node.bottom, str):
                 if self.lexical:
                     name = self.lexicon_.name(node.word)
-                    found.append(self.number_["word", node.bottom, name])
+                    numbers.append(self.number_["word", node.bottom, name])
                 continue
             tops = [child.top for child in node.children]
             for _, event in path_of(node.bottom, tops, self.horizontal):
                 if event[-1] is not None:
-                    found.append(self.number_[event[-1]])
-        return found
+                    numbers.append(self.number_[event[-1]])
+        return numbers
 
     def joint_feature(self, x: Any, y: Any) -> Floats:
         """Ψ(x, y): how often each rule, and each feature of a bracket, occurs."""
@@ -119,7 +119,7 @@ class GrammarReference:
             if isinstance(symbol, str):
                 fits = j == i + 1 and symbol in tags(i)
                 return [leaf(i, symbol)] if fits else []
-            found = [(symbol[0], children) for children in bodies(symbol, i, j)]
+            listed = [(symbol[0], children) for children in bodies(symbol, i, j)]
             for chain in chains.get(symbol, ()):
                 bottom = chain[-1]
                 below = trees(bottom, i, j) if isinstance(bottom, str) else [
@@ -128,13 +128,13 @@ class GrammarReference:
                 for tree in below:
                     for label, _ in reversed(chain[:-1]):
                         tree = (label, (tree,))
-                    found.append(tree)
-            return found
+                    listed.append(tree)
+            return listed
 
         @cache
         def bodies(parent: Any, i: int, j: int) -> list[Any]:
             """Sequences of two or more subtrees below a branching symbol."""
-            found: list[Any] = []
+            listed: list[Any] = []
             children_of = [*counts.symbols, *counts.tags]
 
             def extend(done: tuple[Any, ...], names: tuple[Any, ...], at: int) -> None:
@@ -142,7 +142,7 @@ class GrammarReference:
                     events = list(path_of(parent, names, self.horizontal))
                     ends = len(names) > 1 and all(e in accepted[k] for k, e in events)
                     if ends:
-                        found.append(done)
+                        listed.append(done)
                     return
                 for child in children_of:
                     events = list(path_of(parent, (*names, child), self.horizontal))
@@ -153,7 +153,7 @@ class GrammarReference:
                             extend((*done, tree), (*names, child), end)
 
             extend((), (), i)
-            return found
+            return listed
 
         for symbol in counts.roots:
             yield from trees(symbol, 0, len(x))

@@ -10,20 +10,20 @@ from partwise.structures.phrase._cky_programs import gather_base
 @inner
 def best_root(tables, scores, chart, n):
     """The best symbol over the whole sentence, −1 when there is none."""
-    best, found = -np.inf, -1
+    best, root = -np.inf, -1
     for a in range(tables.n_symbols):
         if tables.root_weight[a] >= 0:
             value = chart.symbol[n, a] + scores.weight[tables.root_weight[a]]
             if value > best:
-                best, found = value, a
-    return found, best
+                best, root = value, a
+    return root, best
 
 
 @inlined
 def best_chain(tables, scores, chart, n_live, cell, a):
     """The chain that gave symbol a its score, −1 for none; bases are gathered."""
     best = chart.base[a]
-    found = -1
+    chain = -1
     for z in range(n_live):
         b = chart.live[z]
         for c in range(tables.chain_ptr[b], tables.chain_ptr[b + 1]):
@@ -32,8 +32,8 @@ def best_chain(tables, scores, chart, n_live, cell, a):
                 for s in range(tables.chain_step[c], tables.chain_step[c + 1]):
                     value += scores.span[cell, tables.chain_label[s]]
                 if value > best:
-                    best, found = value, c
-    return found
+                    best, chain = value, c
+    return chain
 
 
 @inlined
@@ -79,7 +79,7 @@ def best_step(tables, scores, chart, items, first, i, j, n, q):
     for e0 in range(tables.into_ptr[q], tables.into_ptr[q + 1]):
         e = tables.into[e0]
         p, child = tables.edge_from[e], tables.edge_child[e]
-        own = scores.weight[tables.edge_weight[e]]
+        edge_score = scores.weight[tables.edge_weight[e]]
         is_tag = child >= tables.n_symbols
         for k in range(j - 1 if is_tag else i + 1, j):
             at = -1
@@ -93,8 +93,8 @@ def best_step(tables, scores, chart, items, first, i, j, n, q):
             if value == -np.inf or k == i:
                 continue
             at = item_of(chart, items, i * (n + 1) + k, p)
-            if at >= 0 and items.score[at] + value + own > best:
-                best, edge, split = items.score[at] + value + own, e, k
+            if at >= 0 and items.score[at] + value + edge_score > best:
+                best, edge, split = items.score[at] + value + edge_score, e, k
     for o in range(tables.opened_ptr[q], tables.opened_ptr[q + 1]):
         child = tables.opened_by[o]
         value = -np.inf

@@ -95,7 +95,7 @@ class GrammarCodes:
         """Brackets (label, begin, end) of a code for n words, parents first."""
         tables = self.tables_
         n_chains = len(tables.chain_top)
-        found = []
+        listed = []
         for part, cell in code.reshape(-1, 2).tolist():
             if part < 0:
                 break
@@ -105,8 +105,8 @@ class GrammarCodes:
             else:
                 labels = [int(tables.weight_label[part - n_chains])]
             i, j = divmod(cell, n + 1)
-            found += [(self.labels_[a], i, j) for a in labels if a >= 0]
-        return found
+            listed += [(self.labels_[a], i, j) for a in labels if a >= 0]
+        return listed
 
     def tree(self, code: Ints, x: Sentence) -> tuple[str, tuple[Any, ...]]:
         """The tree of a code; an empty code gives the flat tree of a failed parse.

@@ -76,17 +76,17 @@ def search_two(blocks, work, w, i, code):
     n = blocks.offset[i + 1] - first
     items = inside(MAX_PLUS, blocks.tables, scores, work.chart, first, n)
     codes = np.empty((2, code.shape[0]), np.int32)
-    found = k_best(
+    n_trees = k_best(
         blocks.tables, scores, work.chart, items, first, n, np.int64(2), codes,
         np.empty(2),
     )  # fmt: skip
-    chosen = found - 1
-    if found == 2 and loss_of(blocks, i, codes[0]) > 0.0:
+    chosen = n_trees - 1
+    if n_trees == 2 and loss_of(blocks, i, codes[0]) > 0.0:
         chosen = 0
     for t in range(code.shape[0]):
         code[t] = codes[chosen, t]
     b, scale, violation = violated(blocks, work, i, code)
     bound = violation
-    if b == 0.0 and found == 2:
+    if b == 0.0 and n_trees == 2:
         bound = 1.0 - recalled(blocks, work, i, code)
     return b, scale, violation, bound

@@ -91,8 +91,8 @@ def part_score(tables, work, n, part, cell):
     n_chains = tables.chain_top.shape[0]
     if part >= n_chains:
         label = tables.weight_label[part - n_chains]
-        own = work.weight[part - n_chains]
-        return own + work.plain[cell, label] if label >= 0 else own
+        rule_score = work.weight[part - n_chains]
+        return rule_score + work.plain[cell, label] if label >= 0 else rule_score
     total = work.chain[part]
     for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
         total += work.plain[cell, tables.chain_label[s]]

@@ -130,17 +130,17 @@ class RuleCounts:
         a tree adds no rule.
         """
         counts = cls()
-        found: list[Node | None] = []
+        roots: list[Node | None] = []
         for tree in trees:
             root, shortened = derivation(tree, vertical)
             long = any(len(node.chain) > unary_steps for node in nodes(root))
             if long or isinstance(root.top, str):
-                found.append(None)
+                roots.append(None)
                 continue
             counts.n_shortened += shortened
             counts.add(root)
-            found.append(root)
-        return counts, found
+            roots.append(root)
+        return counts, roots
 
     def add(self, root: Node) -> None:
         """Count the rules of one derivation."""
@@ -214,18 +214,18 @@ class Automaton(NamedTuple):
     ) -> Automaton:
         """The automaton that accepts the given branchings."""
         # children so far are kept in each state: the square of the longest rules
-        kept = math.inf if horizontal is None else horizontal
-        memory = sum(len(below) * min(len(below), kept) for _, below in branching)
+        order = math.inf if horizontal is None else horizontal
+        memory = sum(len(below) * min(len(below), order) for _, below in branching)
         if memory > MAX_MEMORY:
             raise SettingsError(
                 f"rules whose children take {memory:.1e} places where {MAX_MEMORY} are "
                 "allowed; leave out trees with very long rules, or use <horizontal=2>"
             )
-        found = cls(Counter(), Counter(), Counter())
+        automaton = cls(Counter(), Counter(), Counter())
         for (parent, children), count in branching.items():
             for kind, event in path_of(parent, children, horizontal):
-                getattr(found, kind)[event] += count
-        return found
+                getattr(automaton, kind)[event] += count
+        return automaton
 
 
 def path_of(

@@ -88,9 +88,8 @@ class SpanFeatures:
         tables, at = [], 0
         for template, values in zip((*BEGIN, *END), self.values_, strict=True):
             code = _join(template, columns, place, length)
-            found = np.searchsorted(values, code)
-            found = np.minimum(found, len(values) - 1)
-            tables.append(np.where(values[found] == code, at + found, -1))
+            number = np.minimum(np.searchsorted(values, code), len(values) - 1)
+            tables.append(np.where(values[number] == code, at + number, -1))
             at += len(values)
         begin = np.stack(tables[: len(BEGIN)], axis=1).astype(np.int32)
         end = np.stack(tables[len(BEGIN) :], axis=1).astype(np.int32)
@@ -104,16 +103,16 @@ class SpanFeatures:
         n = len(sentence)
 
         def look(i: int, j: int) -> list[int]:
-            found = [int(f) for f in (*rows.begin[i], *rows.end[j - 1]) if f >= 0]
+            listed = [int(f) for f in (*rows.begin[i], *rows.end[j - 1]) if f >= 0]
             bucket = sum(j - i >= least for least in LENGTHS) - 1
-            found.append(rows.length_row + bucket)
+            listed.append(rows.length_row + bucket)
             if rows.pair_row >= 0:
                 tag, wide = rows.tag.tolist(), rows.n_tags
                 before = tag[i - 1] if i > 0 else OUTSIDE
                 after = tag[j] if j < n else OUTSIDE
-                found.append(rows.pair_row + tag[i] * wide + tag[j - 1])
-                found.append(rows.pair_row + (wide + before) * wide + after)
-            return found
+                listed.append(rows.pair_row + tag[i] * wide + tag[j - 1])
+                listed.append(rows.pair_row + (wide + before) * wide + after)
+            return listed
 
         return look
 
@@ -135,7 +134,7 @@ class SpanFeatures:
             "word": ["outside", "rare", *self.words_],
             "tag": ["outside", "rare", *self.tags_],
         }
-        found = []
+        names = []
         for k, (template, values) in enumerate(
             zip((*BEGIN, *END), self.values_, strict=True)
         ):
@@ -145,14 +144,14 @@ class SpanFeatures:
                 for column, offset in reversed(_tokens(template)):
                     code, value = divmod(code, len(shown[column]))
                     parts.append(f"{column}[{offset:+d}]={shown[column][value]}")
-                found.append(f"{side}: {' '.join(reversed(parts))}")
-        found += [f"length ≥ {n}" for n in LENGTHS]
+                names.append(f"{side}: {' '.join(reversed(parts))}")
+        names += [f"length ≥ {n}" for n in LENGTHS]
         if self._is_paired():
             for where in ("inside", "outside"):
-                found += [
+                names += [
                     f"{where}: {a} … {b}" for a in shown["tag"] for b in shown["tag"]
                 ]
-        return found
+        return names
 
 
 def _columns(sentences: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -164,8 +163,8 @@ def _number(column: np.ndarray, values: np.ndarray) -> Ints:
     """Place of each entry among sorted values after OUTSIDE and RARE."""
     if not len(values):
         return np.full(len(column), RARE)
-    found = np.minimum(np.searchsorted(values, column), len(values) - 1)
-    return np.where(values[found] == column, found + 2, RARE)
+    number = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    return np.where(values[number] == column, number + 2, RARE)
 
 
 def _tokens(template: tuple[Any, ...]) -> list[tuple[str, int]]:

@@ -1,7 +1,7 @@
 """Phrase-structure trees of a weighted grammar read off a treebank.
 
 An output is a tree; its parts are the rules over spans that derive it. Rules are read
-off the training trees (`_grammar_rules.py`), so the output space is what the treebank
+off the training trees (`_rules.py`), so the output space is what the treebank
 shows: every tree whose branchings, chains of unary rules and root were seen, in any
 combination. A tree has one derivation.
 
@@ -108,10 +108,10 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         """
         self._validate()
         trees = [unwrap(as_phrase_tree(tree)) for tree in Y]
-        counts, found = RuleCounts.read(
+        counts, roots = RuleCounts.read(
             trees, vertical=self.vertical, unary_steps=self.unary_steps
         )
-        fitting = [t for t, root in zip(trees, found, strict=True) if root is not None]
+        fitting = [t for t, root in zip(trees, roots, strict=True) if root is not None]
         if not counts.branching and not counts.unary:
             raise ValueError("the trees have no rule; give trees with brackets")
         sentences = [tagged_words(tree) for tree in fitting]
