@@ -313,6 +313,10 @@ def test_long_rows_agree_with_the_chart(mode):
             assert value[i] == pytest.approx(best[i][0][1])
             score = alignment.joint_feature(X[i], pairs) @ w
             assert score == pytest.approx(value[i])
+        for model in (w, np.round(4 * w)):  # double, and single precision
+            np.testing.assert_allclose(
+                problem.align(model, trace=False)[1], problem.align(model)[1]
+            )
         cuts = problem.oracle(w)
         top = problem.k_cuts(w, np.arange(3), 1)
         np.testing.assert_allclose(cuts.violation, top.violation)

@@ -19,14 +19,20 @@ from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
 from partwise.structures.alignment._reference import AlignmentReference
+from partwise.structures.alignment._scores import (
+    A_END,
+    A_START,
+    ANYWHERE,
+    B_END,
+    B_START,
+)
 from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._truth import check_truths
 from partwise.structures.alignment.examples import Examples
 from partwise.structures.alignment.layout import Layout
 from partwise.structures.alignment.problem import AlignmentProblem, ChoiceProblem
 
-ENDS = {"a_start": 1, "a_end": 2, "b_start": 4, "b_end": 8}
-ANYWHERE = 16
+ENDS = {"a_start": A_START, "a_end": A_END, "b_start": B_START, "b_end": B_END}
 TOLERANCES = {"q": 0, "q4": 4}
 MAX_ROWS = 1 << 23  # scores of matches that one thread keeps
 MAX_FRONTIER = 1 << 30  # bytes of traces for every number of lost pairs
