@@ -625,3 +625,31 @@ def test_decoys_without_an_alignment_are_refused():
     with pytest.raises(ValueError, match="forbidden"):
         alignment.pack(X, Y, forbidden=[[]] * 4)
     assert not hasattr(alignment.pack(X, Y), "log_likelihood")
+
+
+# ----------------------------------------------------------- starts and checkpoints
+
+
+def test_planes_of_another_fit_are_taken_over():
+    from partwise.protocol import Start
+
+    alignment, X, Y = tiny()
+    part = alignment.pack(X[:2], Y[:2])
+    objective = Objective.create(10.0, 2, "l1")
+    solver = solver_class("bcfw")(tol=1e-5)
+    state = solver.solve(part, objective)
+    start = Start(state.model, solver.planes_at_hand(state), part.keys())
+    whole = alignment.pack(X, Y)
+    assert whole.keys()[:2] == part.keys()
+    objective = Objective.create(10.0, 3, "l1")
+    cold = solver_class("bcfw")(tol=1e-5).solve(whole, objective)
+    warm = solver_class("bcfw")(tol=1e-5).solve(whole, objective, start=start)
+    assert warm.primal == pytest.approx(cold.primal, rel=1e-4)
+
+
+def test_digests_tell_settings_apart():
+    alignment, X, Y = tiny()
+    problems = [alignment, tiny("local")[0], Alignment((2,), cost="q4")]
+    digests = [structure.pack(X, Y).digest() for structure in problems]
+    assert len(set(digests)) == 3
+    assert alignment.pack(X, Y).digest() == digests[0]

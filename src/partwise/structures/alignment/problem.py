@@ -122,7 +122,7 @@ class ChoiceProblem(PackedProblem):
         blocks = self.blocks
         pairs = blocks.pairs
         sides = [
-            (blocks.a_offset, [pairs.a_row, pairs.a_value.T, pairs.a_open,
+            (blocks.a_offset, [pairs.a_row.T, pairs.a_value.T, pairs.a_open,
                                pairs.a_extend]),
             (blocks.b_offset, [pairs.b_code, pairs.b_value, pairs.b_open,
                                pairs.b_extend]),
@@ -202,7 +202,7 @@ class ChoiceProblem(PackedProblem):
         """Best scores alone of all pairs, in single precision where it is exact."""
         blocks, pairs = self.blocks, self.blocks.pairs
         n_features = max(
-            len(table) for table in (pairs.a_row, pairs.a_open, pairs.a_extend)
+            len(table) for table in (pairs.a_row.T, pairs.a_open, pairs.a_extend)
         )
         n_tokens = np.diff(blocks.a_offset).max() + np.diff(blocks.b_offset).max()
         largest = 4.0 * n_tokens * n_features * np.abs(model).max(initial=0.0)

@@ -254,17 +254,17 @@ def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, In
     a, b = examples.a, examples.b
     a_open, a_extend = layout.gap_features(a.codes, 0)
     b_open, b_extend = layout.gap_features(b.codes, 1)
-    rows = layout.match_rows(a.codes)
+    order, first = layout.groups()
+    ends = [layout.match[f] for f in order[first[:-1]]]
+    rows = plain_array(layout.match_rows(a.codes)[order].T, np.uint32)
     symbol = np.zeros(len(a.codes), np.int32)
     count = np.diff(a.offset)
     if layout.widths:  # real values: hardly any two tokens are alike
         symbol[:] = np.arange(len(symbol)) - np.repeat(a.offset[:-1], count)
     else:
         number_symbols(rows, a.offset, symbol, count)
-    order, first = layout.groups()
-    ends = [layout.match[f] for f in order[first[:-1]]]
     pairs = PairFeatures(
-        plain_array(rows[order], np.uint32),
+        rows,
         plain_array(layout.match_codes(b.codes)[order[first[:-1]]], np.uint32),
         first,
         np.array([t.size_b for t in ends], np.int64),
