@@ -1,8 +1,11 @@
-"""Eight neighbouring cells of a row at once: what `partwise.vectors` lacks for scans.
+"""Neighbouring cells of a row at once: what `partwise.vectors` lacks for scans.
 
 A gap along a row depends on the cell before it. Eight cells still go together, because
 a running maximum within a vector takes three steps of shifting and comparing. Masks of
 comparisons are stored as one byte per vector: a bit per cell.
+
+Eight numbers of double precision are one vector, or sixteen of single precision: `load`
+and `fill_like` choose by the type of an array, so one text serves both.
 
 Without numba the same functions work on small arrays.
 """
@@ -14,29 +17,89 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import config
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
-__all__ = ["choose", "last_lane", "running_largest", "shift_in", "store_mask"]
+from partwise.vectors import VectorType
 
-LANES = 8
-_LOWEST = float("-inf")
+__all__ = [
+    "choose", "fill_like", "last_lane", "load", "put", "running_largest", "shift_in",
+    "store_mask",
+]  # fmt: skip
+
+LANES, SINGLE_LANES = 8, 16
 
 
-def _lowest() -> Any:
-    vector = ir.VectorType(ir.DoubleType(), LANES)
-    return ir.Constant(vector, [_LOWEST] * LANES)
+class SingleType(types.Type):
+    """Type of sixteen numbers of single precision."""
+
+    size = SINGLE_LANES
+
+    def __init__(self) -> None:
+        super().__init__(name="Single16")
+
+
+@register_model(SingleType)
+class _SingleModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: SingleType) -> None:
+        super().__init__(dmm, fe_type, ir.VectorType(ir.FloatType(), SINGLE_LANES))
+
+
+def _kind(array: Any) -> Any:
+    return SingleType() if array.dtype == types.float32 else VectorType(LANES)
+
+
+def _ir(vector: Any) -> Any:
+    number = ir.FloatType() if isinstance(vector, SingleType) else ir.DoubleType()
+    return ir.VectorType(number, vector.size)
+
+
+def _pointer(context: Any, builder: Any, array: Any, args: Any) -> Any:
+    place = builder.gep(make_array(array)(context, builder, args[0]).data, [args[1]])
+    return builder.bitcast(place, _ir(_kind(array)).as_pointer())
+
+
+def _load(typingctx, array, at):
+    size = 4 if array.dtype == types.float32 else 8
+
+    def codegen(context, builder, signature, args):
+        return builder.load(_pointer(context, builder, array, args), align=size)
+
+    return _kind(array)(array, types.int64), codegen
+
+
+def _put(typingctx, array, at, vector):
+    size = 4 if array.dtype == types.float32 else 8
+
+    def codegen(context, builder, signature, args):
+        builder.store(args[2], _pointer(context, builder, array, args), align=size)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, vector), codegen
+
+
+def _fill_like(typingctx, array, value):
+    kind = _kind(array)
+
+    def codegen(context, builder, signature, args):
+        number = args[1]
+        if isinstance(kind, SingleType):
+            number = builder.fptrunc(number, ir.FloatType())
+        nothing = ir.Constant(_ir(kind), ir.Undefined)
+        one = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(one, nothing, _places([0] * kind.size))
+
+    return kind(array, types.float64), codegen
 
 
 def _places(numbers: Any) -> Any:
-    return ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(numbers))
+    numbers = list(numbers)
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
 
 
-def _shifted(builder: Any, before: Any, here: Any, by: int) -> Any:
+def _shifted(builder: Any, before: Any, here: Any, n: int, by: int) -> Any:
     """Lanes of `here` moved up, those of `before` moving in from below."""
-    return builder.shuffle_vector(
-        before, here, _places(range(LANES - by, 2 * LANES - by))
-    )
+    return builder.shuffle_vector(before, here, _places(range(n - by, 2 * n - by)))
 
 
 def _larger(builder: Any, one: Any, other: Any) -> Any:
@@ -45,24 +108,31 @@ def _larger(builder: Any, one: Any, other: Any) -> Any:
 
 def _shift_in(typingctx, before, here):
     def codegen(context, builder, signature, args):
-        return _shifted(builder, args[0], args[1], 1)
+        return _shifted(builder, args[0], args[1], here.size, 1)
 
     return here(before, here), codegen
 
 
 def _running_largest(typingctx, vector):
+    n = vector.size
+
     def codegen(context, builder, signature, args):
         found = args[0]
-        for by in (1, 2, 4):
-            found = _larger(builder, found, _shifted(builder, _lowest(), found, by))
+        lowest = ir.Constant(_ir(vector), [float("-inf")] * n)
+        by = 1
+        while by < n:
+            found = _larger(builder, found, _shifted(builder, lowest, found, n, by))
+            by *= 2
         return found
 
     return vector(vector), codegen
 
 
 def _last_lane(typingctx, vector):
+    n = vector.size
+
     def codegen(context, builder, signature, args):
-        return builder.shuffle_vector(args[0], args[0], _places([LANES - 1] * LANES))
+        return builder.shuffle_vector(args[0], args[0], _places([n - 1] * n))
 
     return vector(vector), codegen
 
@@ -86,14 +156,32 @@ def _store_mask(typingctx, bits, at, one, other):
     return types.void(bits, types.int64, one, other), codegen
 
 
+load: Any  # (array, at) → eight or sixteen numbers
+put: Any  # (array, at, vector)
+fill_like: Any  # (array, value) → eight or sixteen times the same number
 shift_in: Any  # (before, here) → the last number of `before`, then all but the last
 running_largest: Any  # each number replaced by the largest up to it
-last_lane: Any  # eight times the last number
+last_lane: Any  # the last number in all places
 choose: Any  # (one, other, value, rest) → value where one > other, else rest
 store_mask: Any  # (bits, at, one, other): a byte with a bit for each one > other
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
     import numpy as np
+
+    def _size(array: Any) -> int:
+        return SINGLE_LANES if array.dtype == np.float32 else LANES
+
+    def load(array: Any, at: int) -> Any:
+        """Eight or sixteen numbers."""
+        return array.reshape(-1)[at : at + _size(array)].copy()
+
+    def put(array: Any, at: int, vector: Any) -> None:
+        """Write a vector."""
+        array.reshape(-1)[at : at + len(vector)] = vector
+
+    def fill_like(array: Any, value: float) -> Any:
+        """Eight or sixteen times the same number."""
+        return np.full(_size(array), value, array.dtype)
 
     def shift_in(before: Any, here: Any) -> Any:
         """The last number of `before`, then all of `here` but the last."""
@@ -102,8 +190,8 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     running_largest = np.maximum.accumulate
 
     def last_lane(vector: Any) -> Any:
-        """Eight times the last number."""
-        return np.full(LANES, vector[-1])
+        """The last number in all places."""
+        return np.full_like(vector, vector[-1])
 
     def choose(one: Any, other: Any, value: Any, rest: Any) -> Any:
         """Value where one > other, else rest."""
@@ -114,6 +202,7 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         bits.reshape(-1)[at] = np.packbits(one > other, bitorder="little")[0]
 
 else:
+    load, put, fill_like = intrinsic(_load), intrinsic(_put), intrinsic(_fill_like)
     shift_in = intrinsic(_shift_in)
     running_largest = intrinsic(_running_largest)
     last_lane = intrinsic(_last_lane)

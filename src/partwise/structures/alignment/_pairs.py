@@ -17,7 +17,7 @@ FEW = 64  # distinct tokens of a sequence up to which equal ones share their sco
 class PairFeatures(NamedTuple):
     """Features of matches and gaps; numbers of features are uint32, never negative."""
 
-    a_row: np.ndarray  # (n_templates, tokens of a) where its weights begin
+    a_row: np.ndarray  # (tokens of a, n_templates) where their weights begin
     b_code: np.ndarray  # (n_groups, tokens of b) what b adds to it
     group_first: np.ndarray  # (n_groups + 1,) int64, templates of each group
     group_size: np.ndarray  # (n_groups,) int64, codes of b
@@ -45,7 +45,7 @@ def fill_row(pairs, w, a, b, m, stripe, rows, r):
     for g in range(code.shape[0]):
         first, last = pairs.group_first[g], pairs.group_first[g + 1]
         if last - first == 1:
-            base = pairs.a_row[first, a]
+            base = pairs.a_row[a, first]
             for c in range(m):
                 rows[r, c] += w[base + code[g, b + c]]
             continue
@@ -53,7 +53,7 @@ def fill_row(pairs, w, a, b, m, stripe, rows, r):
         for k in range(size):
             stripe[k] = 0.0
         for f in range(first, last):
-            base = pairs.a_row[f, a]
+            base = pairs.a_row[a, f]
             for k in range(size):
                 stripe[k] += w[base + np.uint64(k)]
         for c in range(m):
@@ -94,8 +94,15 @@ def touch_match(pairs, w, a, b, kind, coef):
     """The features of a match of token a with token b."""
     total = 0.0
     for g in range(pairs.b_code.shape[0]):
-        for f in range(pairs.group_first[g], pairs.group_first[g + 1]):
-            total += touch(w, pairs.a_row[f, a] + pairs.b_code[g, b], kind, coef)
+        code = pairs.b_code[g, b]
+        first, last = pairs.group_first[g], pairs.group_first[g + 1]
+        if kind == DOT:  # what is asked most often: planes by the thousand
+            for f in range(first, last):
+                total += w[pairs.a_row[a, f] + code]
+        else:
+            for f in range(first, last):
+                touch(w, pairs.a_row[a, f] + code, kind, coef)
+    total *= coef
     for p in range(pairs.product_first.shape[0] - 1):
         value = 0.0
         for k in range(pairs.product_first[p], pairs.product_first[p + 1]):
@@ -112,8 +119,12 @@ def touch_gap(opening, extension, w, first, last, kind, coef):
         for f in range(opening.shape[0]):
             total += touch(w, opening[f, first], kind, coef)
         for f in range(extension.shape[0]):
-            for t in range(first, last):
-                total += touch(w, extension[f, t], kind, coef)
+            if kind == DOT:
+                for t in range(first, last):
+                    total += coef * w[extension[f, t]]
+            else:
+                for t in range(first, last):
+                    touch(w, extension[f, t], kind, coef)
     return total
 
 
@@ -132,8 +143,8 @@ def number_symbols(a_row, offset, symbol, count):
             here = n_seen
             for k in range(min(n_seen, FEW)):
                 is_same = True
-                for f in range(a_row.shape[0]):
-                    is_same = is_same and a_row[f, t] == a_row[f, seen[k]]
+                for f in range(a_row.shape[1]):
+                    is_same = is_same and a_row[t, f] == a_row[seen[k], f]
                 if is_same:
                     here = k
                     break

@@ -106,6 +106,7 @@ class _Collector:
     def __init__(self, layout: Layout, side: int) -> None:
         self.layout, self.side = layout, side
         self.numbers: dict[int, int] = {}
+        self.objects: list[Any] = []  # alive, so that no other has the same id
         self.read: list[tuple[Ints, Floats]] = []
         self.lengths: list[int] = []
 
@@ -114,6 +115,7 @@ class _Collector:
         number = self.numbers.get(id(x))
         if number is None:
             number = self.numbers[id(x)] = len(self.read)
+            self.objects.append(x)
             self.read.append(self.layout.read(x, self.side, what))
             self.lengths.append(len(self.read[-1][0]))
         return number

@@ -47,7 +47,7 @@ def log_odds(
     for row, f in enumerate(order):
         table = layout.match[f]
         group = np.searchsorted(first, row, side="right") - 1
-        code_a = (rows[row, tokens_a].astype(np.int64) - table.base) // table.size_b
+        code_a = (rows[tokens_a, row].astype(np.int64) - table.base) // table.size_b
         of_a = _shares(np.bincount(code_a, minlength=table.size_a), smoothing)
         of_b = _shares(
             np.bincount(codes[group, tokens_b], minlength=table.size_b), smoothing

@@ -13,7 +13,8 @@ from partwise.structures.alignment import _batch as batch
 from partwise.structures.alignment import _charts as charts
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._programs import PLANES, Ends, Rows
-from partwise.structures.alignment._scores import AlignmentWork
+from partwise.structures.alignment._score_only import MAX_EXACT, score_rows
+from partwise.structures.alignment._scores import ANYWHERE, AlignmentWork
 from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._sums import expected_counts
 from partwise.structures.alignment.generative import log_odds
@@ -126,7 +127,7 @@ class ChoiceProblem(PackedProblem):
         blocks = self.blocks
         pairs = blocks.pairs
         sides = [
-            (blocks.a_offset, [pairs.a_row, pairs.a_value.T, pairs.a_open,
+            (blocks.a_offset, [pairs.a_row.T, pairs.a_value.T, pairs.a_open,
                                pairs.a_extend]),
             (blocks.b_offset, [pairs.b_code, pairs.b_value, pairs.b_open,
                                pairs.b_extend]),
@@ -168,7 +169,7 @@ class ChoiceProblem(PackedProblem):
         ----------
         model : array (n_weights,)
         trace : bool
-            Without, scores alone are returned, which takes about half the time.
+            Without, scores alone are returned, which takes half the time or less.
 
         Returns
         -------
@@ -176,6 +177,8 @@ class ChoiceProblem(PackedProblem):
         scores : array (n_pairs,)
         """
         blocks = self.blocks
+        if not trace and self._is_unmasked():
+            return None, self._scores(model)
         n_pairs = len(blocks.pair_a)
         length = np.diff(blocks.a_offset)[blocks.pair_a] * trace
         offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
@@ -192,6 +195,37 @@ class ChoiceProblem(PackedProblem):
         if not trace:
             return None, value
         return [pairs_of(one) for one in np.split(code, offset[1:-1])], value
+
+    def _is_unmasked(self) -> bool:
+        """Whether every cell counts, and ends are those of global or local mode."""
+        blocks = self.blocks
+        masks = len(blocks.forbid) + len(blocks.given)
+        is_plain = blocks.free == 0 or blocks.free & ANYWHERE
+        return bool(blocks.keeps_rows and blocks.band < 0 and not masks and is_plain)
+
+    def _scores(self, model: Floats) -> Floats:
+        """Best scores alone of all pairs, in single precision where it is exact."""
+        blocks, pairs = self.blocks, self.blocks.pairs
+        n_features = max(
+            len(table) for table in (pairs.a_row.T, pairs.a_open, pairs.a_extend)
+        )
+        n_tokens = np.diff(blocks.a_offset).max() + np.diff(blocks.b_offset).max()
+        largest = 4.0 * n_tokens * n_features * np.abs(model).max(initial=0.0)
+        is_whole = largest < MAX_EXACT and (model == np.round(model)).all()
+        is_exact = is_whole and not self.layout.widths
+        like = np.zeros(1, np.float32 if is_exact else np.float64)
+        is_local = blocks.free != 0
+        value = np.empty(len(blocks.pair_a))
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            score_rows(
+                self.plain_blocks, work, model, is_local, like, first, last, value
+            )
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, len(value), work_on, shards_by_effort(self.cells))
+        return value
 
 
 class AlignmentProblem(CutRanker, ChoiceProblem):

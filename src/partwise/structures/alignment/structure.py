@@ -19,14 +19,20 @@ from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
 from partwise.structures.alignment._reference import AlignmentReference
+from partwise.structures.alignment._scores import (
+    A_END,
+    A_START,
+    ANYWHERE,
+    B_END,
+    B_START,
+)
 from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._truth import check_truths
 from partwise.structures.alignment.examples import Examples
 from partwise.structures.alignment.layout import Layout
 from partwise.structures.alignment.problem import AlignmentProblem, ChoiceProblem
 
-ENDS = {"a_start": 1, "a_end": 2, "b_start": 4, "b_end": 8}
-ANYWHERE = 16
+ENDS = {"a_start": A_START, "a_end": A_END, "b_start": B_START, "b_end": B_END}
 TOLERANCES = {"q": 0, "q4": 4}
 MAX_ROWS = 1 << 23  # scores of matches that one thread keeps
 MAX_FRONTIER = 1 << 30  # bytes of traces for every number of lost pairs
@@ -248,17 +254,17 @@ def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, In
     a, b = examples.a, examples.b
     a_open, a_extend = layout.gap_features(a.codes, 0)
     b_open, b_extend = layout.gap_features(b.codes, 1)
-    rows = layout.match_rows(a.codes)
+    order, first = layout.groups()
+    ends = [layout.match[f] for f in order[first[:-1]]]
+    rows = plain_array(layout.match_rows(a.codes)[order].T, np.uint32)
     symbol = np.zeros(len(a.codes), np.int32)
     count = np.diff(a.offset)
     if layout.widths:  # real values: hardly any two tokens are alike
         symbol[:] = np.arange(len(symbol)) - np.repeat(a.offset[:-1], count)
     else:
         number_symbols(rows, a.offset, symbol, count)
-    order, first = layout.groups()
-    ends = [layout.match[f] for f in order[first[:-1]]]
     pairs = PairFeatures(
-        plain_array(rows[order], np.uint32),
+        rows,
         plain_array(layout.match_codes(b.codes)[order[first[:-1]]], np.uint32),
         first,
         np.array([t.size_b for t in ends], np.int64),

@@ -1,0 +1,236 @@
+"""Alignments: training to the enumerated optimum, decoys, starts."""
+
+import numpy as np
+import pytest
+
+from partwise.objective import Formulation, Objective
+from partwise.protocol import Start
+from partwise.solvers import solver_class
+from partwise.structures.alignment import Alignment
+from partwise.testing.enumeration import (
+    EnumeratedProblem,
+    enumerate_planes,
+    log_optimum,
+    minimum,
+)
+
+FORMULATIONS = [
+    Formulation("margin", "l1"),
+    Formulation("margin", "l2"),
+    Formulation("slack", "l1"),
+    Formulation("slack", "l2"),
+    Formulation("hard", "l1"),
+]
+SOLVERS = ["bcfw", "n_slack", "one_slack", "bundle"]
+
+
+def tiny(mode="global", **params):
+    """Truths that a model can learn, of three pairs of sequences."""
+    alignment = Alignment((2,), mode=mode, **params).setup(None, None)
+    rng = np.random.default_rng(5)
+    X = [tuple(rng.integers(0, 2, 3) for _ in range(2)) for _ in range(3)]
+    w = np.array([2.0, -1.0, -1.0, 2.0, -1.5, -0.5, -1.5, -0.5])
+    return alignment, X, [np.array(alignment.argmax(x, w)).reshape(-1, 2) for x in X]
+
+
+def penalty_of(formulation):
+    return "hard" if formulation.rescaling == "hard" else formulation.penalty
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_solvers_reach_the_enumerated_optimum(mode, formulation, solver):
+    alignment, X, Y = tiny(mode, cost=1 if mode == "global" else "q")
+    if penalty_of(formulation) not in solver_class(solver).penalties:
+        pytest.skip("refused")
+    objective = Objective.create(10.0, len(X), penalty_of(formulation))
+    planes = enumerate_planes(alignment, X, Y, formulation, alignment.enumerate)
+    optimum = minimum(planes, objective)
+    limit = {} if np.isfinite(optimum.value) else {"max_iter": 20}
+    with np.errstate(all="ignore"):  # the dual of an inseparable problem has no bound
+        state = solver_class(solver)(tol=1e-5, **limit).solve(
+            alignment.pack(X, Y, formulation), objective
+        )
+    if not np.isfinite(optimum.value):
+        assert not np.isfinite(state.primal)
+        return
+    slack = 1e-7 * (1 + optimum.value)
+    assert state.stopped == "converged"
+    assert state.dual <= optimum.value + slack
+    assert optimum.value - slack <= state.primal
+    assert state.primal <= optimum.value + 1e-5 * state.primal + slack
+
+
+@pytest.mark.parametrize("solver", ["perceptron", "mira", "pegasos", "sampled_cuts"])
+def test_solvers_without_a_bound_learn(solver):
+    alignment, X, Y = tiny()
+    problem = alignment.pack(X, Y)
+    before = problem.predict_codes(problem.zero()).b.mean()
+    state = solver_class(solver)(max_iter=50).solve(
+        problem, Objective.create(100.0, len(X), "l1")
+    )
+    assert problem.predict_codes(state.model).b.mean() < before
+
+
+def test_likelihood_reaches_the_enumerated_optimum():
+    alignment, X, Y = tiny("semiglobal")
+    objective = Objective.create(10.0, len(X), "log")
+    best = log_optimum(EnumeratedProblem(alignment, X, Y, Formulation()), objective)
+    problem = alignment.pack(X, Y)
+    state = solver_class("lbfgs")(tol=1e-6).solve(problem, objective)
+    loss, _ = problem.log_likelihood(state.model, objective.weight)
+    value = 0.5 * state.model @ state.model + objective.weight @ loss
+    assert value == pytest.approx(best, rel=1e-5)
+
+
+def test_generative_model_is_log_odds():
+    """Counted by hand: three matches 0-0, one 0-1, a gap of two tokens of a."""
+    X = [(np.array([0, 0, 0, 1, 0]), np.array([0, 0, 0])), ([0], [1])]
+    X = [tuple(np.array(side) for side in x) for x in X]
+    Y = [np.array([[0, 0], [1, 1], [4, 2]]), np.array([[0, 0]])]
+    problem = Alignment((2,)).pack(X, Y)
+    w = (
+        solver_class("generative")(smoothing=1.0)
+        .solve(problem, Objective.create(1.0, 2, "l1"))
+        .model
+    )
+    joint = np.array([[4, 2], [1, 1]]) / 8
+    of_a, of_b = np.array([6, 2]) / 8, np.array([4, 2]) / 6
+    np.testing.assert_allclose(
+        w[:4].reshape(2, 2), np.log(joint / (of_a[:, None] * of_b))
+    )
+    longer, opens = (1 + 1) / (2 + 2), (1 + 1) / (5 + 2)
+    np.testing.assert_allclose(w[4] + w[5], np.log(opens) + np.log(1 - longer))
+    np.testing.assert_allclose(w[5], np.log(longer))
+    linear = Alignment((2,), gap_open=(), tie_gaps=True).pack(X, Y)
+    shared = linear.generative_model(1.0)
+    np.testing.assert_allclose(shared[4], np.log((2 + 1) / (2 + 8 + 2)))
+
+
+# --------------------------------------------------------------------------- decoys
+
+
+def choices(seed=0, **params):
+    """Natives with three candidates each, and a homologue with its alignment."""
+    alignment = Alignment((3,), decoys=True, tie_gaps=True, **params)
+    alignment.setup(None, None)
+    rng = np.random.default_rng(seed)
+    X = [
+        (rng.integers(0, 3, 3), [rng.integers(0, 3, rng.integers(2, 4)) for _ in "abc"])
+        for _ in range(4)
+    ]
+    Y = []
+    for k, (a, candidates) in enumerate(X):
+        chosen = k % 3
+        options = list(alignment._all_pairs(a, candidates[chosen]))
+        Y.append((chosen, np.array(options[rng.integers(len(options))]).reshape(-1, 2)))
+    return alignment, X, Y
+
+
+def decoys_of(alignment, X, Y):
+    """All alignments of the decoys of an example, and none of its homologue."""
+    chosen = {id(x): y[0] for x, y in zip(X, Y, strict=True)}
+    return lambda x: [y for y in alignment.enumerate(x) if y[0] != chosen[id(x)]]
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("gap_open", [(), ((),)], ids=["linear", "affine"])
+def test_constraints_range_over_decoys_alone(formulation, mode, gap_open):
+    alignment, X, Y = choices(gap_open=gap_open, mode=mode)
+    rivals = decoys_of(alignment, X, Y)
+    problem = alignment.pack(X, Y, formulation)
+    w = np.random.default_rng(7).normal(size=alignment.n_psi_)
+    cuts = problem.oracle(w)
+    dense = []
+    for i, (number, pairs) in enumerate(problem.outputs(cuts)):
+        truth = alignment.joint_feature(X[i], Y[i]) @ w
+        rival = max(alignment.joint_feature(X[i], o) @ w for o in rivals(X[i]))
+        assert cuts.violation[i] == pytest.approx(1 - truth + rival)
+        assert (cuts.b[i], cuts.scale[i]) == (1, 1) and number != Y[i][0]
+        found = alignment.joint_feature(X[i], (number, pairs))
+        assert found @ w == pytest.approx(rival)
+        dense.append(alignment.joint_feature(X[i], Y[i]) - found)
+    np.testing.assert_allclose(
+        problem.combine(cuts, np.ones(4)), np.sum(dense, axis=0), atol=1e-12
+    )
+    np.testing.assert_allclose(problem.margins(w, cuts), np.array(dense) @ w)
+    best = problem.predict_codes(w)
+    for i, (number, pairs) in enumerate(problem.outputs(best)):
+        top = max(
+            alignment.joint_feature(X[i], o) @ w for o in alignment.enumerate(X[i])
+        )
+        score = alignment.joint_feature(X[i], (number, pairs)) @ w
+        assert score == pytest.approx(top)
+        assert best.b[i] == (number != Y[i][0])
+        assert score == pytest.approx(
+            alignment.joint_feature(X[i], alignment.argmax(X[i], w)) @ w
+        )
+    reference = alignment.loss_augmented_argmax(X[0], Y[0], w)
+    value = alignment.joint_feature(X[0], reference) @ w
+    truth = alignment.joint_feature(X[0], Y[0]) @ w
+    assert value + alignment.loss(Y[0], reference) - truth == pytest.approx(
+        max(cuts.violation[0], 0.0)
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+def test_decoys_are_trained_to_the_enumerated_optimum(formulation, solver):
+    alignment, X, Y = choices(gap_open=(), mode="local")
+    if penalty_of(formulation) not in solver_class(solver).penalties:
+        pytest.skip("refused")
+    objective = Objective.create(1.0, len(X), penalty_of(formulation))
+    planes = enumerate_planes(alignment, X, Y, formulation, decoys_of(alignment, X, Y))
+    optimum = minimum(planes, objective)
+    limit = {} if np.isfinite(optimum.value) else {"max_iter": 20}
+    with np.errstate(all="ignore"):  # the dual of an inseparable problem has no bound
+        state = solver_class(solver)(tol=1e-5, **limit).solve(
+            alignment.pack(X, Y, formulation), objective
+        )
+    if not np.isfinite(optimum.value):
+        assert not np.isfinite(state.primal)
+        return
+    assert state.primal == pytest.approx(optimum.value, rel=2e-5)
+    assert state.dual <= optimum.value * (1 + 1e-7)
+
+
+def test_decoys_without_an_alignment_are_refused():
+    alignment, X, Y = choices()
+    for bad in (1, (1, None)):
+        with pytest.raises(ValueError, match="latent"):
+            alignment.pack(X, [bad, *Y[1:]])
+    with pytest.raises(ValueError, match="no decoys"):
+        alignment.pack([(X[0][0], X[0][1][:1])], [(0, [[0, 0]])])
+    with pytest.raises(ValueError, match="candidate 3"):
+        alignment.pack(X[:1], [(3, [[0, 0]])])
+    with pytest.raises(ValueError, match="forbidden"):
+        alignment.pack(X, Y, forbidden=[[]] * 4)
+    assert not hasattr(alignment.pack(X, Y), "log_likelihood")
+
+
+# ----------------------------------------------------------- starts and checkpoints
+
+
+def test_planes_of_another_fit_are_taken_over():
+    alignment, X, Y = tiny()
+    part = alignment.pack(X[:2], Y[:2])
+    objective = Objective.create(10.0, 2, "l1")
+    solver = solver_class("bcfw")(tol=1e-5)
+    state = solver.solve(part, objective)
+    start = Start(state.model, solver.planes_at_hand(state), part.keys())
+    whole = alignment.pack(X, Y)
+    assert whole.keys()[:2] == part.keys()
+    objective = Objective.create(10.0, 3, "l1")
+    cold = solver_class("bcfw")(tol=1e-5).solve(whole, objective)
+    warm = solver_class("bcfw")(tol=1e-5).solve(whole, objective, start=start)
+    assert warm.primal == pytest.approx(cold.primal, rel=1e-4)
+
+
+def test_digests_tell_settings_apart():
+    alignment, X, Y = tiny()
+    problems = [alignment, tiny("local")[0], Alignment((2,), cost="q4")]
+    digests = [structure.pack(X, Y).digest() for structure in problems]
+    assert len(set(digests)) == 3
+    assert alignment.pack(X, Y).digest() == digests[0]
