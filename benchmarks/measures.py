@@ -112,7 +112,7 @@ def sparse_rows(n, seed=0):
 def study_sparse(options):
     x, y = sparse_rows(100_000)
     warm_up(["f1"])
-    for C in (1e2, 1e3, 1e4):
+    for C in (1e4, 1e5, 1e6):
         row(f"f1, C = {C:g}", fit("f1", x, y, C, options.jobs, options.tol))
 
 
@@ -122,7 +122,7 @@ def study_growth(options):
     for n in (10_000, 30_000, 100_000, 300_000):
         x, y = sparse_rows(n)
         for measure in measures:
-            result = fit(measure, x, y, 1e3, options.jobs, options.tol)
+            result = fit(measure, x, y, 1e5, options.jobs, options.tol)
             row(f"{measure} {n:,}", result)
 
 
