@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core import config
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from partwise.certificate import certify
 from partwise.objective import Formulation, Objective
-from partwise.protocol import CapabilityError
+from partwise.protocol import CapabilityError, Start
 from partwise.solvers import make_solver, suitable_solver
 from partwise.structures import weighted_rows
 from partwise.structures.label_vector import LabelVector
+from partwise.structures.label_vector import problem as label_problem
 from partwise.structures.label_vector.measures import MEASURES
 from partwise.structures.pair_orders import PairOrders
+from partwise.testing import check_structure
 from partwise.testing.enumeration import Planes, minimum
 
 FORMULATIONS = [
@@ -277,6 +280,33 @@ def test_error_rate_is_a_linear_svm():
     )
 
 
+def test_values_of_svm_perf_are_four_times_ours():
+    """It takes losses in percent and half our Ψ: see `benchmarks/measures.py`."""
+    structure, X, Y, _ = make(2, 6, measure="f1")
+    planes = planes_of(structure, X, Y, Formulation())
+    theirs = planes._replace(b=100 * planes.b, delta=50 * planes.delta)
+    C = 0.04
+    one = minimum(theirs, Objective.create(C, 1, "l1"))
+    two = minimum(planes, Objective.create(25 * C, 1, "l1"))
+    assert one.value == pytest.approx(4 * two.value)
+    np.testing.assert_allclose(one.w, 2 * two.w, atol=1e-6)
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_auc"])
+def test_planes_serve_a_fit_with_another_C(measure):
+    structure, X, Y, _ = make(5, 6, measure=measure, n_blocks=3)
+    x = [sparse.csr_array(a) for a in X]
+    first, second = structure.pack(x, Y), structure.pack(x[::-1], Y[::-1])
+    assert first.keys() == second.keys()[::-1]
+    solver = make_solver("bcfw", {"tol": 1e-6})
+    state = solver.solve(first, Objective.create(3.0, 3, "l1"))
+    support = solver.planes_at_hand(state)
+    start = Start(second.expand(first.compact(state.model)), support, first.keys())
+    warm = solver.solve(second, Objective.create(6.0, 3, "l1"), start=start)
+    cold = solver.solve(second, Objective.create(6.0, 3, "l1"))
+    assert warm.primal == pytest.approx(cold.primal, rel=1e-5)
+
+
 @pytest.mark.parametrize("measure", ["f1", "prbep", "roc_auc", "error", jaccard])
 @pytest.mark.parametrize("is_sparse", [True, False])
 def test_bits_do_not_depend_on_threads(monkeypatch, measure, is_sparse):
@@ -322,12 +352,36 @@ def test_labels_may_be_zero_and_one():
         (lambda tp, fp, fn, tn: fp + fn, [1, -1], "for a loss return 1 − loss"),
         (lambda tp, fp, fn, tn: 1 + fp, [1, -1], r"must lie in \[0, 1\]"),
         (lambda tp, fp, fn, tn: 1 if fp + fn == 0 else 0 * fp / tp, [1, -1], "NaN"),
-        (lambda tp, fp, fn, tn: len({}) + 1 - fp, [1, -1], "cannot compile"),
     ],
 )
 def test_refusals_name_the_remedy(measure, y, words):
     with pytest.raises(ValueError, match=words):
         LabelVector(measure).pack(np.eye(2), y)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_a_measure_that_numba_cannot_compile_is_refused():
+    with pytest.raises(ValueError, match="cannot compile"):
+        LabelVector(lambda tp, fp, fn, tn: len({}) + 1 - fp).pack(np.eye(2), [1, -1])
+
+
+def test_too_many_tables_are_refused(monkeypatch):
+    monkeypatch.setattr(label_problem, "MOST_TABLES", 8)
+    with pytest.raises(ValueError, match="tables of 2 positive and 2 negative rows"):
+        LabelVector(jaccard).pack(np.eye(4), [1, -1, 1, -1])
+
+
+@pytest.mark.parametrize("measure", ["f1", "error", "balanced_error"])
+def test_passes_the_checks_of_structures(measure):
+    rng = np.random.default_rng(8)
+    examples = [(rng.normal(size=(n, 3)), np.array([1, -1, 1, -1])[:n]) for n in (4, 3)]
+
+    def enumerate(x):
+        return [np.array(v) for v in product((-1, 1), repeat=len(x))]
+
+    report = check_structure(LabelVector(measure), examples, enumerate=enumerate)
+    assert "pack[slack, l2]" in report.passed
+    assert "loss_augmented_argmax" in report.passed
 
 
 def test_roc_area_has_one_formulation():

@@ -15,7 +15,7 @@ descent, a pass of the oracle at w decides:
 ρ follows Kiwiel's proximity control: the quadratic through P(z), its promised slope and
 P(w) suggests 2ρ(1 − descent/v). ρ falls towards it after good serious steps in a row,
 and rises towards it after null steps in a row whose plane lies far below F at z; at
-most tenfold at once. As ρ → 0 the method is one-slack cutting planes.
+most tenfold at once, and to `MAX_RHO`. As ρ → 0 the method is one-slack cutting planes.
 
 As in `one_slack.py`, the cuts of a pass also join a pool of planes per example, and the
 Σ α a of the pool is one more plane under F (``pool=False`` for the papers' form).
@@ -56,6 +56,7 @@ SERIOUS = 0.1  # share of the promised descent that moves the centre
 GOOD = 0.5  # share above which ρ may fall
 POOR = 1.0  # error of a plane at z, in promised descents, above which ρ may rise
 PATIENCE = 3  # steps of one kind in a row before ρ changes
+MAX_RHO = 100.0  # beyond it steps stall: with one example and a large C it would rise
 NOTHING = 1e-15  # a promise this small, relative to the value, is rounding
 
 
@@ -237,7 +238,8 @@ class ProximalBundle(Solver):
     ) -> None:
         memo.run = min(memo.run - 1, -1)
         if error > POOR * promise and memo.run < -PATIENCE:
-            memo.rho = min(2 * memo.rho * (1 - descent / promise), 10 * memo.rho)
+            larger = min(2 * memo.rho * (1 - descent / promise), 10 * memo.rho)
+            memo.rho = max(min(larger, MAX_RHO), memo.rho)
             memo.run = -1
 
     def support(self, state: State) -> Support:

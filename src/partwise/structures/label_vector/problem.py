@@ -39,6 +39,7 @@ from partwise.structures.label_vector._searches import (
 from partwise.structures.label_vector.measures import (
     GIVEN,
     LINEAR,
+    MEASURES,
     SHARE,
     ContingencyLoss,
 )
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 BOX = 16  # rows and columns of the smallest box
 MOST_BOXES = 256  # in a row or column of boxes
+MOST_TABLES = 1 << 34  # whose losses are computed once; some 5 ns each
 
 
 SHARDS = 8  # parts of the larger class, each with a tally of its own
@@ -216,6 +218,13 @@ def _boxes(
 def _boxes_of(loss: ContingencyLoss, address: Any, n_jobs: int) -> tuple[Ints, Floats]:
     """Rows and columns of a box and boxes in a row, and the largest loss of each."""
     n_positive, n_negative = loss.n_positive, loss.n_negative
+    n_tables = (n_positive + 1) * (n_negative + 1)
+    if n_tables > MOST_TABLES:
+        raise ValueError(
+            f"measure: {n_tables:.1e} tables of {n_positive} positive and {n_negative} "
+            "negative rows are too many for a function; choose one of "
+            f"{', '.join(MEASURES)}, or train on fewer rows"
+        )
     high = max(BOX, -(-(n_positive + 1) // MOST_BOXES))
     wide = max(BOX, -(-(n_negative + 1) // MOST_BOXES))
     n_rows, n_columns = -(-(n_positive + 1) // high), -(-(n_negative + 1) // wide)

@@ -58,7 +58,7 @@ class LabelVector(Structure):
     >>> labels.loss(y, [1, 1, -1, -1])
     0.5
     >>> labels.loss_augmented_argmax(x, y, np.array([0.1]))
-    array([-1,  1, -1,  1], dtype=int8)
+    array([-1,  1, -1, -1], dtype=int8)
     """
 
     def __init__(
