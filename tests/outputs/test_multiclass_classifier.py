@@ -193,6 +193,7 @@ def test_the_command_line(tmp_path, capsys, suffix, options):
     assert [row[0]["label"] for row in ranked] == labels
     assert ask("verify", model, train)["holds"]
     assert not ask_code("verify", model, new)
+    capsys.readouterr()
     assert ask("inspect", model)["labels"]
     assert ask("explain", model, new, "--sentence", 2)["winner"] == [labels[2]]
     output = tmp_path / "out.txt"

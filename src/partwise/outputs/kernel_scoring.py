@@ -24,7 +24,7 @@ from partwise.outputs.scoring import (
     prefixed,
 )
 from partwise.parameters import SettingsError
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.scorers.index_file import index_state, match_state
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex, TrainedScorer
@@ -80,6 +80,10 @@ class KernelScoring(Scoring):
             X = as_table(X)
         return X if self.clusters is None else self.clusters.transform(X)
 
+    def lengths(self, X: Any) -> Ints:
+        """Tokens of each sequence."""
+        return np.diff(lengths_offset(X))
+
     def inputs(self, X: Any) -> Any:
         """What the kernel compares of these sequences; None without a kernel."""
         kernel, anchors = self.index.kernel, self.index.anchors
@@ -113,7 +117,7 @@ class KernelScoring(Scoring):
         from partwise.outputs.kernel_fit import KernelFit
 
         X, index = self.view(X), self.index
-        n_tokens = np.diff(lengths_offset(X))
+        n_tokens = self.lengths(X)
         return KernelFit(
             type(self), index.kernel, self.hasher, X, self.inputs(X),
             options={"dtype": index.dtype}, by_token=index.by_token,

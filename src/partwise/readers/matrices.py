@@ -145,6 +145,13 @@ def read_csv(
     return MatrixData(X, y, [header[column] for column in others])
 
 
+def count_cells(path: Source, separator: str = ",") -> int:
+    """Cells of the first row of a CSV file; 0 for an empty one."""
+    _, data = read_text_bytes(path)
+    rows = csv.reader(io.StringIO(data.decode()), delimiter=separator)
+    return next((len(row) for row in rows if row), 0)
+
+
 def _label_column(name: str, header: list[str], label: str | None, width: int) -> int:
     if label is None:
         return width - 1

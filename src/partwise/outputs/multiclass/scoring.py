@@ -16,7 +16,7 @@ from partwise.features.arrays import MAX_FEATURES, DenseFeatures, Features
 from partwise.features.label_keys import LabelKeys
 from partwise.outputs.scoring import Arrays, Packable
 from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.scorers.index_file import index_from_state
 from partwise.structures.multiclass import Multiclass
 from partwise.structures.multiclass.structure import as_rows
@@ -142,6 +142,10 @@ class RowKeyScoring(TokenKeyScoring):
     def view(self, X: Any) -> Any:
         """The matrix as it is."""
         return X
+
+    def lengths(self, X: Any) -> Ints:
+        """A row is a single token."""
+        return np.ones(count_rows(X), np.int64)
 
     def batches(self, X: Any) -> Iterator[Packable]:
         """Some rows at a time."""

@@ -65,14 +65,14 @@ class ClassifyTask(Task):
         from partwise.readers import ReaderError
 
         files = [self._read_one(path, truth) for path in paths]
-        widths = [self.width] if self.width else []
-        width = max([*widths, *(file.X.shape[1] for file in files)])
+        width = max(self.width or 0, *(file.X.shape[1] for file in files))
         is_sparse = any(sparse.issparse(file.X) for file in files)
         for path, file in zip(paths, files, strict=True):
-            if not is_sparse and file.X.shape[1] != width:
+            expected = self.width or files[0].X.shape[1]
+            if not is_sparse and file.X.shape[1] != expected:
                 raise ReaderError(
-                    f"{path}: {file.X.shape[1]} columns of numbers where {width} were "
-                    "expected; give files of one layout"
+                    f"{path}: {file.X.shape[1]} columns of numbers where {expected} "
+                    "were expected; give files of one layout"
                 )
         if is_sparse:
             # an index that training never showed has no weights
@@ -89,16 +89,15 @@ class ClassifyTask(Task):
         return Data(X, y, X.shape[0], files[0].names)
 
     def _read_one(self, path: str, truth: bool) -> Any:
-        from partwise.readers.matrices import read_csv, read_svmlight
+        from partwise.readers.matrices import count_cells, read_csv, read_svmlight
 
         stem = path.removesuffix(".gz")
         if not stem.endswith(CSV):
             return read_svmlight(path)
         separator = self.separator or ("\t" if stem.endswith(".tsv") else ",")
-        file = read_csv(path, self.label, separator, truth=truth)
-        if not truth and self.width == file.X.shape[1] - 1:  # with classes all the same
-            file = read_csv(path, self.label, separator)
-        return file
+        if not truth and self.width is not None:  # classes may be there all the same
+            truth = count_cells(path, separator) == self.width + 1
+        return read_csv(path, self.label, separator, truth=truth)
 
     def describe(self, data: Data) -> str:
         """Rows, columns, classes."""

@@ -255,7 +255,7 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
                 )  # fmt: skip
             places = slice(ranking.indptr[r] * k, ranking.indptr[r + 1] * k)
             codes = ranking.code[places].reshape(k, -1)
-            ranking.found[r] = charts.k_best(chart, k, codes, ranking.value[r])
+            ranking.n_found[r] = charts.k_best(chart, k, codes, ranking.value[r])
         if with_loss:
             batch.planes_of_rows(
                 blocks, model, rows, k, first, last, ranking.indptr, ranking.code,
