@@ -15,12 +15,18 @@ from scipy import sparse
 from partwise import (
     ConstituencyParser,
     DependencyParser,
+    MulticlassClassifier,
     Reranker,
     SequenceTagger,
     StructuredSVM,
 )
 from partwise.cli.app import run
-from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
+from partwise.datasets import (
+    toy_dependencies,
+    toy_entities,
+    toy_points,
+    toy_treebank,
+)
 from partwise.model_file import load_model, model_kind
 from partwise.outputs.registry import file_modules
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
@@ -48,17 +54,20 @@ COMMANDS = {
         "--clusters 5 --hash-bits 8",
     ),
     "dep-keys": ("depparse", "--match xpos+distance,form --hash-bits 8"),
+    "classes": ("classify", ""),
+    "classes-kernel": ("classify", "--kernel rbf"),
     "con": ("constparse", "--features rules"),
     "con-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 1"),
     "con-words": ("constparse", "--words --solver one_slack"),
 }  # fmt: skip
-SUFFIX = {"tag": "txt", "depparse": "conllu", "constparse": "mrg"}
+SUFFIX = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
 ESTIMATORS = {
     "SequenceModel": SequenceTagger,
     "KernelSequenceModel": SequenceTagger,
     "DependencyModel": DependencyParser,
     "KernelDependencyModel": DependencyParser,
     "ConstituencyModel": ConstituencyParser,
+    "MulticlassModel": MulticlassClassifier,
     "RerankerModel": Reranker,
 }
 
@@ -112,6 +121,10 @@ def _write_data(folder: Path) -> None:
         X, y = toy_dependencies(n, random_state=0)
         write_conllu(folder / f"{name}.conllu", X, y)
         write_brackets(folder / f"{name}.mrg", toy_treebank(n, random_state=0)[1])
+        X, y = toy_points(n, random_state=0)
+        rows = [[*x, c] for x, c in zip(X.round(4).tolist(), y, strict=True)]
+        text = "\n".join(",".join(map(str, row)) for row in rows) + "\n"
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
 
 
 # ---------------------------------------------------------------- at the command line

@@ -16,7 +16,12 @@ from typing import Any
 
 from partwise import Reranker, StructuredSVM, load
 from partwise.cli.app import run
-from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
+from partwise.datasets import (
+    toy_dependencies,
+    toy_entities,
+    toy_points,
+    toy_treebank,
+)
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
 from partwise.testing.toys import toy_classes
 
@@ -48,8 +53,10 @@ TRAINED = {
     "phrase-rules": ("constparse", "--features rules"),
     "phrase-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 4"),
     "phrase-words": ("constparse", "--words --features rules"),
+    "classes": ("classify", "--C 20"),
+    "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
-DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg"}
+DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
 NAMES = (*TRAINED, "reranker", "weights")
 
 
@@ -59,6 +66,10 @@ def write_data(folder: Path, name: str, n: int, seed: int) -> None:
     X, y = toy_dependencies(n, random_state=seed)
     write_conllu(folder / f"{name}.conllu", X, y)
     write_brackets(folder / f"{name}.mrg", toy_treebank(n, random_state=seed)[1])
+    X, y = toy_points(n, random_state=seed)
+    rows = [[*x, label] for x, label in zip(X.round(4).tolist(), y, strict=True)]
+    lines = [",".join(map(str, row)) for row in rows]
+    (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def candidates(n: int) -> tuple[list[Any], list[Any]]:

@@ -216,6 +216,22 @@ def grammar() -> None:
     parser.predict_marginals(X)
 
 
+def classes() -> None:
+    """Classes of rows: sparse, dense, kernel."""
+    from scipy.sparse import csr_matrix
+
+    from partwise.datasets import toy_points
+    from partwise.outputs.multiclass.estimator import MulticlassClassifier
+
+    X, y = toy_points(12)
+    for matrix in (X, csr_matrix(X)):
+        for solver in SOLVERS[:-1]:
+            MulticlassClassifier(solver=solver, max_iter=2).fit(matrix, y)
+        log = MulticlassClassifier(loss="log", max_iter=2).fit(matrix, y)
+        log.predict(matrix)
+    MulticlassClassifier(kernel="rbf", max_iter=2).fit(X, y).explain(X[0])
+
+
 # the longest first, so that the others fill the rest of its time
 JOBS: dict[str, Callable[[], None]] = {
     "sparse_chain": sparse_chain,
@@ -226,6 +242,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "dense_chain": dense_chain,
     "kernel_chain": kernel_chain,
     "selection": selection,
+    "classes": classes,
 }
 SWEEPS = "sparse_chain"  # compiles what the jobs behind `BESIDE` use, too
 BESIDE = ("kernels", "columns")  # they use no sweeps
