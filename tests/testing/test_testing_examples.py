@@ -11,8 +11,8 @@ import pytest
 @pytest.mark.parametrize(
     "name",
     [
-        "structures.part_loss",
-        "structures.part_selection",
+        "structures.parts.loss",
+        "structures.parts.selection",
         "testing",
         "testing.enumeration",
         "testing.solvers",
