@@ -197,7 +197,7 @@ def test_the_index_gives_the_scores_of_training(data, match, by_token):
         describe=lambda part, h: hasher.describe(words, keys, part, h),
         dtype="float64",
     )  # fmt: skip
-    new = problem.chain.pack(keys, None, scorer=IndexScorer(index, inputs))
+    new = problem.structure.pack(keys, None, scorer=IndexScorer(index, inputs))
     scores = new.expand(np.append(beta, weights[problem.n_slots :]))
     for one, other in zip(problem.decode(model), new.decode(scores), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from unicodedata import category
 
@@ -12,7 +12,7 @@ from partwise.outputs.registry import task_class
 if TYPE_CHECKING:
     from partwise.objective import Formulation, Objective
     from partwise.protocol import Cuts, Floats, Ints, Problem
-    from partwise.report import Report
+    from partwise.report import FeatureGroup, Report
 
 
 class FileOptions(NamedTuple):
@@ -80,6 +80,9 @@ class Task(ABC):
 
     title: ClassVar[str]  # of the report, as in "Tagger"
     examples_name: ClassVar[str] = "sentences"
+    label_name: ClassVar[str] = "label"
+    # in JSON: the predictions of all examples, and one of several of an example
+    json_names: ClassVar[tuple[str, str]] = ("labels", "labels")
     has_plain_check: ClassVar[bool] = False
 
     # Options of `partwise train`, besides those made from the estimator's parameters:
@@ -110,9 +113,9 @@ class Task(ABC):
         """The task of a trained model, or a refusal of options it cannot use."""
 
     @classmethod
-    @abstractmethod
     def written_labels(cls, model: Any) -> list[str]:
         """What predictions of the model may add to a file."""
+        return list(map(str, model.labels))
 
     @abstractmethod
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
@@ -126,19 +129,45 @@ class Task(ABC):
     def reader_info(self) -> dict[str, Any]:
         """What the model file keeps so that later files are read the same way."""
 
-    @abstractmethod
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
         """Predictions, from parts that are `given` (in whatever way the task says)."""
+        if topk > 1:
+            ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
+            return Answers([outputs[0][0] for outputs in ranked], ranked)
+        if given is None:
+            return Answers(list(model.predict(data.X, n_jobs=n_jobs)))
+        known = self.known_parts(model, data, given)
+        return Answers(list(model.predict(data.X, given=known, n_jobs=n_jobs)))
+
+    def known_parts(self, model: Any, data: Data, given: str) -> Any:
+        """The parts of outputs that a file gives, as `model.predict` takes them."""
+        raise ValueError("--given does not go with this model; drop it")
 
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The file of `data` with predictions; ``-`` is standard output."""
 
-    @abstractmethod
+    def as_json(self, output: Any) -> Any:
+        """One output in the types of JSON."""
+        return output
+
     def json_outputs(self, answers: Answers) -> dict[str, Any]:
         """Predictions for ``--json``."""
+        everyone, one = self.json_names
+        outputs: dict[str, Any] = {everyone: [self.as_json(y) for y in answers.best]}
+        if answers.ranked:
+            outputs["topk"] = [
+                [self._ranked_json(one, y, score) for y, score in ranked]
+                for ranked in answers.ranked
+            ]
+        return outputs
+
+    def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
+        value = self.as_json(output)
+        fields = value if isinstance(value, dict) else {name: value}
+        return fields | {"score": score}
 
     @abstractmethod
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
@@ -153,48 +182,108 @@ class Task(ABC):
         """The report of a training; `common` goes to the report's constructor."""
 
     @classmethod
-    @abstractmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """Facts on the first lines of the report that only this task has."""
+        name = f"{cls.label_name.capitalize()}s"
+        return [(name, str(len(model.labels))), *model.scoring.report_facts()]
 
     @classmethod
-    @abstractmethod
     def facts(cls, model: Any) -> dict[str, Any]:
-        """What `inspect` tells of the model, for people and in JSON."""
+        """What `inspect` says of the model, for people and in JSON."""
+        return {
+            "labels": model.labels,
+            **model.scoring.facts(),
+            **cls.structure_facts(model),
+            "support": 0 if model.support is None else len(model.support.alpha),
+            "reader": model.info.get("reader", {}),
+        }
 
     @classmethod
-    @abstractmethod
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """What `inspect` says of the structure."""
+        return {}
+
+    @classmethod
+    def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:
+        """The heaviest features for and against each label."""
+        return []
+
+    @classmethod
     def telling_parts(
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
         """The heaviest weights: for JSON, and as tables."""
+        groups = cls.telling_features(model, top) if top else []
+        listings = []
+        for group in groups:
+            pairs = [*group.positive, *group.negative]
+            heaviest = sorted(pairs, key=lambda pair: -abs(pair[1]))[:top]
+            rows = [(f"{weight:+.4f}", feature) for feature, weight in heaviest]
+            listings.append(Listing(group.name, (), rows))
+        features = {
+            g.name: {"for": list(g.positive), "against": list(g.negative)}
+            for g in groups
+        }
+        return {"features": features}, listings
 
-    @abstractmethod
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """Why the prediction of an example won; has `to_dict`."""
+        raise ValueError("explain does not go with this model")
+
     def explain(
         self, model: Any, data: Data, row: int, top: int
     ) -> tuple[dict[str, Any], str]:
         """Why the prediction of an example won: for JSON, and as text."""
+        explanation = self.explanation(model, data, row, top)
+        return explanation.to_dict(), str(explanation)
 
     # ------------------------------------------------------- what `verify` needs
 
     def as_in_training(self, model: Any) -> None:  # noqa: B027
         """Read files from now on as the training files were read."""
 
-    @abstractmethod
+    def labels_in(self, data: Data) -> Iterable[str]:
+        """All labels of the true outputs, as strings."""
+        return ()
+
     def foreign(self, model: Any, data: Data) -> str | None:
         """Why these data cannot be those the model was trained on, if so."""
+        if not model.labels:
+            return None
+        unknown = sorted(set(self.labels_in(data)) - set(map(str, model.labels)))
+        return f"unknown {self.label_name} {unknown[0]}" if unknown else None
 
-    @abstractmethod
+    def truths(self, model: Any, data: Data) -> Any:
+        """The true outputs, as `model.training_problem` takes them."""
+        return data.y
+
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
         """The training problem of a model, from its file and the data."""
+        truths = self.truths(model, data)
+        return model.training_problem(data.X, truths, formulation, n_jobs)
 
-    @abstractmethod
+    def is_possible(self, structure: Any, output: Any) -> bool:
+        """Whether the structure allows an output, by plain methods."""
+        return True
+
     def judge(
         self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
     ) -> tuple[Floats, int]:
         """Loss of each output, by the plain methods, and how many are impossible."""
+        import numpy as np
+
+        structure, offset, truth = (
+            problem.structure, problem.blocks.offset, problem.blocks.y,
+        )  # fmt: skip
+        outputs = problem.outputs(cuts)
+        losses = [
+            structure.loss(truth[offset[row] : offset[row + 1]], output)
+            for row, output in zip(rows.tolist(), outputs, strict=True)
+        ]
+        is_possible = [self.is_possible(structure, output) for output in outputs]
+        return np.array(losses), is_possible.count(False)
 
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective

@@ -10,7 +10,7 @@ from partwise.outputs.task import Listing
 
 
 def unseen_warning(
-    what: str, labels: Iterable[str], known: Iterable[Any]
+    what: str, labels: Iterable[str], known: Iterable[Any], note: str = ""
 ) -> tuple[dict[str, int], list[str]]:
     """Labels of the data that the model cannot predict, counted, and as a warning."""
     names = {str(name) for name in known}
@@ -18,7 +18,7 @@ def unseen_warning(
     if not unseen:
         return {}, []
     listed = ", ".join(f"{name} ({n})" for name, n in sorted(unseen.items())[:10])
-    warning = f"{what} unknown to the model: {listed}"
+    warning = f"{what} unknown to the model{note}: {listed}"
     return dict(unseen), [warning]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
@@ -11,8 +11,6 @@ from partwise.outputs.treebanks import listing, shares, unseen_warning
 if TYPE_CHECKING:
     import numpy as np
 
-    from partwise.objective import Formulation
-    from partwise.protocol import Cuts, Floats, Ints, Problem
     from partwise.readers import ConlluDocument, DependencyTree
     from partwise.report import Report
 
@@ -34,6 +32,8 @@ class DependencyTask(Task):
     """
 
     title: ClassVar[str] = "Dependency parser"
+    label_name: ClassVar[str] = "relation"
+    json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
     file_options: ClassVar[tuple[str, ...]] = ("max_length",)
     aliases: ClassVar[dict[str, str]] = {
         "n_candidates": "--candidates",
@@ -90,11 +90,6 @@ class DependencyTask(Task):
         options.refuse("columns", "label", "separator", "comment")
         kept = model.info.get("reader", {}).get("single_root")
         return cls(single_root=kept is not False, max_length=options.max_length)
-
-    @classmethod
-    def written_labels(cls, model: Any) -> list[str]:
-        """The labels of arcs."""
-        return list(model.labels)
 
     # -------------------------------------------------------------------- files
 
@@ -161,34 +156,17 @@ class DependencyTask(Task):
 
     # -------------------------------------------------------------- predictions
 
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
-        """Trees; `given` is "head": the HEAD of the file is kept where it is there."""
-        if topk > 1:
-            ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
-            return Answers([found[0][0] for found in ranked], ranked)
-        if given is None:
-            return Answers(list(model.predict(data.X, n_jobs=n_jobs)))
+    def known_parts(self, model: Any, data: Data, given: str) -> Any:
+        """`given` is "head": the HEAD of the file is kept where it is there."""
         if given.lower() != "head":
             raise ValueError(f"--given {given}: the column of known heads is HEAD")
-        known = [
-            heads
-            for document in data.source.documents
-            for heads in document.known_heads()
-        ]
-        chosen = [known[s] for s in data.source.rows.tolist()]
-        return Answers(list(model.predict(data.X, given=chosen, n_jobs=n_jobs)))
+        documents = data.source.documents
+        heads = [row for document in documents for row in document.known_heads()]
+        return [heads[s] for s in data.source.rows.tolist()]
 
-    def json_outputs(self, answers: Answers) -> dict[str, Any]:
-        """Heads and labels of each sentence."""
-        told: dict[str, Any] = {"trees": [_as_dict(tree) for tree in answers.best]}
-        if answers.ranked:
-            told["topk"] = [
-                [_as_dict(tree) | {"score": score} for tree, score in found]
-                for found in answers.ranked
-            ]
-        return told
+    def as_json(self, output: DependencyTree) -> dict[str, Any]:
+        """Heads and labels."""
+        return {"heads": [int(head) for head in output[0]], "labels": list(output[1])}
 
     # --------------------------------------------------------------- evaluation
 
@@ -207,7 +185,7 @@ class DependencyTask(Task):
         )
         from partwise.readers import is_projective
 
-        labels = [label for tree in data.y for label in tree.labels]
+        labels = self.labels_in(data)
         unseen, warnings = unseen_warning("relations", labels, model.labels)
         n_crossing = {
             name: sum(not is_projective(tree[0]) for tree in trees)
@@ -280,16 +258,12 @@ class DependencyTask(Task):
     # ------------------------------------------------------------ inside a model
 
     @classmethod
-    def facts(cls, model: Any) -> dict[str, Any]:
-        """Relations, scoring, kind of trees."""
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """Kind of trees, and further models."""
         return {
-            "labels": model.labels,
-            **model.scoring.facts(),
             "trees": model.structure.get_params(),
             "order": 1 if model.pruner is None else 2,
             "labeller": model.labeller is not None,
-            "support": 0 if model.support is None else len(model.support.alpha),
-            "reader": model.info.get("reader", {}),
         }
 
     @classmethod
@@ -300,12 +274,9 @@ class DependencyTask(Task):
         answer, tables = model.scoring.heaviest(model.weights, top)
         return answer, [Listing(*table) for table in tables]
 
-    def explain(
-        self, model: Any, data: Data, row: int, top: int
-    ) -> tuple[dict[str, Any], str]:
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up, arc by arc."""
-        explanation = model.explain(data.X[row], top=top)
-        return explanation.to_dict(), str(explanation)
+        return model.explain(data.X[row], top=top)
 
     # ------------------------------------------------------------------- verify
 
@@ -313,36 +284,14 @@ class DependencyTask(Task):
         """Without the sentences that training left out."""
         self.max_length = model.info.get("reader", {}).get("max_length")
 
-    def foreign(self, model: Any, data: Data) -> str | None:
-        """A relation that the model does not know."""
-        if not model.labels:
-            return None
-        known = set(model.labels)
-        unknown = sorted({label for tree in data.y for label in tree.labels} - known)
-        return f"unknown relation {unknown[0]}" if unknown else None
+    def labels_in(self, data: Data) -> Iterator[str]:
+        """Relations of all words."""
+        return (label for tree in data.y for label in tree.labels)
 
-    def pack(
-        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
-    ) -> Problem:
-        """The parser's problem; a labeller has none here."""
-        return model.training_problem(data.X, data.y, formulation, n_jobs)
-
-    def judge(
-        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
-    ) -> tuple[Floats, int]:
-        """By `Arborescence.loss`, and by what makes a tree."""
-        import numpy as np
-
-        structure, offset, truth = (
-            model.structure, problem.blocks.offset, problem.blocks.y,
-        )  # fmt: skip
+    def is_possible(self, structure: Any, output: Any) -> bool:
+        """By what makes a tree."""
         size = max(structure.n_labels, 1)
-        losses, n_impossible = np.empty(len(rows)), 0
-        for k, output in enumerate(problem.outputs(cuts)):
-            y = truth[offset[rows[k]] : offset[rows[k] + 1]]
-            losses[k] = structure.loss(y, output)
-            n_impossible += not _is_possible(structure, (output // size).tolist())
-        return losses, n_impossible
+        return _is_possible(structure, (output // size).tolist())
 
 
 def _is_possible(structure: Any, heads: list[int]) -> bool:
@@ -359,10 +308,6 @@ def _is_possible(structure: Any, heads: list[int]) -> bool:
     if structure.single_root and heads.count(0) != 1:
         return False
     return not structure.projective or is_projective(heads)
-
-
-def _as_dict(tree: DependencyTree) -> dict[str, Any]:
-    return {"heads": [int(head) for head in tree[0]], "labels": list(tree[1])}
 
 
 def _filled(treebank: Treebank, trees: Sequence[Any]) -> bytes:

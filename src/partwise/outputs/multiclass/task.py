@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
 from partwise.outputs.treebanks import listing, unseen_warning
 
 if TYPE_CHECKING:
-    from partwise.objective import Formulation
-    from partwise.protocol import Cuts, Floats, Ints, Problem
-    from partwise.report import Report
+    from partwise.protocol import Cuts, Floats, Ints
+    from partwise.report import FeatureGroup, Report
 
 CSV = (".csv", ".tsv")
 
@@ -27,6 +26,8 @@ class ClassifyTask(Task):
 
     title: ClassVar[str] = "Classifier"
     examples_name: ClassVar[str] = "rows"
+    label_name: ClassVar[str] = "class"
+    json_names: ClassVar[tuple[str, str]] = ("labels", "label")
     file_options: ClassVar[tuple[str, ...]] = ("label", "separator")
 
     def __init__(
@@ -49,11 +50,6 @@ class ClassifyTask(Task):
         label = saved.get("label") if options.label is None else options.label
         separator = options.separator or saved.get("separator")
         return cls(label, separator, model.featurizer.n_columns)
-
-    @classmethod
-    def written_labels(cls, model: Any) -> list[str]:
-        """The classes."""
-        return list(map(str, model.labels))
 
     # -------------------------------------------------------------------- files
 
@@ -118,29 +114,6 @@ class ClassifyTask(Task):
         text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
         write_bytes(output, text.encode())
 
-    # -------------------------------------------------------------- predictions
-
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
-        """Classes; nothing can be given."""
-        if given is not None:
-            raise ValueError("--given does not go with this model; drop it")
-        if topk == 1:
-            return Answers(model.predict(data.X, n_jobs=n_jobs))
-        ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
-        return Answers([best[0][0] for best in ranked], ranked)
-
-    def json_outputs(self, answers: Answers) -> dict[str, Any]:
-        """The class of each row."""
-        outputs: dict[str, Any] = {"labels": answers.best}
-        if answers.ranked:
-            outputs["topk"] = [
-                [{"label": label, "score": score} for label, score in ranked]
-                for ranked in answers.ranked
-            ]
-        return outputs
-
     # --------------------------------------------------------------- evaluation
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
@@ -155,7 +128,7 @@ class ClassifyTask(Task):
         from partwise.metrics import label_report
 
         truth = data.y.tolist()
-        unseen, warnings = unseen_warning("classes", map(str, truth), model.labels)
+        unseen, warnings = unseen_warning("classes", self.labels_in(data), model.labels)
         rows = label_report([truth], [answers.best])
         shown = listing("class", ("precision", "recall", "f1", "n"), rows)
         json = {"unseen_labels": unseen, "labels": [row._asdict() for row in rows]}
@@ -167,66 +140,42 @@ class ClassifyTask(Task):
 
         return multiclass_report(model, data.y.tolist(), answers.best, **common)
 
-    @classmethod
-    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
-        """Number of classes."""
-        return [("Classes", str(len(model.labels))), *model.scoring.report_facts()]
-
     # ------------------------------------------------------------ inside a model
 
     @classmethod
-    def facts(cls, model: Any) -> dict[str, Any]:
-        """Classes, features, loss."""
-        cost = model.chain.cost
-        return {
-            "labels": model.labels,
-            **model.scoring.facts(),
-            "cost": cost if isinstance(cost, str) else "matrix",
-            "support": 0 if model.support is None else len(model.support.alpha),
-            "reader": model.info.get("reader", {}),
-        }
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """Number of classes, and what the scoring says of itself."""
+        return [("Classes", str(len(model.labels))), *model.scoring.report_facts()]
 
     @classmethod
-    def telling_parts(
-        cls, model: Any, top: int
-    ) -> tuple[dict[str, Any], list[Listing]]:
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """The loss."""
+        cost = model.chain.cost
+        return {"cost": cost if isinstance(cost, str) else "matrix"}
+
+    @classmethod
+    def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:
         """The heaviest features of each class."""
         from partwise.outputs.sequence.report import telling_features
 
-        groups = telling_features(model, top) if top else []
-        listings = []
-        for group in groups:
-            pairs = sorted(
-                [*group.positive, *group.negative], key=lambda pair: -abs(pair[1])
-            )[:top]
-            rows = [(f"{weight:+.4f}", feature) for feature, weight in pairs]
-            listings.append(Listing(f"class {group.name}", (), rows))
-        json = {g.name: [*g.positive, *g.negative] for g in groups}
-        return {"features": json}, listings
+        return telling_features(model, top)
 
-    def explain(
-        self, model: Any, data: Data, row: int, top: int
-    ) -> tuple[dict[str, Any], str]:
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
-        explanation = model.explain_row(data.X[row : row + 1], top=top)
-        return explanation.to_dict(), str(explanation)
+        return model.explain_row(data.X[row : row + 1], top=top)
 
     # ------------------------------------------------------------------- verify
 
-    def foreign(self, model: Any, data: Data) -> str | None:
-        """A class that the model does not know."""
-        unknown = sorted(set(map(str, data.y)) - set(map(str, model.labels)))
-        return f"unknown class {unknown[0]}" if unknown else None
+    def labels_in(self, data: Data) -> Iterator[str]:
+        """Classes of all rows."""
+        return map(str, data.y.tolist())
 
-    def pack(
-        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
-    ) -> Problem:
-        """The training problem."""
+    def truths(self, model: Any, data: Data) -> Ints:
+        """Numbers of the classes."""
         import numpy as np
 
         number = {str(label): k for k, label in enumerate(model.labels)}
-        codes = np.array([number[str(label)] for label in data.y], np.int32)
-        return model.training_problem(data.X, codes, formulation, n_jobs)
+        return np.array([number[label] for label in self.labels_in(data)], np.int32)
 
     def judge(
         self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints

@@ -11,8 +11,7 @@ from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, 
 from partwise.outputs.treebanks import listing, unseen_warning
 
 if TYPE_CHECKING:
-    from partwise.objective import Formulation
-    from partwise.protocol import Cuts, Floats, Ints, Problem
+    from partwise.protocol import Cuts, Floats, Ints
     from partwise.report import FeatureGroup, Report
 
 # a file of trees: brackets come first, after white space, comments and names
@@ -29,6 +28,7 @@ class PhraseTask(Task):
     """
 
     title: ClassVar[str] = "Phrase-structure parser"
+    json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
     aliases: ClassVar[dict[str, str]] = {"lexical": "--words"}
 
     def __init__(
@@ -159,17 +159,11 @@ class PhraseTask(Task):
         ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
         return Answers(trees, ranked, n_failures)
 
-    def json_outputs(self, answers: Answers) -> dict[str, Any]:
-        """Trees in brackets."""
+    def as_json(self, output: Any) -> str:
+        """The tree in brackets."""
         from partwise.readers import format_tree
 
-        told: dict[str, Any] = {"trees": [format_tree(tree) for tree in answers.best]}
-        if answers.ranked:
-            told["topk"] = [
-                [{"tree": format_tree(tree), "score": score} for tree, score in found]
-                for found in answers.ranked
-            ]
-        return told
+        return format_tree(output)
 
     # --------------------------------------------------------------- evaluation
 
@@ -290,12 +284,6 @@ class PhraseTask(Task):
     def foreign(self, model: Any, data: Data) -> str | None:
         """Not a single tree of the grammar."""
         return None if data.X else "no tree is one of the grammar"
-
-    def pack(
-        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
-    ) -> Problem:
-        """The parser's problem."""
-        return model.training_problem(data.X, data.y, formulation, n_jobs)
 
     def judge(
         self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints

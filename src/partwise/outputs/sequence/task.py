@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.sequence.layout import (
@@ -12,11 +12,12 @@ from partwise.outputs.sequence.layout import (
     split_label,
 )
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.treebanks import listing, unseen_warning
 
 if TYPE_CHECKING:
-    from partwise.objective import Formulation, Objective
-    from partwise.protocol import Cuts, Floats, Ints, Problem
-    from partwise.report import Report
+    from partwise.objective import Objective
+    from partwise.protocol import Ints
+    from partwise.report import FeatureGroup, Report
 
 UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
@@ -65,11 +66,6 @@ class TagTask(Task):
         options.refuse("max_length")
         return cls(Layout.create(*options[:4], default=Layout.of_model(model)))
 
-    @classmethod
-    def written_labels(cls, model: Any) -> list[str]:
-        """The labels."""
-        return list(map(str, model.labels))
-
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
@@ -110,33 +106,15 @@ class TagTask(Task):
 
     # -------------------------------------------------------------- predictions
 
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
-        """Labels; `given` is a column with those that must be kept."""
-        if topk > 1:
-            ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
-            return Answers([found[0][0] for found in ranked], ranked)
-        known = None
-        if given is not None:
-            column = find_column(data.source, given, ["the data"])
-            names: dict[str, Any] = {str(label): label for label in model.labels}
-            names.setdefault(UNKNOWN, None)
-            known = [
-                [names.get(text, text) for text in row]
-                for row in data.source.strings(column)
-            ]
-        return Answers(model.predict(data.X, given=known, n_jobs=n_jobs))
-
-    def json_outputs(self, answers: Answers) -> dict[str, Any]:
-        """Labels of each sentence."""
-        told: dict[str, Any] = {"labels": answers.best}
-        if answers.ranked:
-            told["topk"] = [
-                [{"labels": names, "score": score} for names, score in found]
-                for found in answers.ranked
-            ]
-        return told
+    def known_parts(self, model: Any, data: Data, given: str) -> Any:
+        """`given` is a column with labels that must be kept."""
+        column = find_column(data.source, given, ["the data"])
+        names: dict[str, Any] = {str(label): label for label in model.labels}
+        names.setdefault(UNKNOWN, None)
+        return [
+            [names.get(text, text) for text in row]
+            for row in data.source.strings(column)
+        ]
 
     # --------------------------------------------------------------- evaluation
 
@@ -151,22 +129,15 @@ class TagTask(Task):
         from partwise.metrics import label_report, span_report
         from partwise.outputs.sequence.report import as_span_tags
 
-        known = {str(name) for name in model.labels}
-        unseen: dict[str, int] = {}
-        for row in data.y:
-            for name in row:
-                if name not in known:
-                    unseen[name] = unseen.get(name, 0) + 1
-        warnings = []
-        if unseen:
-            listed = ", ".join(f"{n} ({k})" for n, k in sorted(unseen.items())[:10])
-            warnings = [f"labels unknown to the model, counted as errors: {listed}"]
+        unseen, warnings = unseen_warning(
+            "labels", self.labels_in(data), model.labels, ", counted as errors"
+        )
         predicted = _as_strings(answers.best)
         spans = as_span_tags(data.y, predicted)
         labels = label_report(data.y, predicted)
         rows = labels if spans is None else span_report(*spans)
         what = "label" if spans is None else "span"
-        shown = Listing("", (what, "precision", "recall", "f1", "n"), _shares(rows))
+        shown = listing(what, ("precision", "recall", "f1", "n"), rows)
         told = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
@@ -187,52 +158,35 @@ class TagTask(Task):
             **common,
         )
 
-    @classmethod
-    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
-        """Number of labels, and what the scoring says of itself."""
-        return [("Labels", str(len(model.labels))), *model.scoring.report_facts()]
-
     # ------------------------------------------------------------ inside a model
 
     @classmethod
-    def facts(cls, model: Any) -> dict[str, Any]:
-        """Labels, scoring, chain, and what is kept of the training."""
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """The chain."""
         chain = model.chain
         return {
-            "labels": model.labels,
-            **model.scoring.facts(),
             "chain": {
                 "order": chain.order,
                 "boundary": chain.boundary,
                 "cost": chain.cost if isinstance(chain.cost, str) else "matrix",
                 "constrained": chain.transitions is not None,
             },
-            "support": 0 if model.support is None else len(model.support.alpha),
-            "reader": model.info.get("reader", {}),
         }
+
+    @classmethod
+    def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:
+        """Features of each label."""
+        from partwise.outputs.sequence.report import telling_features
+
+        return telling_features(model, top)
 
     @classmethod
     def telling_parts(
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
         """Features of each label, and transitions."""
-        from partwise.outputs.sequence.report import telling_features
-
+        parts, listings = super().telling_parts(model, top)
         bigram = model.parts().bigram
-        groups = telling_features(model, top) if top else []
-        told = {
-            "transitions": bigram.tolist(),
-            "features": {
-                g.name: {"for": list(g.positive), "against": list(g.negative)}
-                for g in groups
-            },
-        }
-        listings = []
-        for group in groups:
-            pairs = [*group.positive, *group.negative]
-            heaviest = sorted(pairs, key=lambda pair: -abs(pair[1]))[:top]
-            rows = [(f"{weight:+.4f}", feature) for feature, weight in heaviest]
-            listings.append(Listing(group.name, (), rows))
         if top and bigram.size:
             table = [
                 (str(label), *(f"{w:.2f}" for w in row))
@@ -240,56 +194,32 @@ class TagTask(Task):
             ]
             header = ["", *map(str, model.labels)]
             listings.append(Listing("transitions, from row to column", header, table))
-        return told, listings
+        return {"transitions": bigram.tolist(), **parts}, listings
 
-    def explain(
-        self, model: Any, data: Data, row: int, top: int
-    ) -> tuple[dict[str, Any], str]:
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
         one = data.X[row]
         tokens = one.strings(next(iter(one.columns)))[0]
-        explanation = model.explain(one, tokens=tokens, top=top)
-        return explanation.to_dict(), str(explanation)
+        return model.explain(one, tokens=tokens, top=top)
 
     # ------------------------------------------------------------------- verify
 
-    def foreign(self, model: Any, data: Data) -> str | None:
-        """A label that the model does not know."""
-        known = {str(name) for name in model.labels}
-        unknown = sorted({name for row in data.y for name in row} - known)
-        return f"unknown label {unknown[0]}" if unknown else None
+    def labels_in(self, data: Data) -> Iterator[str]:
+        """Labels of all tokens."""
+        return (label for row in data.y for label in row)
 
-    def pack(
-        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
-    ) -> Problem:
-        """The chain's problem; that of a kernel model has all its Gram matrix again."""
-        codes = self._codes(model, data)
-        return model.training_problem(data.X, codes, formulation, n_jobs)
-
-    def _codes(self, model: Any, data: Data) -> Ints:
+    def truths(self, model: Any, data: Data) -> Ints:
+        """Numbers of the labels."""
         import numpy as np
 
         number = {str(name): k for k, name in enumerate(model.labels)}
-        return np.array([number[name] for row in data.y for name in row], np.int32)
+        return np.array([number[label] for label in self.labels_in(data)], np.int32)
 
-    def judge(
-        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
-    ) -> tuple[Floats, int]:
-        """By `Chain.loss` and the masks."""
-        import numpy as np
-
-        chain, offset, truth = model.chain, problem.blocks.offset, problem.blocks.y
-        edges, starts, ends = chain.masks()
-        losses, n_impossible = np.empty(len(rows)), 0
-        for k, output in enumerate(problem.outputs(cuts)):
-            y = truth[offset[rows[k]] : offset[rows[k] + 1]]
-            losses[k] = chain.loss(y, output)
-            n_impossible += bool(
-                starts[output[0]]
-                or ends[output[-1]]
-                or edges[output[:-1], output[1:]].any()
-            )
-        return losses, n_impossible
+    def is_possible(self, structure: Any, output: Any) -> bool:
+        """By the masks."""
+        edges, starts, ends = structure.masks()
+        is_forbidden = starts[output[0]] or ends[output[-1]]
+        return not (is_forbidden or edges[output[:-1], output[1:]].any())
 
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
@@ -297,9 +227,8 @@ class TagTask(Task):
         """Sentence by sentence, by the reference methods of the chain."""
         from partwise.outputs.sequence.plain_check import plain_primal
 
-        return plain_primal(
-            model, data.X, self._codes(model, data), settings, objective
-        )
+        codes = self.truths(model, data)
+        return plain_primal(model, data.X, codes, settings, objective)
 
 
 def _as_strings(rows: list[Any]) -> list[list[str]]:
@@ -311,11 +240,4 @@ def _rank(answers: Answers, k: int) -> list[list[Any]]:
     return [
         found[k][0] if k < len(found) else [ABSENT] * len(found[0][0])
         for found in answers.ranked
-    ]
-
-
-def _shares(rows: list[Any]) -> list[list[str]]:
-    return [
-        [str(name), *(f"{rate:.4f}" for rate in rates), f"{support:,}"]
-        for name, *rates, support in rows
     ]

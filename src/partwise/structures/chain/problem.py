@@ -91,7 +91,7 @@ class ChainProblem(CutRanker, PackedProblem):
             new_work=new_work,
             n_jobs=n_jobs,
         )
-        self.chain = chain
+        self.structure = chain
         self.layout = layout
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
@@ -104,7 +104,7 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def compact(self, model: Floats) -> Floats:
         """A model in the plain layout."""
-        emission = self.weights(model).emission[self.number, : self.chain.n_labels]
+        emission = self.weights(model).emission[self.number, : self.structure.n_labels]
         return np.append(emission, self.compact_tail(model))
 
     def compact_tail(self, model: Floats) -> Floats:
@@ -113,12 +113,12 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def _real_tail(self, model: Floats) -> list[Floats]:
         """Transitions and ends without padding; views."""
-        size = self.chain.n_labels
+        size = self.structure.n_labels
         return [part[(slice(size),) * part.ndim] for part in self.weights(model).tail]
 
     def expand(self, weights: Floats) -> Floats:
         """A model of this problem from the plain layout."""
-        size = self.chain.n_labels
+        size = self.structure.n_labels
         model = self.zero()
         emission = self.weights(model).emission
         at = len(emission) * size
@@ -128,7 +128,7 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def expand_tail(self, tail: Floats, model: Floats) -> None:
         """Write transitions and ends, from the plain layout."""
-        given = self.chain.layout.parts(tail).tail
+        given = self.structure.layout.parts(tail).tail
         for part, values in zip(self._real_tail(model), given, strict=True):
             part[...] = values
 
@@ -193,7 +193,7 @@ class ChainProblem(CutRanker, PackedProblem):
     def marginals(self, model: Floats) -> tuple[Floats, Floats]:
         """P(label at token) (n_tokens, L) under exp(score), and log Z of each row."""
         node, _, _, _, log_z, _ = self._sums(model, np.ones(self.n_blocks), edges=False)
-        return node[:, : self.chain.n_labels], log_z
+        return node[:, : self.structure.n_labels], log_z
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
@@ -212,7 +212,7 @@ class ChainProblem(CutRanker, PackedProblem):
         run_sharded(self.n_jobs, len(into.emission), work_on, shard=1024)
         into.bigram[:] = pair
         into.trigram[:] = triple
-        if self.chain.boundary:
+        if self.structure.boundary:
             into.start[:], into.end[:] = ends
         return log_z - truth, gradient
 
@@ -222,7 +222,7 @@ class ChainProblem(CutRanker, PackedProblem):
         Features are taken as independent emissions of the label, which overlapping
         features are not; this is the baseline of the papers.
         """
-        blocks, size = self.blocks, self.chain.n_labels
+        blocks, size = self.blocks, self.structure.n_labels
         model = self.zero()
         into = self.weights(model)
         node = np.zeros((blocks.offset[-1], into.emission.shape[1]))
@@ -238,7 +238,7 @@ class ChainProblem(CutRanker, PackedProblem):
                 for back in range(1, run - 1):  # the run stays inside its sequence
                     ends = ends[~first[ends - back]]
                 np.add.at(table, tuple(y[ends - k] for k in range(run - 1, -1, -1)), 1)
-        if self.chain.boundary:
+        if self.structure.boundary:
             np.add.at(into.start, y[blocks.offset[:-1]], 1)
             np.add.at(into.end, y[blocks.offset[1:] - 1], 1)
         tables = [(into.emission[:, :size], 0)]
@@ -251,16 +251,16 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> Sequence[Any]:
         """Expected counts of labels; with `edges` less true ones, of edges, too."""
-        size = padded(self.chain.n_labels)
+        size = padded(self.structure.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
         shard = 1 if has_pairs(self.blocks.rows) else shard_size(self.n_blocks)
         shards = -(-self.n_blocks // shard)  # partial sums per shard, never per thread
-        pair = np.zeros((shards, size if edges and self.chain.order else 0, size))
+        pair = np.zeros((shards, size if edges and self.structure.order else 0, size))
         triple = np.zeros(
-            (shards, size if edges and self.chain.order == 2 else 0, size, size)
+            (shards, size if edges and self.structure.order == 2 else 0, size, size)
         )
-        ends = np.zeros((shards, 2 if edges and self.chain.boundary else 0, size))
+        ends = np.zeros((shards, 2 if edges and self.structure.boundary else 0, size))
         rows = np.arange(self.n_blocks)
 
         def work_on(first: int, last: int) -> None:
@@ -296,7 +296,7 @@ class KernelChainProblem(KernelProblem, ChainProblem):
     def expand(self, weights: Floats) -> Floats:
         """The model of these coefficients; for new sequences those of an index."""
         model = self.zero()
-        at = len(weights) - self.chain.n_weights(0)
+        at = len(weights) - self.structure.n_weights(0)
         self.scorer.fill(self.blocks.rows, weights[:at], model, self.n_jobs)
         self.expand_tail(weights[at:], model)
         return model
