@@ -15,6 +15,7 @@ from scipy import sparse
 from partwise import (
     ConstituencyParser,
     DependencyParser,
+    MeasureClassifier,
     MulticlassClassifier,
     Reranker,
     SequenceTagger,
@@ -67,6 +68,7 @@ ESTIMATORS = {
     "DependencyModel": DependencyParser,
     "KernelDependencyModel": DependencyParser,
     "ConstituencyModel": ConstituencyParser,
+    "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
     "RerankerModel": Reranker,
 }
@@ -203,6 +205,9 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     yield "rank-trees", ranker, (lists, trees), _use_by_ranking(lists[:3], None)
     ranker = Reranker("linear", features=_describe, metric=lambda t, c: float(t == c))
     yield "rank-dicts", ranker, (lists, trees), _use_by_ranking(lists[:3], _describe)
+    X, y = toy_points(N_SENTENCES)
+    measured = MeasureClassifier(max_iter=5)
+    yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only
@@ -212,11 +217,14 @@ def _describe(tree: Any) -> dict[str, float]:
     return {tree[0]: 1.0, "children": float(len(tree[1]))}
 
 
-def _use_by_predicting(inputs: Any) -> Any:
+def _use_by_predicting(inputs: Any, rows: bool = False) -> Any:
     def use(path: Path, model: Any, rng: random.Random) -> None:
         _inspect_only(path, model, rng)
         with contextlib.suppress(ValueError):
-            for x, labels in zip(inputs, model.predict(inputs), strict=True):
+            predicted = model.predict(inputs)
+            for x, labels in zip(inputs, predicted, strict=True):
+                if rows:
+                    continue
                 if len(labels) != (x.shape[0] if hasattr(x, "shape") else len(x)):
                     raise Misbehaviour("predict: another length")
         _resave(path, model)

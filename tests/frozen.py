@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from partwise import Reranker, StructuredSVM, load
+from partwise import MeasureClassifier, Reranker, StructuredSVM, load
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
@@ -57,7 +57,7 @@ TRAINED = {
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
 DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
-NAMES = (*TRAINED, "reranker", "weights")
+NAMES = (*TRAINED, "measure", "reranker", "weights")
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -81,6 +81,8 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
     """What a model says of new data, as JSON."""
     if name == "weights":
         return load(path).weights.tolist()
+    if name == "measure":
+        return load(path).scores(toy_points(6)[0]).tolist()
     if name == "reranker":
         return [scores.tolist() for scores in load(path).scores(candidates(3)[0])]
     data = folder / f"new.{DATA[TRAINED[name][0]]}"
@@ -93,6 +95,9 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     if name == "weights":
         structure, X, y = toy_classes()
         StructuredSVM(structure, max_iter=5).fit(X, y).save(path)
+    elif name == "measure":
+        X, y = toy_points(30)
+        MeasureClassifier(measure="fbeta", beta=2.0).fit(X, y == "red").save(path)
     elif name == "reranker":
         ranker = Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c))
         ranker.fit(*candidates(6)).save(path)

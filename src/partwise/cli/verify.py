@@ -139,7 +139,8 @@ def _checks(
     stated = Certificate.from_dict(model.info["certificate"])
     n = settings.get("n_examples")
     if n is not None:
-        yield Check("examples", n, data.n_examples, n == data.n_examples, "counted")
+        counted = task.n_blocks(data)
+        yield Check("examples", n, counted, n == counted, "counted")
     fault = task.foreign(model, data)
     if fault:
         yield Check("labels", None, None, False, fault)
@@ -155,7 +156,7 @@ def _checks(
         penalty = "hard"
     if settings["loss"] == "log":
         penalty = "log"
-    objective = Objective.create(settings["C"], data.n_examples, penalty)
+    objective = Objective.create(settings["C"], problem.n_blocks, penalty)
     found = certify(problem, objective, problem.expand(model.weights))
     claimed = float(model.info["certificate"]["primal"])
     holds = _near(claimed, found.primal, found.primal)

@@ -85,6 +85,14 @@ OUTPUTS = [
         metrics=("accuracy", "balanced_accuracy", "error_rate"),
         toy="toy_points",
     ),
+    Output(
+        "partwise.outputs.measure",
+        "MeasureClassifier",
+        {"MeasureModel.v1": "file"},
+        task=("measure", "MeasureTask", "Binary labels for a measure, likewise."),
+        structures=(("LabelVector", "partwise.structures.label_vector"),),
+        metrics=("f1", "precision", "recall"),
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -103,6 +111,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
     )
+    from partwise.outputs.measure.estimator import (
+        MeasureClassifier as MeasureClassifier,
+    )
     from partwise.outputs.multiclass.estimator import (
         MulticlassClassifier as MulticlassClassifier,
     )
@@ -114,6 +125,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.chain import Chain as Chain
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
+    from partwise.structures.label_vector import LabelVector as LabelVector
     from partwise.structures.multiclass import Multiclass as Multiclass
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection

@@ -52,6 +52,8 @@ class Answers(NamedTuple):
     best: list[Any]
     ranked: Sequence[list[tuple[Any, float]]] = ()
     n_failures: int = 0  # examples that the model has no output for
+    scores: Any = None  # (n,) where outputs follow from a score per example
+    positive: Any = None  # the label of high scores
 
 
 class Listing(NamedTuple):
@@ -241,6 +243,10 @@ class Task(ABC):
 
     def as_in_training(self, model: Any) -> None:  # noqa: B027
         """Read files from now on as the training files were read."""
+
+    def n_blocks(self, data: Data) -> int:
+        """Examples of the training problem."""
+        return data.n_examples
 
     def labels_in(self, data: Data) -> Iterable[str]:
         """All labels of the true outputs, as strings."""

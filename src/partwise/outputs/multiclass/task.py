@@ -138,7 +138,13 @@ class ClassifyTask(Task):
         """Scores by class, confusions, the heaviest features."""
         from partwise.outputs.multiclass.report import multiclass_report
 
-        return multiclass_report(model, data.y.tolist(), answers.best, **common)
+        return multiclass_report(
+            data.y.tolist(),
+            answers.best,
+            values=self.measure(data, answers),
+            features=self.telling_features(model, 10),
+            **common,
+        )
 
     # ------------------------------------------------------------ inside a model
 

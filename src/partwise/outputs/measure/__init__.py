@@ -1,0 +1,1 @@
+"""Binary labels of rows that optimise one measure of all of them."""

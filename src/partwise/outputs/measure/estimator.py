@@ -1,0 +1,257 @@
+"""`MeasureClassifier`: binary labels that optimise the measure you report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
+
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.measure.model import MeasureModel
+from partwise.outputs.multiclass.scoring import RowFeatureScoring, RowFeaturizer
+from partwise.outputs.saved import SavedEstimator
+from partwise.parameters import (
+    ParameterError,
+    check_choice,
+    check_positive,
+    check_whole,
+)
+from partwise.protocol import Floats
+from partwise.structures.label_vector import LabelVector
+from partwise.structures.label_vector.measures import MEASURES
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MeasureClassifier(ClassifierMixin, SavedEstimator):
+    """Classify rows so that a measure of all of them is best.
+
+    All rows are one example: minimises ½‖w‖² + C·ξ, where ξ is how much a wrong
+    labelling ŷ of all rows comes too near: max_ŷ Δ(y, ŷ) − <w, Ψ(X, y) − Ψ(X, ŷ)>,
+    with Ψ(X, y) = (1/n) Σ y_i x_i and Δ = 1 − measure (Joachims, ICML 2005).
+
+    Parameters
+    ----------
+    measure : str or callable
+        What to optimise: f1, fbeta, prbep, roc_auc, precision_at_k, recall_at_k, error,
+        balanced_error.
+        Or a function of floats ``(tp, fp, fn, tn)``; see `LabelVector`.
+    C : float or None
+        Weight of the loss; by default a quarter of the number of rows.
+        For ``measure="error"`` this is C = 1 of liblinear.
+    beta : float
+        Of fbeta: recall counts so many times as much as precision.
+    k : int or None
+        Predicted positives of precision and recall at k; by default the true ones.
+    pos_label : str, int or None
+        The positive label; by default the last of the two in their order.
+    fit_intercept : bool
+        Whether there is a weight for a constant feature.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`; there is no ``loss="log"``. The default solver is a
+        bundle method.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
+
+    Attributes
+    ----------
+    classes_ : array (2,)
+    coef_ : array (1, n_features)
+    intercept_ : array (1,)
+    threshold_ : float
+        Rows that score higher are positive: where the measure of the training rows is
+        best, 0 for ROC area.
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_points
+    >>> X, y = toy_points(200)
+    >>> classifier = MeasureClassifier(measure="f1").fit(X, y == "red")
+    >>> classifier.certificate_.relative_gap <= 1e-3
+    True
+    >>> classifier.decision_function(X).shape
+    (200,)
+    """
+
+    measure: Any = "f1"
+    beta: float = 1.0
+    k: int | None = None
+    pos_label: Any = None
+    fit_intercept: bool = True
+    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+
+    model_: MeasureModel = field(init=False)
+    classes_: np.ndarray = field(init=False)
+    threshold_: float = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
+    model_class = MeasureModel
+    has_baseline = False
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse matrices are welcome; two classes only."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        if not callable(self.measure):
+            check_choice("measure", self.measure, MEASURES)
+        check_positive("beta", self.beta)
+        check_whole("k", self.k, 1)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, n_features)
+        y : array (n,) of two different labels
+        """
+        self.check_parameters()
+        names = getattr(X, "columns", None)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        classes = np.unique(y)
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported; y is {type_of_target(y)}, "
+                f"with {len(classes)} classes"
+            )
+        if len(classes) < 2:
+            raise ValueError("y has one class; a measure needs rows of two classes")
+        self.classes_ = self._ordered(classes)
+        truth = np.where(y == self.classes_[1], 1, -1)
+        columns = [f"x{k}" for k in range(X.shape[1])] if names is None else names
+        featurizer = RowFeaturizer(
+            X.shape[1], list(map(str, columns)), self.fit_intercept
+        )
+        structure = LabelVector(self.measure, beta=self.beta, k=self.k)
+        model = MeasureModel(
+            RowFeatureScoring(featurizer), structure, self.classes_.tolist(),
+            np.zeros(0), 0.0, {},
+        )  # fmt: skip
+        problem = model.training_problem(X, truth, self._formulation(), self._n_jobs())
+        last = getattr(self, "model_", None) if self.warm_start else None
+        self._n_rows = len(y)
+        self._weighted = False
+        start = None if last is None else problem.expand(last.weights)
+        state, _ = self._solve(problem, None, start)
+        model.weights = problem.compact(state.model)
+        scores = problem.scores(state.model)
+        model.threshold = self.threshold_ = best_threshold(structure, truth, scores)
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self._remove_checkpoints()
+        return self
+
+    def _ordered(self, classes: np.ndarray) -> np.ndarray:
+        """The two classes, the positive one last."""
+        if self.pos_label is None:
+            return classes
+        is_positive = np.array([str(c) == str(self.pos_label) for c in classes])
+        if not is_positive.any():
+            listed = ", ".join(map(str, classes))
+            raise ParameterError("pos_label", self.pos_label, f"y has {listed}")
+        return classes if is_positive[-1] else classes[::-1]
+
+    def _default_C(self, n: int) -> float:
+        return self._n_rows / 4
+
+    # ---------------------------------------------------------------- prediction
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores above the threshold, (n,)."""
+        self._check_fitted()
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return self.model_.scores(X, n_jobs=self._n_jobs())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each row, (n,)."""
+        is_positive = self.decision_function(X) > 0
+        return self.classes_[is_positive.astype(int)]
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """The features that carry the score of one row."""
+        self._check_fitted()
+        row = x if hasattr(x, "tocsr") else np.reshape(np.asarray(x, float), (1, -1))
+        return self.model_.explain_row(row, top=top)
+
+    # --------------------------------------------------------- files, attributes
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        classifier = super().load(path)
+        model = classifier.model_
+        classifier.classes_ = np.array(model.labels)
+        classifier.threshold_ = model.threshold
+        classifier.n_features_in_ = model.featurizer.n_columns
+        return classifier
+
+    @classmethod
+    def _parameters_of(cls, model: MeasureModel) -> dict[str, Any]:
+        structure = model.structure
+        return {
+            "measure": structure.measure,
+            "beta": structure.beta,
+            "k": structure.k,
+            "fit_intercept": model.featurizer.has_intercept,
+        }
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of features, (1, n_features)."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("not fitted yet")
+        return self.model_.weights[None, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Floats:
+        """What is added to the products: the constant's weight minus the threshold."""
+        constant = self.model_.weights[self.n_features_in_ :].sum()
+        return np.array([constant - self.threshold_])
+
+
+def best_threshold(structure: LabelVector, y: np.ndarray, scores: Floats) -> float:
+    """A threshold under which the measure of these rows is best.
+
+    Parameters
+    ----------
+    structure : LabelVector
+    y : array (n,) of −1 and 1
+    scores : array (n,)
+
+    Returns
+    -------
+    float
+        Halfway between two scores; of several, the one nearest to zero. Measures that
+        fix the number of positives cut there; ROC area has none, so 0.
+    """
+    if structure.is_pairwise:
+        return 0.0
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    positives = np.concatenate([[0], np.cumsum(y[order] > 0)])
+    loss = structure.loss_of(y)
+    cuts = np.flatnonzero(np.append(True, np.append(ranked[1:] < ranked[:-1], True)))
+    if loss.size >= 0:
+        cuts = cuts[[np.argmin(np.abs(cuts - loss.size))]]
+    values = np.array([loss(int(positives[c]), int(c - positives[c])) for c in cuts])
+    above = np.append(ranked[0] + 1.0, ranked)[cuts]
+    below = np.append(ranked, ranked[-1] - 1.0)[cuts]
+    middle = (above + below) / 2
+    best = np.flatnonzero(values <= values.min() + 1e-12)
+    inside = (above[best] > 0) & (below[best] <= 0)
+    if inside.any():  # zero itself will do
+        return 0.0
+    return float(middle[best[np.argmin(np.abs(middle[best]))]])

@@ -1,0 +1,166 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+from partwise import MeasureClassifier
+from partwise.cli.app import run
+from partwise.datasets import toy_points
+from partwise.outputs.measure.estimator import best_threshold
+from partwise.outputs.measure.metrics import all_measures
+from partwise.structures.label_vector import LabelVector
+
+
+def rare(n, seed=0):
+    """One positive in ten, overlapping with the others."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(n) % 10 == 0).astype(int)
+    X = rng.normal(size=(n, 5))
+    X[:, :2] += 2.2 * y[:, None]
+    return X, y
+
+
+def test_scikit_learn_calls_it_a_classifier():
+    check_estimator(MeasureClassifier(max_iter=50))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["f1", "fbeta", "prbep", "roc_auc", "precision_at_k", "recall_at_k", "error",
+     "balanced_error"],
+)  # fmt: skip
+@pytest.mark.parametrize("matrix", [np.asarray, csr_matrix])
+def test_every_measure_has_a_closed_gap(measure, matrix):
+    X, y = rare(200)
+    classifier = MeasureClassifier(measure=measure, beta=2.0, k=15).fit(matrix(X), y)
+    assert classifier.certificate_.relative_gap <= 1e-3
+    assert classifier.predict(matrix(X)).shape == y.shape
+    plain = X @ classifier.coef_[0] + classifier.intercept_[0]
+    assert np.allclose(classifier.decision_function(matrix(X)), plain)
+
+
+def test_error_is_the_linear_svm():
+    X, y = rare(150)
+    C = 30.0
+    ours = MeasureClassifier(measure="error", C=C, fit_intercept=False, tol=1e-6)
+    ours.fit(X, y)
+    peer = LinearSVC(
+        loss="hinge", C=4 * C / len(X), fit_intercept=False, tol=1e-8, max_iter=10**6
+    ).fit(X, y)
+    assert np.allclose(2 * ours.coef_, peer.coef_, atol=2e-3)
+
+
+def test_the_measure_is_what_gets_better():
+    X, y = rare(3000)
+    X_new, y_new = rare(3000, seed=1)
+    f1, error = (
+        MeasureClassifier(measure=measure, C=3000.0).fit(X, y)
+        for measure in ("f1", "error")
+    )
+    assert np.linalg.norm(f1.coef_) > 1
+    assert f1_score(y_new, f1.predict(X_new)) > 0.75
+    # of the labels by sign, without tuned thresholds
+    by_sign = [c.decision_function(X) + c.threshold_ > 0 for c in (f1, error)]
+    assert f1_score(y, by_sign[0]) > f1_score(y, by_sign[1])
+
+
+def test_thresholds_give_the_best_measure_of_all_cuts():
+    rng = np.random.default_rng(3)
+    for measure in ("f1", "error", "balanced_error"):
+        y = np.where(rng.random(12) < 0.4, 1, -1)
+        y[:2] = 1, -1
+        scores = rng.integers(-3, 4, size=12).astype(float)
+        structure = LabelVector(measure)
+        cuts = [*(np.unique(scores) - 0.5), 99.0]
+        losses = [structure.loss(y, np.where(scores > c, 1, -1)) for c in cuts]
+        found = np.where(scores > best_threshold(structure, y, scores), 1, -1)
+        assert structure.loss(y, found) == pytest.approx(min(losses))
+    scores = rng.normal(size=12)
+    found = scores > best_threshold(LabelVector("prbep"), y, scores)
+    assert found.sum() == np.sum(y > 0)
+
+
+def test_metrics_agree_with_scikit_learn():
+    X, y = rare(120)
+    scores = np.round(X[:, 0], 1)
+    predicted = (scores > 0.5).astype(int)
+    found = all_measures(y, predicted, scores)
+    assert found["f1"] == pytest.approx(f1_score(y, predicted))
+    assert found["precision"] == pytest.approx(precision_score(y, predicted))
+    assert found["recall"] == pytest.approx(recall_score(y, predicted))
+    assert found["roc_auc"] == pytest.approx(roc_auc_score(y, scores))
+
+
+def test_a_function_of_the_table_is_a_measure():
+    def jaccard(tp, fp, fn, tn):
+        return tp / (tp + fp + fn) if tp + fp + fn > 0 else 0.0
+
+    X, y = rare(100)
+    classifier = MeasureClassifier(measure=jaccard).fit(X, y)
+    assert classifier.certificate_.relative_gap <= 1e-3
+    with pytest.raises(ValueError, match="cannot be kept in a file"):
+        classifier.save("nowhere.model")
+
+
+def test_files_labels_and_bad_input(tmp_path):
+    X, y = toy_points(90)
+    names = np.where(y == "red", "red", "other")
+    classifier = MeasureClassifier(pos_label="other", measure="prbep").fit(X, names)
+    assert classifier.classes_.tolist() == ["red", "other"]
+    classifier.save(tmp_path / "m")
+    again = MeasureClassifier.load(tmp_path / "m")
+    assert np.array_equal(again.predict(X), classifier.predict(X))
+    assert again.get_params()["measure"] == "prbep"
+    assert "red" in str(again.explain(X[0], top=2))
+    for bad, message in (
+        ({"measure": "f2"}, "measure='f2'"),
+        ({"pos_label": "blue"}, "pos_label='blue': y has other, red"),
+        ({"k": 0}, "k=0"),
+        ({"beta": -1.0}, "beta=-1.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MeasureClassifier(**bad).fit(X, names)
+    with pytest.raises(ValueError, match="binary"):
+        MeasureClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="one class"):
+        MeasureClassifier().fit(X, np.ones(90))
+
+
+def test_two_threads_give_the_same_bits():
+    X, y = rare(300)
+    one, two = (MeasureClassifier(n_jobs=n).fit(X, y) for n in (1, 2))
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+def test_the_command_line(tmp_path, capsys):
+    for name, seed in (("train", 0), ("new", 1)):
+        X, y = rare(200, seed)
+        rows = [
+            f"{2 * label - 1} " + " ".join(f"{k + 1}:{v:.3f}" for k, v in enumerate(x))
+            for x, label in zip(X, y, strict=True)
+        ]
+        (tmp_path / f"{name}.dat").write_text("\n".join(rows) + "\n")
+    train, new, model = (tmp_path / n for n in ("train.dat", "new.dat", "m"))
+
+    def ask(*arguments):
+        assert run([*map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    done = ask(
+        "train", "measure", train, "--model", model, "--measure", "fbeta", "--beta", 2,
+        "--dev", new, "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    assert set(done["dev"]) == {"f1", "precision", "recall", "prbep", "roc_auc"}
+    assert ask("evaluate", model, new)["metrics"] == done["dev"]
+    assert set(ask("predict", model, new)["labels"]) <= {-1, 1}
+    assert ask("verify", model, train)["holds"]
+    assert ask("inspect", model)["measure"] == "fbeta"
+    assert ask("explain", model, new)["contributions"]
+    assert run(["predict", str(model), str(new), "--topk", "2"]) == 2
+    options = ["--model", str(tmp_path / "x"), "--measure", "f3"]
+    assert run(["train", "measure", str(train), *options]) == 2
+    assert "--measure f3: choose from f1, fbeta" in capsys.readouterr().err
