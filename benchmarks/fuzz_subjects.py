@@ -17,6 +17,7 @@ from partwise import (
     DependencyParser,
     MeasureClassifier,
     MulticlassClassifier,
+    Ranker,
     Reranker,
     SequenceTagger,
     StructuredSVM,
@@ -70,6 +71,7 @@ ESTIMATORS = {
     "ConstituencyModel": ConstituencyParser,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
+    "RankingModel": Ranker,
     "RerankerModel": Reranker,
 }
 
@@ -208,6 +210,8 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     X, y = toy_points(N_SENTENCES)
     measured = MeasureClassifier(max_iter=5)
     yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
+    ranked = Ranker(max_iter=5)
+    yield "ranking", ranked, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only

@@ -14,7 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from partwise import MeasureClassifier, Reranker, StructuredSVM, load
+import numpy as np
+
+from partwise import MeasureClassifier, Ranker, Reranker, StructuredSVM, load
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
@@ -57,7 +59,7 @@ TRAINED = {
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
 DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
-NAMES = (*TRAINED, "measure", "reranker", "weights")
+NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights")
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -83,6 +85,8 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return load(path).weights.tolist()
     if name == "measure":
         return load(path).scores(toy_points(6)[0]).tolist()
+    if name == "ranking":
+        return load(path).predict(toy_points(6)[0])
     if name == "reranker":
         return [scores.tolist() for scores in load(path).scores(candidates(3)[0])]
     data = folder / f"new.{DATA[TRAINED[name][0]]}"
@@ -98,6 +102,9 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "measure":
         X, y = toy_points(30)
         MeasureClassifier(measure="fbeta", beta=2.0).fit(X, y == "red").save(path)
+    elif name == "ranking":
+        X, y = toy_points(30)
+        Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)
     elif name == "reranker":
         ranker = Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c))
         ranker.fit(*candidates(6)).save(path)

@@ -64,7 +64,7 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
     fit_began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(data.X, data.y)
+        estimator.fit(data.X, data.y, **task.fit_arguments(data))
     fit = time.perf_counter() - fit_began
     for warning in caught:
         if issubclass(warning.category, UserWarning):

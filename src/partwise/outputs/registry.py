@@ -93,6 +93,13 @@ OUTPUTS = [
         structures=(("LabelVector", "partwise.structures.label_vector"),),
         metrics=("f1", "precision", "recall"),
     ),
+    Output(
+        "partwise.outputs.ranking",
+        "Ranker",
+        {"RankingModel.v1": "file"},
+        task=("rank", "RankTask", "Orders of the rows of queries, from svmlight."),
+        structures=(("Ranking", "partwise.structures.ranking"),),
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -120,6 +127,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.phrase.estimator import (
         ConstituencyParser as ConstituencyParser,
     )
+    from partwise.outputs.ranking.estimator import Ranker as Ranker
     from partwise.outputs.reranking.estimator import Reranker as Reranker
     from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
     from partwise.structures.chain import Chain as Chain
@@ -130,6 +138,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar
+    from partwise.structures.ranking import Ranking as Ranking
 
 
 def register(output: Output) -> None:

@@ -123,6 +123,10 @@ class Task(ABC):
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Files as one data set, with the outputs that evaluation needs if `truth`."""
 
+    def fit_arguments(self, data: Data) -> dict[str, Any]:
+        """What `fit` takes besides X and y."""
+        return {}
+
     @abstractmethod
     def describe(self, data: Data) -> str:
         """Sizes of training data in a line."""

@@ -232,6 +232,22 @@ def classes() -> None:
     MulticlassClassifier(kernel="rbf", max_iter=2).fit(X, y).explain(X[0])
 
 
+def measures() -> None:
+    """Measures of all rows, and rankings: sparse and dense."""
+    from scipy.sparse import csr_matrix
+
+    from partwise.datasets import toy_points
+    from partwise.outputs.measure.estimator import MeasureClassifier
+    from partwise.outputs.ranking.estimator import Ranker
+
+    X, y = toy_points(12)
+    for matrix in (X, csr_matrix(X)):
+        for measure in ("f1", "prbep", "roc_auc"):
+            MeasureClassifier(measure=measure, max_iter=2).fit(matrix, y == "red")
+        for measure in ("swapped_pairs", "average_precision", "ndcg"):
+            Ranker(measure=measure, max_iter=2).fit(matrix, y == "red")
+
+
 # the longest first, so that the others fill the rest of its time
 JOBS: dict[str, Callable[[], None]] = {
     "sparse_chain": sparse_chain,
@@ -243,6 +259,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "kernel_chain": kernel_chain,
     "selection": selection,
     "classes": classes,
+    "measures": measures,
 }
 SWEEPS = "sparse_chain"  # compiles what the jobs behind `BESIDE` use, too
 BESIDE = ("kernels", "columns")  # they use no sweeps

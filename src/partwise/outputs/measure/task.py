@@ -56,7 +56,7 @@ class MeasureTask(ClassifyTask):
         pairs = sorted(zip(names, weights, strict=True), key=lambda p: -abs(p[1]))[:top]
         return [
             FeatureGroup(
-                str(model.labels[1]),
+                str(model.labels[1]) if model.labels else "scores",
                 [pair for pair in pairs if pair[1] > 0],
                 [pair for pair in pairs if pair[1] < 0],
             )

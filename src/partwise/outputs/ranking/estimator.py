@@ -1,0 +1,197 @@
+"""`Ranker`: orders of the rows of queries with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import validate_data
+
+from partwise.outputs.multiclass.scoring import RowFeatureScoring, RowFeaturizer
+from partwise.outputs.ranking.metrics import all_measures
+from partwise.outputs.ranking.model import RankingModel
+from partwise.outputs.saved import SavedEstimator
+from partwise.parameters import SettingsError, check_whole
+from partwise.protocol import Floats, Ints
+from partwise.structures.ranking import Ranking
+
+SCORED_BY = {
+    "average_precision": "map",
+    "reciprocal_rank": "mrr",
+    "ndcg": "ndcg@10",
+    "precision_at_k": "p@5",
+    "swapped_pairs": "map",
+}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Ranker(SavedEstimator):
+    """Learn scores that rank the rows of queries by their relevance.
+
+    Minimises ½‖w‖² + (C/n) Σ_q ξ_q over the n queries, where ξ_q is how much a wrong
+    ranking of query q comes too near, by the measure: the share of swapped pairs
+    (Joachims, KDD 2002), 1 − average precision (Yue et al., SIGIR 2007), 1 − NDCG, ….
+
+    Parameters
+    ----------
+    measure : str
+        What to optimise: swapped_pairs, average_precision, reciprocal_rank, ndcg or
+        precision_at_k.
+    C : float or None
+        Weight of the losses; by default ten times the number of queries.
+    k : int or None
+        Places that NDCG (by default all) and precision at k look at.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`; there is no ``loss="log"``.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
+
+    Attributes
+    ----------
+    coef_ : array (n_features,)
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> y = (X[:, 0] + 0.1 * rng.normal(size=60) > 0.5).astype(int)
+    >>> ranker = Ranker().fit(X, y, groups=np.arange(60) // 10)
+    >>> ranker.score(X, y, groups=np.arange(60) // 10) > 0.9
+    True
+    """
+
+    measure: Literal[
+        "swapped_pairs", "average_precision", "reciprocal_rank", "ndcg",
+        "precision_at_k",
+    ] = "swapped_pairs"  # fmt: skip
+    k: int | None = None
+    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+
+    model_: RankingModel = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
+    model_class = RankingModel
+    has_baseline = False
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        check_whole("k", self.k, 1)
+        if self.measure == "precision_at_k" and self.k is None:
+            raise SettingsError("<measure='precision_at_k'> needs <k=>")
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn from rows and their grades.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, n_features), or a list of one per query
+        y : array (n,) of grades, or a list of one per query
+            The higher the better; rows are relevant when positive.
+        groups : array (n,), optional
+            Query of each row; not for lists. None: a single query.
+        """
+        self.check_parameters()
+        names = getattr(X, "columns", None)
+        X, y, groups = stacked(X, y, groups)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True
+        )
+        order, offset = by_query(groups, len(y))
+        columns = [f"x{k}" for k in range(X.shape[1])] if names is None else names
+        featurizer = RowFeaturizer(X.shape[1], list(map(str, columns)), False)
+        structure = Ranking(self.measure, k=self.k)
+        model = RankingModel(RowFeatureScoring(featurizer), structure, np.zeros(0), {})
+        problem = model.training_problem(
+            X[order], y[order], offset, self._formulation(), self._n_jobs()
+        )
+        last = getattr(self, "model_", None) if self.warm_start else None
+        self._weighted = False
+        start = None if last is None else problem.expand(last.weights)
+        state, _ = self._solve(problem, None, start)
+        model.weights = problem.compact(state.model)
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self._remove_checkpoints()
+        return self
+
+    def _default_C(self, n: int) -> float:
+        return 10.0 * n
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any, groups: Any = None) -> Any:
+        """Score of each row, (n,), or a list of arrays for a list of matrices.
+
+        `groups` is not looked at: scores do not depend on the other rows of a query.
+        """
+        self._check_fitted()
+        sizes = [item.shape[0] for item in X] if isinstance(X, list) else None
+        rows, _, _ = stacked(X, None, None)
+        rows = validate_data(
+            self, rows, reset=False, accept_sparse="csr", dtype=np.float64
+        )
+        scores = np.array(self.model_.predict(rows, n_jobs=self._n_jobs()))
+        return scores if sizes is None else np.split(scores, np.cumsum(sizes)[:-1])
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+        """The measure that was trained, a mean over queries.
+
+        Average precision for swapped pairs, NDCG@10 and precision@5 for the others.
+        """
+        rows, grades, groups = stacked(X, y, groups)
+        order, offset = by_query(groups, rows.shape[0])
+        scores = np.asarray(self.predict(rows))[order]
+        values = all_measures(np.asarray(grades)[order], scores, offset)
+        return values[SCORED_BY[self.measure]]
+
+    # --------------------------------------------------------- files, attributes
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        ranker = super().load(path)
+        ranker.n_features_in_ = ranker.model_.featurizer.n_columns
+        return ranker
+
+    @classmethod
+    def _parameters_of(cls, model: RankingModel) -> dict[str, Any]:
+        return {"measure": model.structure.measure, "k": model.structure.k}
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of features, (n_features,)."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("not fitted yet")
+        return self.model_.weights
+
+
+def stacked(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
+    """Lists with one item per query as one matrix, one array and query numbers."""
+    if not isinstance(X, list) or not len(X) or not hasattr(X[0], "shape"):
+        return X, y, groups
+    if groups is not None:
+        raise ValueError("groups: a list has one matrix per query; leave groups out")
+    is_sparse = any(sparse.issparse(item) for item in X)
+    rows = sparse.vstack(X, format="csr") if is_sparse else np.vstack(X)
+    sizes = [item.shape[0] for item in X]
+    if y is not None and [len(item) for item in y] != sizes:
+        raise ValueError("y: give as many grades for each query as X has rows")
+    grades = None if y is None else np.concatenate([np.asarray(item) for item in y])
+    return rows, grades, np.repeat(np.arange(len(X)), sizes)
+
+
+def by_query(groups: Any, n: int) -> tuple[Ints, Ints]:
+    """Rows query by query, in their own order, and where queries begin."""
+    if groups is None:
+        return np.arange(n), np.array([0, n])
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"groups has shape {groups.shape} where X has {n} rows")
+    _, query, size = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.argsort(query, kind="stable"), np.append(0, np.cumsum(size))

@@ -1,0 +1,30 @@
+"""What a model file keeps of a `RankingModel`, and the checks when it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from partwise.bounds import entry, require
+from partwise.outputs.multiclass.scoring import RowFeatureScoring
+from partwise.outputs.ranking.model import RankingModel
+from partwise.outputs.scoring import Arrays, State
+from partwise.structures.ranking import Ranking
+
+
+def to_state(model: RankingModel) -> State:
+    """Settings for JSON, and arrays."""
+    structure = model.structure
+    scoring, arrays = model.scoring.to_state(model.weights)
+    return {"measure": structure.measure, "k": structure.k, **scoring}, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> RankingModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    k = settings["k"]
+    require(k is None or (type(k) is int and 0 < k < 2**62), "k out of range")
+    structure = Ranking(entry(settings, "measure", str), k=k)
+    structure.check()
+    scoring, weights = RowFeatureScoring.from_state(settings, arrays, [""])
+    return RankingModel(scoring, structure, weights, info)

@@ -1,0 +1,66 @@
+"""A trained ranker: scores of rows, without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.outputs.model import ScoredModel
+from partwise.outputs.multiclass.scoring import RowFeatureScoring, count_rows
+from partwise.protocol import Floats, Ints
+from partwise.structures.ranking import Ranking
+
+
+class RankingModel(ScoredModel):
+    """Scores rows; the rows of a query are ranked by them.
+
+    Parameters
+    ----------
+    scoring : RowFeatureScoring
+    structure : Ranking
+    weights : array (n_features,)
+    info : dict
+        What a model file says about itself; JSON.
+    """
+
+    name: ClassVar[str] = "RankingModel"
+    labels: ClassVar[list[Any]] = []  # it has none to write
+    support = None
+
+    def __init__(
+        self,
+        scoring: RowFeatureScoring,
+        structure: Ranking,
+        weights: Floats,
+        info: dict[str, Any],
+    ) -> None:
+        self.scoring = scoring
+        self.structure = structure
+        self.weights = weights
+        self.info = info
+
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """All rows at once, as one query."""
+        n = count_rows(X)
+        yield self.training_problem(X, np.zeros(n), np.array([0, n]), n_jobs=n_jobs)
+
+    def training_problem(
+        self,
+        X: Any,
+        grades: Any,
+        offset: Ints,
+        formulation: Formulation | None = None,
+        n_jobs: int = 1,
+    ) -> Any:
+        """The problem of queries, whose rows begin at `offset`, (n_queries + 1,)."""
+        features = self.scoring.featurizer.transform(X)
+        rows = features._replace(offset=np.asarray(offset, np.int64))
+        return self.structure.pack(rows, grades, formulation, n_jobs=n_jobs)
+
+    def predict(self, X: Any, *, n_jobs: int = 1) -> list[float]:
+        """Score of each row."""
+        (problem,) = self.problems(X, n_jobs)
+        return problem.scores(problem.expand(self.weights)).tolist()

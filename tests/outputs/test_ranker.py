@@ -1,0 +1,118 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.svm import LinearSVC
+
+from partwise import Ranker
+from partwise.cli.app import run
+from partwise.outputs.ranking.metrics import all_measures
+
+MEASURES = (
+    "swapped_pairs", "average_precision", "reciprocal_rank", "ndcg", "precision_at_k",
+)  # fmt: skip
+
+
+def queries(n=12, size=9, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n * size, 4))
+    quality = X[:, 0] - 0.5 * X[:, 1] + 0.3 * rng.normal(size=len(X))
+    return X, np.digitize(quality, [0.5, 1.3]), np.arange(len(X)) // size
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("matrix", [np.asarray, csr_matrix])
+def test_every_measure_learns_to_rank(measure, matrix):
+    X, y, groups = queries()
+    ranker = Ranker(measure=measure, k=5).fit(matrix(X), y, groups=groups)
+    assert ranker.certificate_.relative_gap <= 1e-3
+    new = queries(seed=1)
+    assert ranker.score(*new) > 0.8 if measure != "precision_at_k" else 0.4
+    assert np.allclose(ranker.predict(matrix(X)), X @ ranker.coef_)
+
+
+def test_swapped_pairs_are_a_classifier_of_differences():
+    X, y, groups = queries(n=1, size=8)
+    y = (y > 0).astype(int)
+    C = 20.0
+    ours = Ranker(C=C, tol=1e-7).fit(X, y, groups=groups)
+    pairs = np.array([a - b for a in X[y == 1] for b in X[y == 0]])
+    both, sign = np.vstack([pairs, -pairs]), np.repeat([1, -1], len(pairs))
+    # ξ = mean over pairs of max(0, 1 − <w, x_i − x_j>)
+    peer = LinearSVC(
+        loss="hinge", C=C / len(pairs) / 2, fit_intercept=False, tol=1e-9,
+        max_iter=10**6,
+    ).fit(both, sign)  # fmt: skip
+    assert np.allclose(ours.coef_, peer.coef_[0], atol=2e-3)
+
+
+def test_metrics_agree_with_scikit_learn():
+    X, y, groups = queries()
+    scores = X[:, 0]
+    found = all_measures(y, scores, np.arange(13) * 9)
+    each = [(y[groups == q], scores[groups == q]) for q in range(12)]
+    gains = [ndcg_score([2.0**g - 1], [s], k=10) for g, s in each]
+    precision = [average_precision_score(g > 0, s) for g, s in each]
+    assert found["ndcg@10"] == pytest.approx(np.mean(gains))
+    assert found["map"] == pytest.approx(np.mean(precision))
+
+
+def test_lists_and_groups_in_any_order_are_the_same():
+    X, y, groups = queries()
+    one = Ranker().fit(X, y, groups=groups)
+    lists = [X[groups == q] for q in range(12)], [y[groups == q] for q in range(12)]
+    assert np.array_equal(Ranker().fit(*lists).coef_, one.coef_)
+    assert np.array_equal(np.concatenate(one.predict(lists[0])), one.predict(X))
+    order = np.random.default_rng(0).permutation(len(y))
+    other = Ranker().fit(X[order], y[order], groups=groups[order])
+    assert other.certificate_.primal == pytest.approx(one.certificate_.primal, rel=2e-3)
+    two = Ranker(n_jobs=2).fit(X, y, groups=groups)
+    assert np.array_equal(two.coef_, one.coef_)
+
+
+def test_files_and_bad_input(tmp_path):
+    X, y, groups = queries()
+    ranker = Ranker(measure="ndcg", k=3).fit(X, y, groups=groups)
+    ranker.save(tmp_path / "m")
+    again = Ranker.load(tmp_path / "m")
+    assert np.array_equal(again.predict(X), ranker.predict(X))
+    assert again.get_params()["k"] == 3
+    for bad, message in (
+        ({"measure": "map"}, "measure='map': choose from"),
+        ({"measure": "precision_at_k"}, "needs k="),
+        ({"k": 0}, "k=0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Ranker(**bad).fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="groups has shape"):
+        Ranker().fit(X, y, groups=groups[:5])
+
+
+def test_the_command_line(tmp_path, capsys):
+    for name, seed in (("train", 0), ("new", 1)):
+        lines = [
+            f"{grade} qid:{q} " + " ".join(f"{k}:{v:.3f}" for k, v in enumerate(x, 1))
+            for x, grade, q in zip(*queries(seed=seed), strict=True)
+        ]
+        (tmp_path / f"{name}.dat").write_text("\n".join(lines) + "\n")
+    train, new, model = (tmp_path / n for n in ("train.dat", "new.dat", "m"))
+
+    def ask(*arguments):
+        assert run([*map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    done = ask(
+        "train", "rank", train, "--model", model, "--measure", "ndcg", "--dev", new,
+        "--report", tmp_path / "r.html",
+    )  # fmt: skip
+    assert done["dev"]["ndcg@10"] > 0.8
+    assert ask("evaluate", model, new)["metrics"] == done["dev"]
+    assert len(ask("predict", model, new)["scores"]) == 108
+    assert ask("verify", model, train)["holds"]
+    assert ask("inspect", model)["measure"] == "ndcg"
+    (tmp_path / "plain.dat").write_text("1 1:2\n")
+    bad = ["train", "rank", str(tmp_path / "plain.dat"), "--model", str(model)]
+    assert run(bad) == 2
+    assert "no qid" in capsys.readouterr().err
