@@ -244,8 +244,9 @@ def measures() -> None:
     for matrix in (X, csr_matrix(X)):
         for measure in ("f1", "prbep", "roc_auc"):
             MeasureClassifier(measure=measure, max_iter=2).fit(matrix, y == "red")
-        for measure in ("swapped_pairs", "average_precision", "ndcg"):
-            Ranker(measure=measure, max_iter=2).fit(matrix, y == "red")
+        Ranker(max_iter=2).fit(matrix, y == "red")
+        Ranker(measure="average_precision", max_iter=2).fit(matrix, y == "red")
+        Ranker(measure="ndcg", max_iter=2).fit(matrix, y == "red")
 
 
 # the longest first, so that the others fill the rest of its time
