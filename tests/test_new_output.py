@@ -42,6 +42,10 @@ FILES = {
             def problems(self, X, n_jobs=1):
                 yield self.structure.pack(self.matrix(X), None, n_jobs=n_jobs)
 
+            def training_problem(self, X, y, formulation, n_jobs=1):
+                codes = [self.labels.index(label) for label in y]
+                return self.structure.pack(self.matrix(X), codes, formulation)
+
             def predict(self, X, n_jobs=1):
                 best = self.ranked(X, 1, n_jobs)
                 return [self.labels[ranked[0][0]] for ranked in best]
@@ -143,7 +147,7 @@ FILES = {
     "task.py": '''
         """The task `lines`: a topic, a tab and a text on each line of a file."""
 
-        from partwise.outputs.task import Answers, Data, Details, Task
+        from partwise.outputs.task import Data, Details, Task
 
 
         class LineTask(Task):
@@ -163,10 +167,6 @@ FILES = {
             def of_model(cls, model, path, options):
                 return cls()
 
-            @classmethod
-            def written_labels(cls, model):
-                return model.labels
-
             def read(self, paths, *, truth):
                 texts = [open(path).read() for path in paths]
                 lines = [line for text in texts for line in text.splitlines()]
@@ -180,14 +180,8 @@ FILES = {
             def reader_info(self):
                 return {}
 
-            def answer(self, model, data, *, topk, given, n_jobs):
-                return Answers(model.predict(data.X, n_jobs=n_jobs))
-
             def write(self, output, data, answers, topk):
                 print("\\n".join(answers.best))
-
-            def json_outputs(self, answers):
-                return {"labels": answers.best}
 
             def measure(self, data, answers):
                 from line_output.metrics import line_accuracy
@@ -201,29 +195,8 @@ FILES = {
                 raise NotImplementedError
 
             @classmethod
-            def report_facts(cls, model):
-                return []
-
-            @classmethod
             def facts(cls, model):
                 return {"n_features": len(model.words)}
-
-            @classmethod
-            def telling_parts(cls, model, top):
-                return {}, []
-
-            def explain(self, model, data, row, top):
-                raise NotImplementedError
-
-            def foreign(self, model, data):
-                return None
-
-            def pack(self, model, data, formulation, n_jobs):
-                codes = [model.labels.index(label) for label in data.y]
-                return model.structure.pack(model.matrix(data.X), codes, formulation)
-
-            def judge(self, model, data, problem, cuts, rows):
-                raise NotImplementedError
         ''',
 }
 

@@ -146,7 +146,7 @@ def test_time_limit_and_callback_stop_with_a_bound():
     chain, X, Y = chain_data(1, n=50)
     problem = pack(chain, X, Y, Formulation())
     objective = Objective.create(500.0, 50, "l1")
-    limited = BCFW(tol=1e-12, time_limit=0.05).solve(problem, objective)
+    limited = BCFW(tol=1e-12, time_limit=0.001).solve(problem, objective)
     assert limited.stopped == "time limit"
     assert limited.dual <= limited.primal < np.inf
     stopped = BCFW(tol=1e-12).solve(problem, objective, callback=lambda s: True)

@@ -206,7 +206,8 @@ def _described_type(kind: str) -> Any:
         return object
     if kind.startswith("int"):
         return int
-    return str if re.match(r"str|path|Kernel, str|\{", kind) else None
+    is_text = re.match(r"str|path|Kernel, str|\{", kind) or re.search(r'"\w+"', kind)
+    return str if is_text else None
 
 
 def _parser(plain: Any) -> Callable[[str], Any]:

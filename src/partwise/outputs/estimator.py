@@ -117,6 +117,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     warm_start: bool = False
 
     can_vote: ClassVar[bool] = False  # whether it predicts by votes of several models
+    measured: ClassVar[str] = ""  # `Metric.output` of its metrics; any without it
     has_baseline: ClassVar[bool] = True  # whether its structure has a generative model
 
     certificate_: Certificate = field(init=False)
@@ -151,7 +152,11 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self._n_jobs()
         metric = getattr(self, "metric", None)
         if isinstance(metric, str):
-            find_metric(metric)
+            measured = find_metric(metric).output
+            if self.measured and measured not in (self.measured, "any"):
+                raise ParameterError(
+                    "metric", metric, f"it measures {measured}, not {self.measured}"
+                )
         if isinstance(self.solver, str) and self.solver != "auto":
             self._check_solver(self.solver)
 

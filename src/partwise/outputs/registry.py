@@ -89,7 +89,7 @@ OUTPUTS = [
         "partwise.outputs.measure",
         "MeasureClassifier",
         {"MeasureModel.v1": "file"},
-        task=("measure", "MeasureTask", "Binary labels for a measure, likewise."),
+        task=("measure", "MeasureTask", "Two classes, for a measure of all rows."),
         structures=(("LabelVector", "partwise.structures.label_vector"),),
         metrics=("f1", "precision", "recall"),
     ),

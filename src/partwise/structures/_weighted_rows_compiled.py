@@ -159,3 +159,50 @@ def add_dense_rows(x, weight, first, last, out):
         if coef != 0.0:
             for f in range(first, last):
                 out[f] += coef * x[t, f]
+
+
+# ------------------------------------------- operations that all such tags have alike
+
+
+def recall_margin(blocks, work, i, code):
+    """<w, a> of an output, from the scores in ``work.score``."""
+    return weighted_score(blocks, work.score, i, code)
+
+
+def recall_margins(blocks, work, i, codes, at, n, out):
+    """Those of several outputs."""
+    weighted_scores(blocks, work.score, i, codes, at, n, out)
+
+
+def margin(blocks, w, i, code):
+    """<w, a> of an output."""
+    return one_margin(blocks, w, i, code)
+
+
+def margins(blocks, work, w, i, codes, at, n, out):
+    """Those of several outputs."""
+    score_block(blocks, w, i, work.spare)
+    weighted_scores(blocks, work.spare, i, codes, at, n, out)
+
+
+def push(blocks, w, i, code, coef):
+    """Add a plane to a model."""
+    push_one(blocks, w, i, code, coef)
+
+
+def push_sum(blocks, work, w, i, codes, at, n, coef):
+    """Add several planes."""
+    push_many(blocks, work, w, i, codes, at, n, coef)
+
+
+def wipe(blocks, w, i, code):
+    """Set to zero what `push` touches."""
+    wipe_one(blocks, w, i, code)
+
+
+def row_operations(tag):
+    """Give a tag of weighted rows the operations above; it has its own searches."""
+    shared = (recall_margin, recall_margins, margin, margins, push, push_sum, wipe)
+    for one in shared:
+        setattr(tag, one.__name__, one)
+    return tag

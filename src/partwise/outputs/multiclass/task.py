@@ -29,6 +29,9 @@ class ClassifyTask(Task):
     label_name: ClassVar[str] = "class"
     json_names: ClassVar[tuple[str, str]] = ("labels", "label")
     file_options: ClassVar[tuple[str, ...]] = ("label", "separator")
+    aliases: ClassVar[dict[str, str]] = {
+        "fit_intercept": "--intercept/--no-intercept",
+    }
 
     def __init__(
         self, label: str | None, separator: str | None, width: int | None = None

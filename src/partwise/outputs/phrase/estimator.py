@@ -100,6 +100,7 @@ class ConstituencyParser(SavedEstimator):
 
     model_: ConstituencyModel = field(init=False)
     model_class = ConstituencyModel
+    measured = "phrases"
     as_given = ("features",)  # counts take "rules" in place of "spans"
 
     # ------------------------------------------------------------------ learning

@@ -131,6 +131,7 @@ class SequenceTagger(SavedEstimator):
     n_features_in_: int = field(init=False)
 
     model_class = SequenceModel
+    measured = "labels"
     told = (*SavedEstimator.told, "scheme")
 
     # ------------------------------------------------------------------ learning

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import allocating, kernel
+from partwise.structures._heap import sift_down, sift_up
 from partwise.structures._semirings import LOG_PLUS, MAX_PLUS, plus, times
 from partwise.structures.alignment._programs import end_score, start_score
 
@@ -148,31 +149,6 @@ def log_partition(chart, forward):
 
 
 @kernel
-def _sift_up(key, item, at):
-    while at > 0 and key[(at - 1) // 2] < key[at]:
-        up = (at - 1) // 2
-        key[at], key[up] = key[up], key[at]
-        item[at], item[up] = item[up], item[at]
-        at = up
-
-
-@kernel
-def _sift_down(key, item, size):
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and key[child + 1] > key[child]:
-            child += 1
-        if key[child] <= key[at]:
-            return
-        key[at], key[child] = key[child], key[at]
-        item[at], item[child] = item[child], item[at]
-        at = child
-
-
-@kernel
 def source_score(chart, cells, t, c, state, source):
     """Value of reaching a cell and state from one of its sources, −inf for none."""
     if state == MATCH:
@@ -241,19 +217,19 @@ def k_best(chart, k, codes, values):
         at_t[n_nodes], at_c[n_nodes] = t, c
         at_state[n_nodes], follows[n_nodes] = MATCH, -1
         key[size], item[size] = cells.match[t, c] + chart.end[t, c], n_nodes
-        _sift_up(key, item, size)
+        sift_up(key, item, size)
         n_nodes += 1
         size += 1
     if chart.empty > -np.inf:
         key[size], item[size] = chart.empty, -1
-        _sift_up(key, item, size)
+        sift_up(key, item, size)
         size += 1
     found = 0
     while found < k and size > 0:
         total, node = key[0], item[0]
         size -= 1
         key[0], item[0] = key[size], item[size]
-        _sift_down(key, item, size)
+        sift_down(key, item, size)
         for t in range(n):
             codes[found, t] = -1
         values[found] = total
@@ -277,7 +253,7 @@ def k_best(chart, k, codes, values):
                     node = n_nodes
                 else:
                     key[size], item[size] = total - best + value, n_nodes
-                    _sift_up(key, item, size)
+                    sift_up(key, item, size)
                     size += 1
                 n_nodes += 1
         while node >= 0:

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.bounds import MAX_FEATURE, check_magnitude
+from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 
 MODELS = {"simple": 1, "anova2": 2, "tensor": None}
@@ -227,14 +228,14 @@ def _size(sizes: Columns, columns: Columns, name: str) -> int:
 def _templates(match: Any, sizes: tuple[Columns, Columns]) -> list[Any]:
     if isinstance(match, str):
         if match not in MODELS:
-            raise ValueError(
-                f"match={match!r}: choose {', '.join(MODELS)} or give templates"
+            raise SettingsError(
+                f"<match={match!r}>: choose {', '.join(MODELS)} or give templates"
             )
         sides = []
         for side in sizes:
             degree = MODELS[match] or len(side)
             if degree > len(side):
-                raise ValueError(f"match={match!r} needs {degree} columns or more")
+                raise SettingsError(f"<match={match!r}> needs {degree} columns or more")
             sides.append(list(combinations(range(len(side)), degree)))
         return list(product(*sides))
     return [(tuple(a), tuple(b)) for a, b in match]

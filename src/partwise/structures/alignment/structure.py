@@ -15,6 +15,7 @@ import numpy as np
 
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
@@ -123,7 +124,9 @@ class Alignment(AlignmentReference, Structure):
             return TOLERANCES[self.cost]
         if isinstance(self.cost, int) and self.cost >= 0:
             return self.cost
-        raise ValueError(f"cost={self.cost!r}: choose 'q', 'q4' or a whole number ≥ 0")
+        raise SettingsError(
+            f"<cost={self.cost!r}>: choose 'q', 'q4' or a whole number ≥ 0"
+        )
 
     def free(self) -> int:
         """Ends that are free, as bits."""
@@ -207,7 +210,7 @@ class Alignment(AlignmentReference, Structure):
                     f"{formulation.rescaling} rescaling with penalty "
                     f"{formulation.penalty!r} looks at every number of lost pairs, "
                     "which takes too much memory for sequences of this length; use "
-                    "formulation='margin' with penalty='l1'"
+                    "<formulation='margin'> with <penalty='l1'>"
                 )
         blocks = AlignmentBlocks(
             pairs=pairs,

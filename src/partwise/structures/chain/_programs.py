@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import allocating, kernel
+from partwise.structures._heap import sift_down, sift_up
 from partwise.structures._semirings import absorb, plus, rescale, times
 
 
@@ -163,31 +164,6 @@ def trace(order, n, score, edges, alpha, code):
     return value
 
 
-@kernel
-def _sift_up(key, item, at):
-    while at > 0 and key[(at - 1) // 2] < key[at]:
-        up = (at - 1) // 2
-        key[at], key[up] = key[up], key[at]
-        item[at], item[up] = item[up], item[at]
-        at = up
-
-
-@kernel
-def _sift_down(key, item, size):
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and key[child + 1] > key[child]:
-            child += 1
-        if key[child] <= key[at]:
-            return
-        key[at], key[child] = key[child], key[at]
-        item[at], item[child] = item[child], item[at]
-        at = child
-
-
 @allocating
 def k_best(order, n, k, n_labels, edges, alpha, codes, values):
     """The k outputs of highest score, best first; returns how many there are.
@@ -210,7 +186,7 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
         if alpha[n - 1, s] > -np.inf:
             at_t[n_nodes], at_state[n_nodes], follows[n_nodes] = n - 1, s, -1
             key[size], item[size] = alpha[n - 1, s], n_nodes
-            _sift_up(key, item, size)
+            sift_up(key, item, size)
             n_nodes += 1
             size += 1
     n_found = 0
@@ -218,7 +194,7 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
         total, node = key[0], item[0]
         size -= 1
         key[0], item[0] = key[size], item[size]
-        _sift_down(key, item, size)
+        sift_down(key, item, size)
         for t in range(at_t[node], 0, -1):
             state = at_state[node]
             table = edges.opening if t == 1 else edges.inner
@@ -236,7 +212,7 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
                     at_t[n_nodes], at_state[n_nodes] = t - 1, source
                     follows[n_nodes] = node
                     key[size], item[size] = total - into + other, n_nodes
-                    _sift_up(key, item, size)
+                    sift_up(key, item, size)
                     n_nodes += 1
                     size += 1
             at_t[n_nodes], at_state[n_nodes] = t - 1, winner

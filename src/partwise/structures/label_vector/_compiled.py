@@ -60,6 +60,7 @@ def new_label_work(n: int, n_boxes: int) -> LabelWork:
 
 
 @uncounted
+@weighted.row_operations
 class LabelBlocks(NamedTuple):
     """Packed label vectors over rows of any scorer; `_searches.py` explains."""
 
@@ -106,28 +107,6 @@ class LabelBlocks(NamedTuple):
     def find_output(blocks, work, w, i, code):
         score_block(blocks, w, i, work.score)
         return search_labels(blocks, work, i, code)
-
-    def recall_margin(blocks, work, i, code):
-        return weighted_score(blocks, work.score, i, code)
-
-    def recall_margins(blocks, work, i, codes, at, n, out):
-        weighted_scores(blocks, work.score, i, codes, at, n, out)
-
-    def margin(blocks, w, i, code):
-        return one_margin(blocks, w, i, code)
-
-    def margins(blocks, work, w, i, codes, at, n, out):
-        score_block(blocks, w, i, work.spare)
-        weighted_scores(blocks, work.spare, i, codes, at, n, out)
-
-    def push(blocks, w, i, code, coef):
-        push_one(blocks, w, i, code, coef)
-
-    def push_sum(blocks, work, w, i, codes, at, n, coef):
-        push_many(blocks, work, w, i, codes, at, n, coef)
-
-    def wipe(blocks, w, i, code):
-        wipe_one(blocks, w, i, code)
 
 
 @kernel

@@ -50,6 +50,7 @@ def new_roc_work(n: int) -> RocWork:
 
 
 @uncounted
+@weighted.row_operations
 class RocBlocks(NamedTuple):
     """Packed orders of pairs over rows of any scorer."""
 
@@ -78,28 +79,6 @@ class RocBlocks(NamedTuple):
     def find_output(blocks, work, w, i, code):
         score_block(blocks, w, i, work.score)
         return search_orders(blocks, work, i, code)
-
-    def recall_margin(blocks, work, i, code):
-        return weighted_score(blocks, work.score, i, code)
-
-    def recall_margins(blocks, work, i, codes, at, n, out):
-        weighted_scores(blocks, work.score, i, codes, at, n, out)
-
-    def margin(blocks, w, i, code):
-        return one_margin(blocks, w, i, code)
-
-    def margins(blocks, work, w, i, codes, at, n, out):
-        score_block(blocks, w, i, work.spare)
-        weighted_scores(blocks, work.spare, i, codes, at, n, out)
-
-    def push(blocks, w, i, code, coef):
-        push_one(blocks, w, i, code, coef)
-
-    def push_sum(blocks, work, w, i, codes, at, n, coef):
-        push_many(blocks, work, w, i, codes, at, n, coef)
-
-    def wipe(blocks, w, i, code):
-        wipe_one(blocks, w, i, code)
 
 
 @kernel

@@ -140,8 +140,8 @@ def pack_labels(
             raise CapabilityError(
                 f"measure='roc_auc' has no `frontier`: {formulation.rescaling} "
                 f"rescaling with penalty {formulation.penalty!r} would need the best "
-                "order for each number of swapped pairs; use formulation='margin' "
-                "with penalty='l1'"
+                "order for each number of swapped pairs; use <formulation='margin'> "
+                "with <penalty='l1'>"
             )
         n_pairs = [float(loss.n_positive) * loss.n_negative for loss in losses]
         roc = RocBlocks(**common, unit=0.5 / np.array(n_pairs), is_prediction=0)

@@ -177,7 +177,9 @@ class MulticlassProblem(PackedProblem):
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated planes of each row, by loss-augmented scores."""
         if not self.formulation.is_additive:
-            raise CapabilityError("k > 1 needs formulation='margin' and penalty='l1'")
+            raise CapabilityError(
+                "k > 1 needs <formulation='margin'> and <penalty='l1'>"
+            )
         rows = np.asarray(rows, np.int64)
         work = self.borrow_work()
         scores = np.empty((self.n_blocks, len(self.blocks.cost)))

@@ -18,6 +18,7 @@ from partwise.compiled import plain_array
 from partwise.features.arrays import DenseFeatures, Features, make_features
 from partwise.features.label_keys import LabelKeys
 from partwise.objective import HARD, Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass._compiled import MulticlassBlocks, squares_of_rows
@@ -79,8 +80,8 @@ class Multiclass(MulticlassReference, Structure):
         size = self.n_classes
         if isinstance(self.cost, str):
             if self.cost != "zero_one":
-                raise ValueError(
-                    f"cost={self.cost!r}: choose 'zero_one' or give a matrix"
+                raise SettingsError(
+                    f"<cost={self.cost!r}>: choose 'zero_one' or give a matrix"
                 )
             return 1.0 - np.eye(size)
         matrix = plain_array(self.cost, np.float64)

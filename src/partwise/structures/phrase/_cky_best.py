@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import inner, inner_allocating
+from partwise.structures._heap import sift_down, sift_up
 from partwise.structures._semirings import MAX_PLUS
-from partwise.structures.chain._programs import _sift_down as sift_down
-from partwise.structures.chain._programs import _sift_up as sift_up
 from partwise.structures.phrase._cky_programs import gather_base
 from partwise.structures.phrase._cky_trace import item_of, leaf_of
 

@@ -54,6 +54,7 @@ def new_place_work(m: int, n: int) -> PlaceWork:
 
 
 @uncounted
+@weighted.row_operations
 class PlaceBlocks(NamedTuple):
     """Packed queries over rows of any scorer; see `measures.Places`."""
 
@@ -96,28 +97,6 @@ class PlaceBlocks(NamedTuple):
     def find_output(blocks, work, w, i, code):
         score_block(blocks, w, i, work.score)
         return search_places(blocks, work, i, code)
-
-    def recall_margin(blocks, work, i, code):
-        return weighted_score(blocks, work.score, i, code)
-
-    def recall_margins(blocks, work, i, codes, at, n, out):
-        weighted_scores(blocks, work.score, i, codes, at, n, out)
-
-    def margin(blocks, w, i, code):
-        return one_margin(blocks, w, i, code)
-
-    def margins(blocks, work, w, i, codes, at, n, out):
-        score_block(blocks, w, i, work.spare)
-        weighted_scores(blocks, work.spare, i, codes, at, n, out)
-
-    def push(blocks, w, i, code, coef):
-        push_one(blocks, w, i, code, coef)
-
-    def push_sum(blocks, work, w, i, codes, at, n, coef):
-        push_many(blocks, work, w, i, codes, at, n, coef)
-
-    def wipe(blocks, w, i, code):
-        wipe_one(blocks, w, i, code)
 
 
 @kernel

@@ -119,8 +119,8 @@ def pack_queries(
         raise CapabilityError(
             f"measure={ranking.measure!r} has no `frontier`: {formulation.rescaling} "
             f"rescaling with penalty {formulation.penalty!r} would need the best "
-            "ranking for each value of the loss; use formulation='margin' with "
-            "penalty='l1', or measure='reciprocal_rank'"
+            "ranking for each value of the loss; use <formulation='margin'> with "
+            "<penalty='l1'>, or measure='reciprocal_rank'"
         )
     features, truths = as_blocks(X, Y)
     grades = plain_array(np.concatenate([np.ravel(y) for y in truths]), np.float64)
