@@ -107,7 +107,8 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
         "formulation": ("margin", "slack", "hard"),
         "penalty": ("l1", "l2"),
     }
-    fits = isinstance(C, int | float) and "certificate" in model.info
+    primal = model.info.get("certificate", {}).get("primal")
+    fits = isinstance(C, int | float) and isinstance(primal, int | float)
     fits = fits and type(settings.get("n_examples", 0)) is int
     for name, choices in known.items():
         fits = fits and settings.get(name) in choices
