@@ -65,7 +65,12 @@ OUTPUT_MAY_IMPORT = {
     "report": MODEL | {"metrics", "report"},
     "metrics": MODEL | {"metrics"},
 }
-LEARNING = ("learning", "saved", "kernel_fit")
+# Shared modules, and those with other names, by the module whose rules they follow
+LIKE = {
+    **dict.fromkeys(("learning", "saved", "kernel_fit", "row_estimator"), "estimator"),
+    "row_task": "task",
+    "listings": "report",
+}
 UNRESTRICTED = {"", "__main__", "cli"}
 
 # Inside a function only, each for a reason.
@@ -106,9 +111,7 @@ def allowed_for(found: Import) -> set[str]:
     if found.importer != "outputs":
         return MAY_IMPORT[found.importer]
     name = Path(found.place.split(":")[0]).stem
-    if name in LEARNING:
-        name = "estimator"
-    return OUTPUT_MAY_IMPORT.get(name, MODEL)
+    return OUTPUT_MAY_IMPORT.get(LIKE.get(name, name), MODEL)
 
 
 def imports_of(path: Path) -> Iterator[Import]:
@@ -206,4 +209,4 @@ def test_prediction_needs_no_scikit_learn():
     for found in IMPORTS:
         if found.importer == "outputs" and found.imported.startswith("sklearn"):
             name = Path(found.place.split(":")[0]).stem
-            assert name in ("estimator", *LEARNING), found.place
+            assert LIKE.get(name, name) == "estimator", found.place

@@ -81,9 +81,11 @@ def test_a_model_comes_back_as_it_was(saved):
     assert np.array_equal(back.weights, model.weights)
     assert back.featurizer.feature_names_ == model.featurizer.feature_names_
     assert back.predict(table) == model.predict(table)
-    assert back.chain.order == 1 and back.chain.boundary is True
+    assert back.structure.order == 1 and back.structure.boundary is True
     for name in ("cost", "transitions", "starts", "ends"):
-        assert np.array_equal(getattr(back.chain, name), getattr(model.chain, name))
+        assert np.array_equal(
+            getattr(back.structure, name), getattr(model.structure, name)
+        )
     assert back.info["history"] == model.info["history"]
     assert Certificate.from_dict(back.info["certificate"]).primal == 2.0
     assert set(back.info["versions"]) == {"partwise", "numpy"}
@@ -124,7 +126,7 @@ def test_dense_features_and_integer_labels(tmp_path):
     back = load_model(tmp_path / "m")
     assert back.labels == [3, 7]
     assert np.array_equal(back.support.inputs.X, [[1.0, 1.0]])
-    assert back.chain.cost == "normalized" and back.chain.transitions is None
+    assert back.structure.cost == "normalized" and back.structure.transitions is None
 
 
 @pytest.mark.parametrize("hash_bits", [None, 4])

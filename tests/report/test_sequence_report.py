@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from partwise.features import Featurizer
+from partwise.outputs.listings import telling_features
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.sequence.report import (
     as_span_tags,
     measure,
     sequence_report,
-    telling_features,
 )
 from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.protocol import HistoryPoint

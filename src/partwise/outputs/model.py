@@ -29,6 +29,10 @@ class ScoredModel:
         """Makes the features of parts; None where the model looks at none."""
         return self.scoring.featurizer
 
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """For each label, the names of features and their weights."""
+        return iter(())
+
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed inputs to decode: all at once, or in turn what fits in memory."""
         raise NotImplementedError

@@ -211,8 +211,10 @@ class Task(ABC):
 
     @classmethod
     def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:
-        """The heaviest features for and against each label."""
-        return []
+        """The heaviest features for and against each label, or kernel keys."""
+        from partwise.outputs.listings import telling_features
+
+        return telling_features(model, top)
 
     @classmethod
     def telling_parts(

@@ -184,7 +184,7 @@ def support_pictures(
         truth = [model.labels[c] for c in kept.y[offset[i] : offset[i + 1]]]
         row, n = int(kept.rows[i]), len(planes)
         lines = f"{n} support structures" if n > 1 else "one support structure"
-        lines += f" among {count_words(model.chain.n_outputs(len(truth)))} outputs"
+        lines += f" among {count_words(model.structure.n_outputs(len(truth)))} outputs"
         if n > n_outputs:
             lines += f", the {n_outputs} heaviest shown"
         pictures.append(

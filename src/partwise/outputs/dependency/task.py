@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from partwise.outputs.listings import listing, shares, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
-from partwise.outputs.treebanks import listing, shares, unseen_warning
 
 if TYPE_CHECKING:
     import numpy as np

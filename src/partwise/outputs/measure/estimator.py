@@ -9,12 +9,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
 
-from partwise.outputs.explanation import Explanation
 from partwise.outputs.measure.model import MeasureModel
-from partwise.outputs.multiclass.scoring import RowFeatureScoring, RowFeaturizer
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.row_estimator import RowEstimator
+from partwise.outputs.rows import RowFeatureScoring
 from partwise.parameters import (
     ParameterError,
     check_choice,
@@ -27,7 +25,7 @@ from partwise.structures.label_vector.measures import MEASURES
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MeasureClassifier(ClassifierMixin, SavedEstimator):
+class MeasureClassifier(ClassifierMixin, RowEstimator):
     """Classify rows so that a measure of all of them is best.
 
     All rows are one example: minimises ½‖w‖² + C·ξ, where ξ is how much a wrong
@@ -88,15 +86,12 @@ class MeasureClassifier(ClassifierMixin, SavedEstimator):
     model_: MeasureModel = field(init=False)
     classes_: np.ndarray = field(init=False)
     threshold_: float = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: np.ndarray = field(init=False)
     model_class = MeasureModel
     has_baseline = False
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse matrices are welcome; two classes only."""
+        """Two classes only."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
 
@@ -109,17 +104,18 @@ class MeasureClassifier(ClassifierMixin, SavedEstimator):
         check_whole("k", self.k, 1)
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, feature_names: Any = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array or sparse matrix (n, n_features)
         y : array (n,) of two different labels
+        feature_names : list of str, optional
+            Of the columns; those of a data frame are known.
         """
         self.check_parameters()
-        names = getattr(X, "columns", None)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = self._training_rows(X, y)
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) > 2:
@@ -131,10 +127,7 @@ class MeasureClassifier(ClassifierMixin, SavedEstimator):
             raise ValueError("y has one class; a measure needs rows of two classes")
         self.classes_ = self._ordered(classes)
         truth = np.where(y == self.classes_[1], 1, -1)
-        columns = [f"x{k}" for k in range(X.shape[1])] if names is None else names
-        featurizer = RowFeaturizer(
-            X.shape[1], list(map(str, columns)), self.fit_intercept
-        )
+        featurizer = self._featurizer(feature_names, has_intercept=self.fit_intercept)
         structure = LabelVector(self.measure, beta=self.beta, k=self.k)
         model = MeasureModel(
             RowFeatureScoring(featurizer), structure, self.classes_.tolist(),
@@ -171,20 +164,13 @@ class MeasureClassifier(ClassifierMixin, SavedEstimator):
 
     def decision_function(self, X: Any) -> Floats:
         """Scores above the threshold, (n,)."""
-        self._check_fitted()
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return self.model_.scores(X, n_jobs=self._n_jobs())
+        rows = self._rows(X)
+        return self.model_.scores(rows, n_jobs=self._n_jobs())
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row, (n,)."""
         is_positive = self.decision_function(X) > 0
         return self.classes_[is_positive.astype(int)]
-
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """The features that carry the score of one row."""
-        self._check_fitted()
-        row = x if hasattr(x, "tocsr") else np.reshape(np.asarray(x, float), (1, -1))
-        return self.model_.explain_row(row, top=top)
 
     # --------------------------------------------------------- files, attributes
 
@@ -195,7 +181,6 @@ class MeasureClassifier(ClassifierMixin, SavedEstimator):
         model = classifier.model_
         classifier.classes_ = np.array(model.labels)
         classifier.threshold_ = model.threshold
-        classifier.n_features_in_ = model.featurizer.n_columns
         return classifier
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, check_magnitude, entry, require
 from partwise.outputs.measure.model import MeasureModel
-from partwise.outputs.multiclass.scoring import RowFeatureScoring
+from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.sequence.file import labels_from_state
 from partwise.structures.label_vector import LabelVector

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import ScoredModel
-from partwise.outputs.multiclass.scoring import RowFeatureScoring
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.rows import RowFeatureScoring, ScoreModel
 from partwise.protocol import Floats, Ints
 from partwise.structures.label_vector import LabelVector
 
 
-class MeasureModel(ScoredModel):
+class MeasureModel(ScoreModel):
     """Scores rows; those above the threshold are positive.
 
     Parameters
@@ -30,7 +29,6 @@ class MeasureModel(ScoredModel):
     """
 
     name: ClassVar[str] = "MeasureModel"
-    support = None  # one example: a single plane says nothing about rows
 
     def __init__(
         self,
@@ -77,19 +75,4 @@ class MeasureModel(ScoredModel):
 
     def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
         """The features that carry the score of one row, a matrix (1, n_features)."""
-        score = float(self.scores(X)[0])
-        winner, runner = self.labels[score > 0], self.labels[score <= 0]
-        features: Any = self.scoring.featurizer.transform(X)
-        if hasattr(features, "indices"):
-            columns, values = features.indices, features.data
-        else:
-            columns, values = np.arange(features.n_features), features.X[0]
-        sign = 1.0 if score > 0 else -1.0
-        shares = sign * np.asarray(values) * self.weights[columns]
-        names = self.scoring.feature_names
-        reasons = [
-            Contribution(0, names[k], winner, runner, float(share))
-            for k, share in zip(columns, shares, strict=True)
-        ]
-        reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
-        return Explanation(["row"], [winner], [runner], score, abs(score), reasons)
+        return self.explain_score(X, float(self.scores(X)[0]), top)

@@ -1,18 +1,18 @@
-"""The task `measure`: binary labels of rows, from svmlight and CSV files."""
+"""The task `measure`: two classes, for a measure of all rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.outputs.multiclass.task import ClassifyTask
+from partwise.outputs.row_task import RowTask
 from partwise.outputs.task import Answers, Data
 
 if TYPE_CHECKING:
-    from partwise.protocol import Cuts, Floats, Ints
+    from partwise.protocol import Ints
 
 
-class MeasureTask(ClassifyTask):
-    """Learn binary labels that optimise a measure, from svmlight or CSV files.
+class MeasureTask(RowTask):
+    """Learn two classes that optimise a measure, from svmlight or CSV files.
 
     Example: `partwise train measure train.dat --measure f1 --model m --dev dev.dat`
     """
@@ -47,21 +47,6 @@ class MeasureTask(ClassifyTask):
         """The measure and the threshold."""
         return {"measure": model.structure.measure, "threshold": model.threshold}
 
-    @classmethod
-    def telling_features(cls, model: Any, top: int) -> list[Any]:
-        """The heaviest features for and against the positive label."""
-        from partwise.report import FeatureGroup
-
-        names, weights = model.scoring.feature_names, model.weights.tolist()
-        pairs = sorted(zip(names, weights, strict=True), key=lambda p: -abs(p[1]))[:top]
-        return [
-            FeatureGroup(
-                str(model.labels[1]) if model.labels else "scores",
-                [pair for pair in pairs if pair[1] > 0],
-                [pair for pair in pairs if pair[1] < 0],
-            )
-        ]
-
     def n_blocks(self, data: Data) -> int:
         """All rows are one example."""
         return 1
@@ -72,9 +57,3 @@ class MeasureTask(ClassifyTask):
 
         positive = str(model.labels[1])
         return np.where([str(label) == positive for label in data.y], 1, -1)
-
-    def judge(
-        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
-    ) -> tuple[Floats, int]:
-        """No dual per row is kept."""
-        raise NotImplementedError

@@ -11,20 +11,15 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from partwise.kernels.inputs import token_inputs
 from partwise.kernels.naming import parse_kernel
-from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.multiclass.scoring import (
-    ClassHasher,
-    RowFeatureScoring,
-    RowFeaturizer,
-    RowKeyScoring,
-)
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.multiclass.scoring import ClassHasher, RowKeyScoring
+from partwise.outputs.row_estimator import RowEstimator
+from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import FeatureFit, ScoringFit
 from partwise.outputs.sequence.support import SupportSet
 from partwise.protocol import Floats
@@ -32,7 +27,7 @@ from partwise.structures.multiclass import Multiclass
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MulticlassClassifier(ClassifierMixin, SavedEstimator):
+class MulticlassClassifier(ClassifierMixin, RowEstimator):
     """Classify rows of a matrix with the multiclass margin of Crammer and Singer.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong class ŷ of row i
@@ -97,21 +92,15 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
 
     model_: MulticlassModel = field(init=False)
     classes_: np.ndarray = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: np.ndarray = field(init=False)
     model_class = MulticlassModel
     has_baseline = False
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse matrices are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     # ------------------------------------------------------------------ learning
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, feature_names: Any = None
+    ) -> Self:
         """Learn from rows and their classes.
 
         Parameters
@@ -119,10 +108,11 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
         X : array or sparse matrix (n, n_features)
         y : array (n,)
         sample_weight : array (n,), optional
+        feature_names : list of str, optional
+            Of the columns; those of a data frame are known.
         """
         self.check_parameters()
-        names = getattr(X, "columns", None)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = self._training_rows(X, y)
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X)
         if (weight < 0).any():
@@ -141,8 +131,7 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
             )
             weight = weight * factors[codes]
         self._total_weight = float(weight.sum())
-        columns = [f"x{k}" for k in range(X.shape[1])] if names is None else list(names)
-        fit = self._scoring_fit(X, list(map(str, columns)), last)
+        fit = self._scoring_fit(X, feature_names, last)
         structure: Any = Multiclass(len(self.classes_), cost=self._cost())
         n_jobs = self._n_jobs()
         problem = structure.pack(
@@ -171,19 +160,17 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
         if isinstance(self.kernel, str):
             parse_kernel(self.kernel)
 
-    def _scoring_fit(self, X: Any, names: list[str], last: Any) -> ScoringFit:
+    def _scoring_fit(self, X: Any, names: Any, last: Any) -> ScoringFit:
         """Rows as features, or as inputs of a kernel."""
         if self.kernel is None:
             refuse_kernel_settings(self)
-            featurizer = RowFeaturizer(X.shape[1], names, self.fit_intercept)
+            featurizer = self._featurizer(names, has_intercept=self.fit_intercept)
             if last is not None:
                 last.scoring.check_start(None, None)
             return FeatureFit(RowFeatureScoring(featurizer), featurizer.transform(X))
         kernel, options = read_kernel(self, "float64")
-        hasher, featurizer = (
-            ClassHasher(self.classes_.tolist()),
-            RowFeaturizer(X.shape[1], names, has_intercept=False),
-        )
+        hasher = ClassHasher(self.classes_.tolist())
+        featurizer = self._featurizer(names, has_intercept=False)
         if last is not None:
             last.scoring.check_start(kernel, hasher.match)
         features = featurizer.transform(X)
@@ -209,12 +196,6 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
 
     # ---------------------------------------------------------------- prediction
 
-    def _validated(self, X: Any) -> Any:
-        self._check_fitted()
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=np.float64
-        )
-
     def decision_function(self, X: Any) -> Floats:
         """Scores of classes, (n, K); of two classes the lead of the second, (n,)."""
         scores = self.model_scores(X)
@@ -222,8 +203,8 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
 
     def model_scores(self, X: Any) -> Floats:
         """Scores of all classes, (n, K), however many there are."""
-        X = self._validated(X)
-        return self.model_.scores(X, n_jobs=self._n_jobs())
+        rows = self._rows(X)
+        return self.model_.scores(rows, n_jobs=self._n_jobs())
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of highest score of each row, (n,)."""
@@ -233,13 +214,8 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
     @available_if(lambda self: self.loss == "log")
     def predict_proba(self, X: Any) -> Floats:
         """P(class), (n, K), of a fit with ``loss="log"``."""
-        X = self._validated(X)
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
-
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Why the class of one row, (n_features,) or (1, n_features), won."""
-        row = x if hasattr(x, "tocsr") else np.reshape(np.asarray(x, float), (1, -1))
-        return self.model_.explain_row(self._validated(row), top=top)
+        rows = self._rows(X)
+        return self.model_.marginals(rows, n_jobs=self._n_jobs())
 
     # --------------------------------------------------------- files, attributes
 
@@ -248,12 +224,11 @@ class MulticlassClassifier(ClassifierMixin, SavedEstimator):
         """Read a model that `save` or the command line wrote."""
         classifier = super().load(path)
         classifier.classes_ = np.array(classifier.model_.labels)
-        classifier.n_features_in_ = classifier.model_.featurizer.n_columns
         return classifier
 
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        known = {"cost": model.chain.cost, **model.scoring.parameters()}
+        known = {"cost": model.structure.cost, **model.scoring.parameters()}
         known.pop("match", None)
         if not model.scoring.prefix:
             known["fit_intercept"] = model.featurizer.has_intercept

@@ -11,7 +11,8 @@ import numpy as np
 
 from partwise.bounds import MAX_FEATURE, entry, read_numbers, under
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.multiclass.scoring import RowFeatureScoring, RowKeyScoring
+from partwise.outputs.multiclass.scoring import RowKeyScoring
+from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.sequence.file import (
     labels_from_state,
@@ -23,7 +24,7 @@ from partwise.structures.multiclass import Multiclass
 
 def to_state(model: MulticlassModel) -> State:
     """Settings for JSON, and arrays."""
-    structure: Any = model.chain
+    structure: Any = model.structure
     cost, arrays = structure.cost, {}
     if not isinstance(cost, str):
         arrays["cost"], cost = np.asarray(cost, np.float64), "matrix"

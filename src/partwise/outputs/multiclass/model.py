@@ -25,7 +25,7 @@ class MulticlassModel(SequenceModel):
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[MulticlassProblem]:  # type: ignore[override]
         """Packed rows: all at once, or in turn what fits in memory."""
         for parts, scorer in self.scoring.batches(X):
-            yield self.chain.pack(parts, None, n_jobs=n_jobs, scorer=scorer)  # type: ignore[misc]
+            yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)  # type: ignore[misc]
 
     def scores(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Scores of all classes, (n, K)."""

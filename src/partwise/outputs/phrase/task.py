@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from partwise.outputs.listings import listing, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
-from partwise.outputs.treebanks import listing, unseen_warning
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints

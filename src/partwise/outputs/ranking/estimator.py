@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import validate_data
 
-from partwise.outputs.multiclass.scoring import RowFeatureScoring, RowFeaturizer
 from partwise.outputs.ranking.metrics import all_measures
 from partwise.outputs.ranking.model import RankingModel
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.ranking.queries import by_query, stacked
+from partwise.outputs.row_estimator import RowEstimator
+from partwise.outputs.rows import RowFeatureScoring
 from partwise.parameters import SettingsError, check_whole
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats
 from partwise.structures.ranking import Ranking
 
 SCORED_BY = {
@@ -28,7 +27,7 @@ SCORED_BY = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Ranker(SavedEstimator):
+class Ranker(RowEstimator):
     """Learn scores that rank the rows of queries by their relevance.
 
     Minimises ½‖w‖² + (C/n) Σ_q ξ_q over the n queries, where ξ_q is how much a wrong
@@ -72,8 +71,6 @@ class Ranker(SavedEstimator):
     loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
 
     model_: RankingModel = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: np.ndarray = field(init=False)
     model_class = RankingModel
     has_baseline = False
 
@@ -97,14 +94,10 @@ class Ranker(SavedEstimator):
             Query of each row; not for lists. None: a single query.
         """
         self.check_parameters()
-        names = getattr(X, "columns", None)
         X, y, groups = stacked(X, y, groups)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True
-        )
+        X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
-        columns = [f"x{k}" for k in range(X.shape[1])] if names is None else names
-        featurizer = RowFeaturizer(X.shape[1], list(map(str, columns)), False)
+        featurizer = self._featurizer(None, has_intercept=False)
         structure = Ranking(self.measure, k=self.k)
         model = RankingModel(RowFeatureScoring(featurizer), structure, np.zeros(0), {})
         problem = model.training_problem(
@@ -133,10 +126,8 @@ class Ranker(SavedEstimator):
         self._check_fitted()
         sizes = [item.shape[0] for item in X] if isinstance(X, list) else None
         rows, _, _ = stacked(X, None, None)
-        rows = validate_data(
-            self, rows, reset=False, accept_sparse="csr", dtype=np.float64
-        )
-        scores = np.array(self.model_.predict(rows, n_jobs=self._n_jobs()))
+        predicted = self.model_.predict(self._rows(rows), n_jobs=self._n_jobs())
+        scores = np.array(predicted)
         return scores if sizes is None else np.split(scores, np.cumsum(sizes)[:-1])
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
@@ -153,13 +144,6 @@ class Ranker(SavedEstimator):
     # --------------------------------------------------------- files, attributes
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model that `save` or the command line wrote."""
-        ranker = super().load(path)
-        ranker.n_features_in_ = ranker.model_.featurizer.n_columns
-        return ranker
-
-    @classmethod
     def _parameters_of(cls, model: RankingModel) -> dict[str, Any]:
         return {"measure": model.structure.measure, "k": model.structure.k}
 
@@ -169,29 +153,3 @@ class Ranker(SavedEstimator):
         if not hasattr(self, "model_"):
             raise AttributeError("not fitted yet")
         return self.model_.weights
-
-
-def stacked(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
-    """Lists with one item per query as one matrix, one array and query numbers."""
-    if not isinstance(X, list) or not len(X) or not hasattr(X[0], "shape"):
-        return X, y, groups
-    if groups is not None:
-        raise ValueError("groups: a list has one matrix per query; leave groups out")
-    is_sparse = any(sparse.issparse(item) for item in X)
-    rows = sparse.vstack(X, format="csr") if is_sparse else np.vstack(X)
-    sizes = [item.shape[0] for item in X]
-    if y is not None and [len(item) for item in y] != sizes:
-        raise ValueError("y: give as many grades for each query as X has rows")
-    grades = None if y is None else np.concatenate([np.asarray(item) for item in y])
-    return rows, grades, np.repeat(np.arange(len(X)), sizes)
-
-
-def by_query(groups: Any, n: int) -> tuple[Ints, Ints]:
-    """Rows query by query, in their own order, and where queries begin."""
-    if groups is None:
-        return np.arange(n), np.array([0, n])
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise ValueError(f"groups has shape {groups.shape} where X has {n} rows")
-    _, query, size = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.argsort(query, kind="stable"), np.append(0, np.cumsum(size))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from partwise.bounds import entry, require
-from partwise.outputs.multiclass.scoring import RowFeatureScoring
 from partwise.outputs.ranking.model import RankingModel
+from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
 from partwise.structures.ranking import Ranking
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.outputs.model import ScoredModel
-from partwise.outputs.multiclass.scoring import RowFeatureScoring, count_rows
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.rows import RowFeatureScoring, ScoreModel, count_rows
 from partwise.protocol import Floats, Ints
 from partwise.structures.ranking import Ranking
 
 
-class RankingModel(ScoredModel):
+class RankingModel(ScoreModel):
     """Scores rows; the rows of a query are ranked by them.
 
     Parameters
@@ -27,8 +27,6 @@ class RankingModel(ScoredModel):
     """
 
     name: ClassVar[str] = "RankingModel"
-    labels: ClassVar[list[Any]] = []  # it has none to write
-    support = None
 
     def __init__(
         self,
@@ -41,6 +39,7 @@ class RankingModel(ScoredModel):
         self.structure = structure
         self.weights = weights
         self.info = info
+        self.labels = []
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """All rows at once, as one query."""
@@ -64,3 +63,7 @@ class RankingModel(ScoredModel):
         """Score of each row."""
         (problem,) = self.problems(X, n_jobs)
         return problem.scores(problem.expand(self.weights)).tolist()
+
+    def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
+        """The features that carry the score of one row, a matrix (1, n_features)."""
+        return self.explain_score(X, self.predict(X)[0], top)

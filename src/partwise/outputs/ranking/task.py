@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.outputs.measure.task import MeasureTask
-from partwise.outputs.task import Answers, Data, Details, FileOptions
+from partwise.outputs.row_task import RowTask
+from partwise.outputs.task import Answers, Data, Details
 
 if TYPE_CHECKING:
     from partwise.objective import Formulation
-    from partwise.protocol import Ints, Problem
-    from partwise.report import Report
+    from partwise.protocol import Problem
 
 
-class RankTask(MeasureTask):
+class RankTask(RowTask):
     """Learn to rank from svmlight files: `grade qid:query index:value …`.
 
     Example: `partwise train rank train.dat --measure ndcg --model m --dev dev.dat`
@@ -24,41 +23,29 @@ class RankTask(MeasureTask):
     json_names: ClassVar[tuple[str, str]] = ("scores", "score")
     file_options: ClassVar[tuple[str, ...]] = ()
 
-    @classmethod
-    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> RankTask:
-        """Files of one format."""
-        return cls(None, None)
-
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Rows query by query, and grades; queries of different files are different."""
         import numpy as np
-        from scipy import sparse
 
-        from partwise.outputs.ranking.estimator import by_query
+        from partwise.outputs.ranking.queries import by_query
         from partwise.readers import ReaderError
         from partwise.readers.matrices import read_svmlight
 
         files = [read_svmlight(path) for path in paths]
-        groups, n_queries = [], 0
+        queries, n_queries = [], 0
         for path, file in zip(paths, files, strict=True):
             if file.groups is None:
                 raise ReaderError(
                     f"{path}: no qid; write each line as `grade qid:query index:value`"
                 )
             _, query = np.unique(file.groups, return_inverse=True)
-            groups.append(query + n_queries)
+            queries.append(query + n_queries)
             n_queries += int(query.max()) + 1
-        width = self.width or max(file.X.shape[1] for file in files)
-        rows = []
-        for file in files:
-            matrix = sparse.csr_array(file.X)
-            matrix.resize((matrix.shape[0], max(width, matrix.shape[1])))
-            rows.append(matrix[:, :width])
-        X = sparse.vstack(rows, format="csr")
+        X = self.stack(paths, files)
         grades = np.concatenate([np.asarray(file.y, float) for file in files])
-        order, offset = by_query(np.concatenate(groups), X.shape[0])
-        place = np.argsort(order, kind="stable")  # back to the lines of the files
-        return Data(X[order], grades[order], X.shape[0], (offset, place))
+        order, offset = by_query(np.concatenate(queries), X.shape[0])
+        line = np.argsort(order, kind="stable")  # back to the lines of the files
+        return Data(X[order], grades[order], X.shape[0], (offset, line))
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
         """The query of each row."""
@@ -69,7 +56,7 @@ class RankTask(MeasureTask):
 
     def describe(self, data: Data) -> str:
         """Rows, queries."""
-        return f"{data.n_examples:,} rows, {len(data.source[0]) - 1:,} queries"
+        return f"{data.n_examples:,} rows, {self.n_blocks(data):,} queries"
 
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
@@ -90,21 +77,7 @@ class RankTask(MeasureTask):
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Number of queries."""
-        return Details([], {"n_queries": len(data.source[0]) - 1}, [])
-
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Measures, and the heaviest features."""
-        from partwise.report.content import MetricTable, Report
-        from partwise.report.training import history_points, stated_certificate
-
-        caption = common.pop("caption")
-        return Report(
-            certificate=stated_certificate(common.pop("certificate", None)),
-            history=history_points(common.pop("history", ())),
-            metrics=[MetricTable(caption, dict(self.measure(data, answers)))],
-            features=self.telling_features(model, 10),
-            **common,
-        )
+        return Details([], {"n_queries": self.n_blocks(data)}, [])
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
@@ -117,8 +90,9 @@ class RankTask(MeasureTask):
         return {"measure": model.structure.measure, "k": model.structure.k}
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """Scores are sums over features: `inspect` shows the weights."""
-        raise ValueError("explain does not go with rankers; inspect shows the weights")
+        """The features that carry the score of the row on this line."""
+        place = int(data.source[1][row])
+        return model.explain_row(data.X[place : place + 1], top=top)
 
     def n_blocks(self, data: Data) -> int:
         """Queries."""
@@ -128,5 +102,5 @@ class RankTask(MeasureTask):
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
         """The training problem."""
-        offset: Ints = data.source[0]
+        offset, _ = data.source
         return model.training_problem(data.X, data.y, offset, formulation, n_jobs)

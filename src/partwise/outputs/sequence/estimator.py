@@ -162,7 +162,7 @@ class SequenceTagger(SavedEstimator):
         labels = label_set(y) if last is None else last.labels
         fit = fit_scoring(self, X, labels, last)
         if last is not None:
-            refuse_other_chain(self, last.chain)
+            refuse_other_chain(self, last.structure)
         codes = encode_labels(y, fit.offset, labels)
         chain = make_chain(
             labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
@@ -242,7 +242,7 @@ class SequenceTagger(SavedEstimator):
 
     @classmethod
     def _parameters_of(cls, model: SequenceModel) -> dict[str, Any]:
-        chain = model.chain
+        chain = model.structure
         cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
         return {
             "order": chain.order,
@@ -276,7 +276,7 @@ class SequenceTagger(SavedEstimator):
         (n_keys, n_anchors); with `match` alone, weights of keys, (n_keys,).
         """
         model = self.model_
-        return model.scoring.coefficients(model.weights, model.chain.n_labels)
+        return model.scoring.coefficients(model.weights, model.structure.n_labels)
 
     @property
     def transitions_(self) -> Floats:

@@ -53,7 +53,7 @@ def to_state(model: SequenceModel) -> State:
 
 def chain_state(model: SequenceModel) -> State:
     """Labels and the chain over them."""
-    chain, arrays = model.chain, {}
+    chain, arrays = model.structure, {}
     for name in MASKS:
         if getattr(chain, name) is not None:
             arrays[f"chain/{name}"] = np.asarray(getattr(chain, name), np.bool_)

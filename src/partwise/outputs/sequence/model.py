@@ -57,7 +57,7 @@ class SequenceModel(ScoredModel):
         support: SupportSet | None = None,
     ) -> None:
         self.scoring = scoring
-        self.chain = chain
+        self.structure = chain
         self.labels = list(labels)
         self.weights = weights
         self.info = info or {}
@@ -71,13 +71,13 @@ class SequenceModel(ScoredModel):
     @property
     def n_coefficients(self) -> int:
         """Weights before those of transitions and ends."""
-        return self.scoring.n_coefficients(self.chain.n_labels)
+        return self.scoring.n_coefficients(self.structure.n_labels)
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
         """Packed sequences to decode: all at once, or in turn what fits in memory."""
         refuse_one_sequence(X)
         for parts, scorer in self.scoring.batches(X):
-            yield self.chain.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
+            yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
 
     def training_problem(
         self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1
@@ -98,7 +98,9 @@ class SequenceModel(ScoredModel):
             The model can tell that it was not trained on these sequences.
         """
         parts, scorer = self.scoring.training(X, n_jobs)
-        return self.chain.pack(parts, codes, formulation, n_jobs=n_jobs, scorer=scorer)
+        return self.structure.pack(
+            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer
+        )
 
     def _name(self, codes: Ints) -> list[Any]:
         return [self.labels[c] for c in codes]
@@ -170,8 +172,8 @@ class SequenceModel(ScoredModel):
 
     def parts(self) -> Weights:
         """Weights by name; views."""
-        parts = self.chain.layout.parts(self.weights[self.n_coefficients :], 0)
-        emission = self.scoring.emission(self.weights, self.chain.n_labels)
+        parts = self.structure.layout.parts(self.weights[self.n_coefficients :], 0)
+        emission = self.scoring.emission(self.weights, self.structure.n_labels)
         return parts._replace(emission=emission)
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
@@ -235,11 +237,11 @@ class SequenceModel(ScoredModel):
         support = self.support
         assert support is not None
         fit = self.scoring.on(X)
-        here = self.chain.pack(fit.parts, winner, scorer=fit.scorer(1))
+        here = self.structure.pack(fit.parts, winner, scorer=fit.scorer(1))
         lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
         scoring, weights = fit.finish(here, lead)
         parts, scorer = scoring.parts_of(support.inputs)
-        training = self.chain.pack(parts, support.y, scorer=scorer)
+        training = self.structure.pack(parts, support.y, scorer=scorer)
         return training.margins(training.expand(weights), support.cuts)
 
     def _supporters(self, shares: Floats, top: int) -> list[SupportSequence]:

@@ -21,7 +21,7 @@ def plain_primal(
     They enumerate outputs except for the L1 margin with a loss that adds up over
     tokens, so anything else is refused.
     """
-    chain = model.chain
+    chain = model.structure
     plain = (settings["loss"], settings["formulation"], settings["penalty"])
     if plain != ("hinge", "margin", "l1") or chain.delta.search != ADDITIVE:
         raise ValueError(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from partwise.metrics import (
     METRICS,
     confusion,
@@ -14,11 +12,11 @@ from partwise.metrics import (
     span_report,
     spans,
 )
+from partwise.outputs.listings import telling_features
 from partwise.report import support
 from partwise.report.content import (
     Confusion,
     ErrorExample,
-    FeatureGroup,
     MetricTable,
     Report,
 )
@@ -129,23 +127,6 @@ def _is_span_tag(label: Any) -> bool:
     return True
 
 
-def telling_features(model: SequenceModel, top: int = 10) -> list[FeatureGroup]:
-    """Heaviest features for and against each label, or each key of a kernel model."""
-    groups = []
-    for label, names, weights in model.weights_by_label():
-        n = min(top, len(weights))
-        order = np.argsort(-weights, kind="stable")
-        most, least = order[:n], order[::-1][:n]
-        groups.append(
-            FeatureGroup(
-                label,
-                [(names[f], float(weights[f])) for f in most if weights[f] > 0],
-                [(names[f], float(weights[f])) for f in least if weights[f] < 0],
-            )
-        )
-    return groups
-
-
 def _tables(y: Labels, y_pred: Labels, caption: str) -> list[MetricTable]:
     header = ("precision", "recall", "F1", "number")
     rows = [(str(row.label), *row[1:]) for row in label_report(y, y_pred)]
@@ -167,7 +148,7 @@ def _worst_errors(
 ) -> list[ErrorExample]:
     """Sequences of largest loss, as the chain counts it; a new label costs 1."""
     number = {str(label): k for k, label in enumerate(model.labels)}
-    cost = model.chain.cost_matrix()
+    cost = model.structure.cost_matrix()
     errors = []
     for row, (true, predicted) in enumerate(zip(y, y_pred, strict=True)):
         loss = 0.0

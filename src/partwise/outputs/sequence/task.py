@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from partwise.outputs.listings import listing, unseen_warning
 from partwise.outputs.sequence.layout import (
     Layout,
     find_column,
@@ -12,12 +13,11 @@ from partwise.outputs.sequence.layout import (
     split_label,
 )
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
-from partwise.outputs.treebanks import listing, unseen_warning
 
 if TYPE_CHECKING:
     from partwise.objective import Objective
     from partwise.protocol import Ints
-    from partwise.report import FeatureGroup, Report
+    from partwise.report import Report
 
 UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
@@ -163,7 +163,7 @@ class TagTask(Task):
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
         """The chain."""
-        chain = model.chain
+        chain = model.structure
         return {
             "chain": {
                 "order": chain.order,
@@ -172,13 +172,6 @@ class TagTask(Task):
                 "constrained": chain.transitions is not None,
             },
         }
-
-    @classmethod
-    def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:
-        """Features of each label."""
-        from partwise.outputs.sequence.report import telling_features
-
-        return telling_features(model, top)
 
     @classmethod
     def telling_parts(

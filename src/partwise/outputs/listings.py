@@ -1,12 +1,17 @@
-"""Tables and warnings that the evaluations of both kinds of parser share."""
+"""Tables and warnings of evaluations."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from partwise.outputs.task import Listing
+
+if TYPE_CHECKING:
+    from partwise.report import FeatureGroup
 
 
 def unseen_warning(
@@ -33,3 +38,29 @@ def shares(rows: Sequence[Any]) -> list[list[str]]:
         [str(name), *(f"{rate:.4f}" for rate in rates), f"{support:,}"]
         for name, *rates, support in rows
     ]
+
+
+def telling_features(model: Any, top: int = 10) -> list[FeatureGroup]:
+    """The heaviest features for and against each label, or key of a kernel model.
+
+    Parameters
+    ----------
+    model : ScoredModel
+        Its `weights_by_label` names labels, features and weights.
+    top : int
+        Features of each side.
+    """
+    from partwise.report import FeatureGroup
+
+    groups = []
+    for label, names, weights in model.weights_by_label():
+        order = np.argsort(-weights, kind="stable")
+        most, least = order[:top], order[::-1][:top]
+        groups.append(
+            FeatureGroup(
+                label,
+                [(names[f], float(weights[f])) for f in most if weights[f] > 0],
+                [(names[f], float(weights[f])) for f in least if weights[f] < 0],
+            )
+        )
+    return groups

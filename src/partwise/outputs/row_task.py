@@ -1,0 +1,187 @@
+"""What tasks share whose files hold rows of numbers: svmlight and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from partwise.outputs.listings import listing, unseen_warning
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
+
+if TYPE_CHECKING:
+    from partwise.protocol import Ints
+    from partwise.readers.matrices import MatrixData
+    from partwise.report import Report
+
+CSV = (".csv", ".tsv")
+
+
+class RowTask(Task):
+    """A label for each row of a matrix."""
+
+    examples_name: ClassVar[str] = "rows"
+    label_name: ClassVar[str] = "class"
+    json_names: ClassVar[tuple[str, str]] = ("labels", "label")
+    file_options: ClassVar[tuple[str, ...]] = ("label", "separator")
+    aliases: ClassVar[dict[str, str]] = {
+        "fit_intercept": "--intercept/--no-intercept",
+    }
+
+    def __init__(
+        self,
+        label: str | None = None,
+        separator: str | None = None,
+        width: int | None = None,
+    ) -> None:
+        self.label = label
+        self.separator = "\t" if separator in ("tab", "\\t") else separator
+        self.width = width  # columns of the model; None before training
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """With the column of the labels that the options name."""
+        return cls(options.label, options.separator)
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """With the column of the labels of the training files."""
+        options.refuse("columns", "comment", "max_length")
+        saved = model.info.get("reader", {})
+        label = saved.get("label") if options.label is None else options.label
+        separator = options.separator or saved.get("separator")
+        return cls(label, separator, model.featurizer.n_columns)
+
+    # -------------------------------------------------------------------- files
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """A matrix of features, and labels if asked."""
+        import numpy as np
+
+        files = [self._read_one(path, truth) for path in paths]
+        X = self.stack(paths, files)
+        y = np.concatenate([np.asarray(file.y) for file in files]) if truth else None
+        return Data(X, y, X.shape[0], files[0].names)
+
+    def _read_one(self, path: str, truth: bool) -> MatrixData:
+        from partwise.readers.matrices import count_cells, read_csv, read_svmlight
+
+        stem = path.removesuffix(".gz")
+        if not stem.endswith(CSV):
+            return read_svmlight(path)
+        separator = self.separator or ("\t" if stem.endswith(".tsv") else ",")
+        if not truth and self.width is not None:  # labels may be there all the same
+            truth = count_cells(path, separator) == self.width + 1
+        return read_csv(path, self.label, separator, truth=truth)
+
+    def stack(self, paths: Sequence[str], files: Sequence[MatrixData]) -> Any:
+        """The rows of all files, as wide as the model where there is one.
+
+        Columns of CSV files must agree. In svmlight files an index that training never
+        showed has no weights and is left out.
+        """
+        import numpy as np
+        from scipy import sparse
+
+        from partwise.readers import ReaderError
+
+        if any(sparse.issparse(file.X) for file in files):
+            width = self.width or max(file.X.shape[1] for file in files)
+            rows = [sparse.csr_array(file.X)[:, :width] for file in files]
+            for matrix in rows:
+                matrix.resize((matrix.shape[0], width))
+            return sparse.vstack(rows, format="csr")
+        width = self.width or files[0].X.shape[1]
+        for path, file in zip(paths, files, strict=True):
+            if file.X.shape[1] != width:
+                raise ReaderError(
+                    f"{path}: {file.X.shape[1]} columns of numbers where {width} were "
+                    "expected; give files of one layout"
+                )
+        return np.vstack([file.X for file in files])
+
+    def fit_arguments(self, data: Data) -> dict[str, Any]:
+        """The names of the columns."""
+        names = data.source
+        # of several svmlight files the first may be narrower than all together
+        fits = len(names) == data.X.shape[1]
+        return {"feature_names": names} if fits else {}
+
+    def describe(self, data: Data) -> str:
+        """Rows, columns, classes."""
+        n_classes, n_columns = len(set(data.y.tolist())), data.X.shape[1]
+        return f"{data.n_examples:,} rows, {n_columns:,} columns, {n_classes} classes"
+
+    def reader_info(self) -> dict[str, Any]:
+        """The column of the labels, and what separates columns."""
+        return {"format": "rows", "label": self.label, "separator": self.separator}
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """A prediction on each line; of several, the best first, separated by tabs."""
+        from partwise.readers.sink import write_bytes
+
+        rows = [[label] for label in answers.best]
+        if topk > 1:
+            rows = [[label for label, _ in ranked] for ranked in answers.ranked]
+        text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+        write_bytes(output, text.encode())
+
+    # --------------------------------------------------------------- evaluation
+
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
+        """Classes the model has never seen; precision and recall of each class."""
+        from partwise.metrics import label_report
+
+        unseen, warnings = unseen_warning("classes", self.labels_in(data), model.labels)
+        rows = label_report([data.y.tolist()], [answers.best])
+        shown = listing("class", ("precision", "recall", "f1", "n"), rows)
+        json = {"unseen_labels": unseen, "labels": [row._asdict() for row in rows]}
+        return Details(warnings, json, [shown])
+
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
+        """Measures, and the heaviest features; a table by class and confusions."""
+        from partwise.metrics import confusion, label_report
+        from partwise.report.content import Confusion, MetricTable, Report
+        from partwise.report.training import history_points, stated_certificate
+
+        caption = common.pop("caption")
+        metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
+        confusions = None
+        if model.labels:
+            truth, predicted = [data.y.tolist()], [answers.best]
+            header = ("class", "precision", "recall", "F1", "number")
+            rows = [
+                (str(row.label), *row[1:]) for row in label_report(truth, predicted)
+            ]
+            metrics.append(MetricTable("By class", {}, header, rows))
+            labels, matrix = confusion(truth, predicted)
+            confusions = Confusion([str(label) for label in labels], matrix.tolist())
+        return Report(
+            certificate=stated_certificate(common.pop("certificate", None)),
+            history=history_points(common.pop("history", ())),
+            metrics=metrics,
+            confusion=confusions,
+            features=self.telling_features(model, 10),
+            **common,
+        )
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """Number of classes, and what the scoring says of itself."""
+        return [("Classes", str(len(model.labels))), *model.scoring.report_facts()]
+
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """Winner against runner-up."""
+        return model.explain_row(data.X[row : row + 1], top=top)
+
+    # ------------------------------------------------------------------- verify
+
+    def labels_in(self, data: Data) -> Iterator[str]:
+        """Classes of all rows."""
+        return map(str, data.y.tolist())
+
+    def truths(self, model: Any, data: Data) -> Ints:
+        """Numbers of the classes."""
+        import numpy as np
+
+        number = {str(label): k for k, label in enumerate(model.labels)}
+        return np.array([number[label] for label in self.labels_in(data)], np.int32)

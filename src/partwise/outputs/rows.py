@@ -1,0 +1,154 @@
+"""Rows of a matrix: what outputs share that take one and predict for each row.
+
+A row is a sequence of one token, so what taggers know of scores serves rows, too; what
+differs is how a matrix becomes rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require
+from partwise.features.arrays import MAX_FEATURES, DenseFeatures, Features
+from partwise.outputs.explanation import Contribution, Explanation
+from partwise.outputs.model import ScoredModel
+from partwise.outputs.scoring import Arrays
+from partwise.outputs.sequence.scoring import TokenFeatureScoring
+from partwise.protocol import Floats
+from partwise.structures.multiclass.structure import as_rows
+
+
+class RowFeaturizer:
+    """The rows of a matrix as features, with a column of ones for a threshold.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of the matrix.
+    names : list of str
+        Of the columns.
+    has_intercept : bool
+        Whether the last feature is the constant 1.
+    """
+
+    kind = "rows.v1"
+
+    def __init__(self, n_features: int, names: list[str], has_intercept: bool) -> None:
+        self.n_columns = n_features
+        self.has_intercept = has_intercept
+        self.n_features_ = n_features + has_intercept
+        self.feature_names_ = [*names, *(["(intercept)"] if has_intercept else [])]
+
+    def transform(self, X: Any) -> Features | DenseFeatures:
+        """Features of each row, a sequence of its own."""
+        rows: Any = as_rows(X)
+        if rows.n_features == self.n_features_ and hasattr(X, "offset"):
+            return rows  # of a support: made before
+        if rows.n_features != self.n_columns:
+            raise ValueError(
+                f"X has {rows.n_features} features, but the model was trained with "
+                f"{self.n_columns}"
+            )
+        if not self.has_intercept:
+            return rows
+        n = len(rows.offset) - 1
+        if isinstance(rows, DenseFeatures):
+            return rows._replace(X=np.hstack([rows.X, np.ones((n, 1))]))
+        data = rows.data
+        if len(data) != len(rows.indices):
+            data = np.ones(len(rows.indices))
+        ends = rows.indptr[1:]
+        return rows._replace(
+            indptr=rows.indptr + np.arange(n + 1),
+            indices=np.insert(rows.indices, ends, self.n_columns).astype(np.int32),
+            data=np.insert(data, ends, 1.0),
+            n_features=self.n_features_,
+        )
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Settings for a model file."""
+        names = self.feature_names_[: self.n_columns]
+        is_plain = names == [f"x{column}" for column in range(self.n_columns)]
+        return {
+            "kind": self.kind,
+            "n_features": self.n_columns,
+            "names": None if is_plain else names,
+            "has_intercept": self.has_intercept,
+        }, {}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> RowFeaturizer:
+        """Rebuild from `state`; nonsense raises ValueError."""
+        settings = dict(state)
+        require(settings.get("kind") == cls.kind, "no features of rows")
+        n_features = entry(settings, "n_features", int)
+        require(0 <= n_features < MAX_FEATURES, f"{n_features} features of rows")
+        names = settings["names"]
+        if names is None:
+            names = [f"x{column}" for column in range(n_features)]
+        is_list = isinstance(names, list) and all(isinstance(n, str) for n in names)
+        require(is_list and len(names) == n_features, "names of other columns")
+        return cls(n_features, names, entry(settings, "has_intercept", bool))
+
+
+class RowFeatureScoring(TokenFeatureScoring):
+    """Classes are scored by the features of their row."""
+
+    @classmethod
+    def from_state(  # type: ignore[override]
+        cls, settings: dict[str, Any], arrays: Arrays, labels: list[Any]
+    ) -> tuple[RowFeatureScoring, Floats]:
+        """Rebuild a scoring and its weights."""
+        featurizer = RowFeaturizer.from_state(entry(settings, "featurizer", dict))
+        size = featurizer.n_features_ * len(labels)
+        return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
+
+
+class ScoreModel(ScoredModel):
+    """One weight per feature: a model whose predictions follow from a score per row."""
+
+    scoring: RowFeatureScoring
+    labels: list[Any]  # the negative and the positive one; none for a mere score
+    support = None  # planes of many rows at once say nothing about single ones
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """The features of the positive label, or of the score."""
+        name = str(self.labels[1]) if self.labels else "score"
+        yield name, self.scoring.feature_names, self.weights
+
+    def explain_score(self, X: Any, score: float, top: int) -> Explanation:
+        """The features that carry the score of one row, a matrix (1, n_features)."""
+        features: Any = self.scoring.featurizer.transform(X)
+        if isinstance(features, DenseFeatures):
+            columns, values = np.arange(features.n_features), features.X[0]
+        else:
+            columns, values = features.indices, features.data
+        is_positive = score > 0
+        winner, runner = "higher", "lower"
+        if self.labels:
+            winner, runner = self.labels[is_positive], self.labels[not is_positive]
+        sign = 1.0 if is_positive or not self.labels else -1.0
+        names = self.scoring.feature_names
+        reasons = [
+            Contribution(0, names[column], winner, runner, float(share))
+            for column, share in zip(
+                columns, sign * values * self.weights[columns], strict=True
+            )
+        ]
+        reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
+        return Explanation(["row"], [winner], [runner], score, abs(score), reasons)
+
+
+def count_rows(X: Any) -> int:
+    """Rows of a matrix or of features."""
+    if hasattr(X, "offset"):
+        return len(X.offset) - 1
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def one_row(x: Any) -> Any:
+    """A row, (n_features,) or (1, n_features), as a matrix of one row."""
+    return x if hasattr(x, "tocsr") else np.reshape(np.asarray(x, float), (1, -1))
