@@ -331,8 +331,10 @@ def test_bad_data_are_named(entities):
     for words in ("one two", ["one", "two"]):
         with pytest.raises(ValueError, match="give a list of sequences"):
             fitted.predict(words)
+    assert len(fitted.predict([])) == len(fitted.predict_topk([], 2)) == 0
+    assert fitted.margin([]).shape == (0, 2)
     with pytest.raises(ValueError, match="no sequence"):
-        fitted.predict([])
+        SequenceTagger().fit([], [])
     with pytest.raises(NotFittedError, match="call fit first"):
         SequenceTagger().predict(X)
     with pytest.raises(ValueError, match="'I-PER' as its first label"):

@@ -2,7 +2,7 @@
 
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
-from partwise.datasets.points import toy_points
+from partwise.datasets.points import toy_binary, toy_points, toy_queries
 from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
 from partwise.datasets.sentences import (
     Sentence,
@@ -23,9 +23,11 @@ __all__ = [
     "digit_images",
     "digit_strings",
     "fetch",
+    "toy_binary",
     "toy_dependencies",
     "toy_entities",
     "toy_points",
+    "toy_queries",
     "toy_sentences",
     "toy_treebank",
 ]

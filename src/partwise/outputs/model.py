@@ -1,4 +1,4 @@
-"""What trained models with a `Scoring` share."""
+"""What trained models share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from partwise.protocol import Floats, Ints
 
 
-class ScoredModel:
-    """A structure, weights, and how parts are scored by them."""
+class WeightedModel:
+    """Weights, and how something is scored by them."""
 
     name: ClassVar[str]  # of the kind of its model file, with features
 
@@ -33,6 +33,12 @@ class ScoredModel:
         """For each label, the names of features and their weights."""
         return iter(())
 
+
+class ScoredModel(WeightedModel):
+    """A structure whose outputs are decoded from the scores of their parts."""
+
+    structure: Any
+
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed inputs to decode: all at once, or in turn what fits in memory."""
         raise NotImplementedError
@@ -52,4 +58,4 @@ class ScoredModel:
         for ranked in self.ranked(X, 2, n_jobs):
             best = ranked[0][1]
             rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
-        return np.array(rows)
+        return np.reshape(np.array(rows), (-1, 2))

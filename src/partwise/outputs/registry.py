@@ -35,7 +35,11 @@ class Output(NamedTuple):
     metrics : tuple of str
         Names of the metrics in ``metrics.METRICS`` of the folder.
     toy : str
-        Function of `partwise.datasets` that makes data (n, random_state) for it.
+        Function that makes data (X, y) of it from (n, random_state), with its module;
+        `partwise.testing.check_output` and the warm-up fit them.
+    variants : tuple of mappings
+        Parameters of the estimator for which other code is compiled than for its
+        defaults; they are fitted, too.
     """
 
     folder: str
@@ -45,10 +49,16 @@ class Output(NamedTuple):
     structures: tuple[tuple[str, str], ...] = ()
     metrics: tuple[str, ...] = ()
     toy: str = ""
+    variants: tuple[Mapping[str, Any], ...] = ()
 
     def module(self, name: str) -> Any:
         """A module of the folder."""
         return import_module(f"{self.folder}.{name}")
+
+    def make_toy(self, n: int, random_state: int = 0) -> tuple[Any, Any]:
+        """Data (X, y) with n examples."""
+        module, _, function = self.toy.rpartition(".")
+        return getattr(import_module(module), function)(n, random_state=random_state)
 
 
 OUTPUTS = [
@@ -58,7 +68,8 @@ OUTPUTS = [
         {"SequenceModel.v1": "file", "KernelSequenceModel.v1": "file"},
         task=("tag", "TagTask", "Label sequences, from column files."),
         structures=(("Chain", "partwise.structures.chain"),),
-        toy="toy_entities",
+        toy="partwise.datasets.toy_entities",
+        variants=({"loss": "log"}, {"kernel": "linear"}),
     ),
     Output(
         "partwise.outputs.dependency",
@@ -66,7 +77,12 @@ OUTPUTS = [
         {"DependencyModel.v1": "file", "KernelDependencyModel.v1": "file"},
         task=("depparse", "DependencyTask", "Dependency trees, from CoNLL-U files."),
         structures=(("Arborescence", "partwise.structures.dependency"),),
-        toy="toy_dependencies",
+        toy="partwise.datasets.toy_dependencies",
+        variants=(
+            {"projective": False},
+            {"order": 2},
+            {"kernel": "ngram"},
+        ),
     ),
     Output(
         "partwise.outputs.phrase",
@@ -74,7 +90,8 @@ OUTPUTS = [
         {"ConstituencyModel.v1": "file"},
         task=("constparse", "PhraseTask", "Phrase structure, from Penn brackets."),
         structures=(("Grammar", "partwise.structures.phrase"),),
-        toy="toy_treebank",
+        toy="partwise.datasets.toy_treebank",
+        variants=({"loss": "log"}, {"cost": "f1", "penalty": "l2"}),
     ),
     Output(
         "partwise.outputs.multiclass",
@@ -83,7 +100,8 @@ OUTPUTS = [
         task=("classify", "ClassifyTask", "Classes of rows, from svmlight or CSV."),
         structures=(("Multiclass", "partwise.structures.multiclass"),),
         metrics=("accuracy", "balanced_accuracy", "error_rate"),
-        toy="toy_points",
+        toy="partwise.datasets.toy_points",
+        variants=({"loss": "log"}, {"kernel": "rbf"}),
     ),
     Output(
         "partwise.outputs.measure",
@@ -92,6 +110,8 @@ OUTPUTS = [
         task=("measure", "MeasureTask", "Two classes, for a measure of all rows."),
         structures=(("LabelVector", "partwise.structures.label_vector"),),
         metrics=("f1", "precision", "recall"),
+        toy="partwise.datasets.toy_binary",
+        variants=({"measure": "prbep"}, {"measure": "roc_auc"}),
     ),
     Output(
         "partwise.outputs.ranking",
@@ -99,6 +119,8 @@ OUTPUTS = [
         {"RankingModel.v1": "file"},
         task=("rank", "RankTask", "Orders of the rows of queries, from svmlight."),
         structures=(("Ranking", "partwise.structures.ranking"),),
+        toy="partwise.datasets.toy_queries",
+        variants=({"measure": "average_precision"}, {"measure": "ndcg"}),
     ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require
 from partwise.features.arrays import MAX_FEATURES, DenseFeatures, Features
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import ScoredModel
+from partwise.outputs.model import WeightedModel
 from partwise.outputs.scoring import Arrays
 from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.protocol import Floats
@@ -107,12 +108,20 @@ class RowFeatureScoring(TokenFeatureScoring):
         return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
 
 
-class ScoreModel(ScoredModel):
+class ScoreModel(WeightedModel):
     """One weight per feature: a model whose predictions follow from a score per row."""
 
     scoring: RowFeatureScoring
     labels: list[Any]  # the negative and the positive one; none for a mere score
     support = None  # planes of many rows at once say nothing about single ones
+
+    def row_scores(self, X: Any) -> Floats:
+        """Product of each row with the weights, (n,)."""
+        features: Any = self.scoring.featurizer.transform(X)
+        if isinstance(features, DenseFeatures):
+            # not @: the sums of BLAS depend on its number of threads
+            return np.einsum("ij,j->i", features.X, self.weights)
+        return _as_csr(features) @ self.weights
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
         """The features of the positive label, or of the score."""
@@ -121,25 +130,41 @@ class ScoreModel(ScoredModel):
 
     def explain_score(self, X: Any, score: float, top: int) -> Explanation:
         """The features that carry the score of one row, a matrix (1, n_features)."""
-        features: Any = self.scoring.featurizer.transform(X)
-        if isinstance(features, DenseFeatures):
-            columns, values = np.arange(features.n_features), features.X[0]
-        else:
-            columns, values = features.indices, features.data
         is_positive = score > 0
         winner, runner = "higher", "lower"
         if self.labels:
             winner, runner = self.labels[is_positive], self.labels[not is_positive]
         sign = 1.0 if is_positive or not self.labels else -1.0
-        names = self.scoring.feature_names
-        reasons = [
-            Contribution(0, names[column], winner, runner, float(share))
-            for column, share in zip(
-                columns, sign * values * self.weights[columns], strict=True
-            )
-        ]
-        reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
+        reasons = self.contributions(sign * self.row_values(X)[0], winner, runner, top)
         return Explanation(["row"], [winner], [runner], score, abs(score), reasons)
+
+    def row_values(self, X: Any) -> Floats:
+        """Features of a few rows, (n, n_features)."""
+        features: Any = self.scoring.featurizer.transform(X)
+        if isinstance(features, DenseFeatures):
+            return features.X
+        return _as_csr(features).toarray()
+
+    def contributions(
+        self, difference: Floats, winner: Any, runner_up: Any, top: int
+    ) -> list[Contribution]:
+        """The features that carry most of ⟨w, difference⟩, (n_features,)."""
+        shares = difference * self.weights
+        order = np.argsort(-np.abs(shares), kind="stable")[:top]
+        names = self.scoring.feature_names
+        return [
+            Contribution(0, names[k], winner, runner_up, float(shares[k]))
+            for k in order.tolist()
+            if shares[k] != 0.0
+        ]
+
+
+def _as_csr(features: Features) -> csr_array:
+    shape = (len(features.indptr) - 1, features.n_features)
+    data = features.data
+    if len(data) != len(features.indices):  # all are 1
+        data = np.ones(len(features.indices))
+    return csr_array((data, features.indices, features.indptr), shape)
 
 
 def count_rows(X: Any) -> int:

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from partwise.certificate import Certificate
 from partwise.metrics import metric as find_metric
@@ -112,11 +113,13 @@ class SavedEstimator(StructuredEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Best outputs: a 1-D object array."""
 
+    @available_if(lambda self: hasattr(self.model_class, "predict_topk"))
     def predict_topk(self, X: Any, k: int) -> np.ndarray:
         """The k best outputs of each example, best first, as (output, score) pairs."""
         self._check_fitted()
         return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
 
+    @available_if(lambda self: hasattr(self.model_class, "marginals"))
     def predict_marginals(self, X: Any) -> list[Floats]:
         """Probabilities of parts, an array per example; see ``loss="log"``.
 
@@ -126,6 +129,7 @@ class SavedEstimator(StructuredEstimator):
         self._check_fitted()
         return self.model_.marginals(X, n_jobs=self._n_jobs())
 
+    @available_if(lambda self: hasattr(self.model_class, "margin"))
     def margin(self, X: Any) -> Floats:
         """Score of the best output and its lead over the second, (n_examples, 2)."""
         self._check_fitted()

@@ -1,4 +1,4 @@
-"""Checks for structures and solvers that you write yourself.
+"""Checks for structures, solvers and outputs that you write yourself.
 
 >>> from partwise.testing import check_structure
 >>> from partwise.testing.toys import toy_chain
@@ -14,16 +14,19 @@ from partwise.testing.enumeration import (
     brute_force_optimum,
 )
 from partwise.testing.errors import Report, SolverError, StructureError
+from partwise.testing.outputs import OutputError, check_output
 from partwise.testing.solvers import check_solver
 from partwise.testing.structures import check_structure
 
 __all__ = [
     "EnumeratedStructure",
     "Optimum",
+    "OutputError",
     "Report",
     "SolverError",
     "StructureError",
     "brute_force_optimum",
+    "check_output",
     "check_solver",
     "check_structure",
 ]

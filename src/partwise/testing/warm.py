@@ -4,8 +4,9 @@
 
     python -m partwise.testing.warm
 
-The first job compiles the sweeps of all solvers, which serve every structure; the
-others, the kernels of their own data layout. So no two processes compile the same
+Each output of the registry is a job: its estimator is fitted on its toy data with all
+solvers. The first one compiles the sweeps of all solvers, which serve every structure;
+the others, the kernels of their own data layout. So no two processes compile the same
 function. Each tells the processor seconds it took. `NUMBA_CACHE_DIR` says where the
 results go.
 """
@@ -20,9 +21,17 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from partwise.outputs.registry import OUTPUTS, Output
+from partwise.protocol import CapabilityError
 
 SOLVERS = (
     "bcfw", "n_slack", "one_slack", "bundle", "perceptron", "mira", "pegasos", "hmm",
@@ -38,44 +47,38 @@ class Compiled(NamedTuple):
     slowest: list[tuple[float, str]]  # seconds without callees, function
 
 
-def sparse_chain() -> None:
-    """Chains over words: sparse rows."""
-    from partwise.datasets import toy_entities
-
-    X, y = toy_entities(12)
-    _fit_chains([[word for word, _ in x] for x in X], y)
+def fit_output(output: Output) -> None:
+    """An output on its toy data: all solvers, its variants, and what predicts."""
+    kind = getattr(output.module("estimator"), output.estimator)
+    X, y = output.make_toy(12)
+    inputs = [X]
+    if isinstance(X, np.ndarray):
+        inputs.append(csr_matrix(X))
+    elif isinstance(X, list) and isinstance(X[0], np.ndarray):
+        inputs.append([csr_matrix(x) for x in X])
+    for data in inputs:
+        for solver in SOLVERS:
+            with suppress(ValueError):  # not for this output
+                kind(solver=solver, max_iter=2).fit(data, y)
+        for settings in ({}, *output.variants):
+            estimator = kind(max_iter=2, **settings).fit(data, y)
+            estimator.predict(data)
+            for name in ("predict_topk", "predict_marginals"):
+                with suppress(AttributeError, CapabilityError):
+                    getattr(estimator, name)(X, *([2] if "topk" in name else []))
+            one = data[0] if isinstance(data, list) else data[:1]
+            estimator.explain(one)
 
 
 def dense_chain() -> None:
     """Chains over pixels: dense rows."""
     from partwise.datasets import digit_strings
+    from partwise.outputs.sequence.estimator import SequenceTagger
 
     X, y = digit_strings(12)
-    _fit_chains(X, y)
-
-
-def kernel_chain() -> None:
-    """Chains over anchors: slots of a Gram matrix."""
-    from partwise.datasets import toy_entities
-    from partwise.outputs.sequence.estimator import SequenceTagger
-
-    X, y = toy_entities(12)
-    for solver in SOLVERS[:-1]:
-        tagger = SequenceTagger(kernel="linear", solver=solver, max_iter=3).fit(X, y)
-    tagger.predict(X)
-    tagger.predict_topk(X, 2)
-    tagger.predict_marginals(X)
-    tagger.explain(X[0])
-
-
-def _fit_chains(X: Any, y: Any) -> None:
-    from partwise.outputs.sequence.estimator import SequenceTagger
-    from partwise.solvers.bcfw import BCFW
-
     for solver in SOLVERS:
-        SequenceTagger(solver=solver, max_iter=3).fit(X, y)
-    SequenceTagger(solver=BCFW(max_iter=2, batch=4)).fit(X, y)
-    tagger = SequenceTagger(loss="log", max_iter=3).fit(X, y)
+        SequenceTagger(solver=solver, max_iter=2).fit(X, y)
+    tagger = SequenceTagger(loss="log", max_iter=2).fit(X, y)
     tagger.predict(X)
     tagger.predict_topk(X, 2)
     tagger.predict_marginals(X)
@@ -84,9 +87,7 @@ def _fit_chains(X: Any, y: Any) -> None:
 
 def selection() -> None:
     """Sets of parts with a compiled decoder, and Python structures beside it."""
-    import numpy as np
     from numba import njit
-    from scipy.sparse import csr_matrix
 
     from partwise.outputs.custom.estimator import StructuredSVM
     from partwise.structures.parts import PartSelection
@@ -123,9 +124,6 @@ def columns() -> None:
 
 def kernels() -> None:
     """Gram matrices of strings, trees and rows, in both precisions."""
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
     from partwise.kernels import Nystroem, RandomFourier, gram
 
     tree = ("S", (("N", ("a",)), ("V", ("b",))))
@@ -145,8 +143,6 @@ def kernels() -> None:
 
 def trees() -> None:
     """Dependency trees: decoders, probabilities, k best, frontiers."""
-    import numpy as np
-
     from partwise.structures.dependency import _climb as climbing
     from partwise.structures.dependency import _frontier as frontier
     from partwise.structures.dependency import _k_best as k_best
@@ -181,8 +177,6 @@ def trees() -> None:
 
 def _kernel_trees() -> None:
     """Dependency trees scored through keys and a kernel."""
-    import numpy as np
-
     from partwise.features.arc_keys import ArcHasher
     from partwise.objective import Objective
     from partwise.scorers.kernel import KernelScorer
@@ -200,69 +194,20 @@ def _kernel_trees() -> None:
     problem.k_best(state.model, 2)
 
 
-def grammar() -> None:
-    """Phrase structure: charts, oracles, sums, all solvers."""
-    from partwise.datasets import toy_treebank
-    from partwise.outputs.phrase.estimator import ConstituencyParser
-
-    X, y = toy_treebank(12)
-    for solver in (*SOLVERS[:-1], "pcfg"):
-        ConstituencyParser(solver=solver, max_iter=2).fit(X, y)
-    for cost in ("f1", "zero_one"):
-        ConstituencyParser(cost=cost, penalty="l2", max_iter=1).fit(X, y)
-    parser = ConstituencyParser(loss="log", max_iter=2).fit(X, y)
-    parser.predict(X)
-    parser.predict_topk(X, 2)
-    parser.predict_marginals(X)
-
-
-def classes() -> None:
-    """Classes of rows: sparse, dense, kernel."""
-    from scipy.sparse import csr_matrix
-
-    from partwise.datasets import toy_points
-    from partwise.outputs.multiclass.estimator import MulticlassClassifier
-
-    X, y = toy_points(12)
-    for matrix in (X, csr_matrix(X)):
-        for solver in SOLVERS[:-1]:
-            MulticlassClassifier(solver=solver, max_iter=2).fit(matrix, y)
-        log = MulticlassClassifier(loss="log", max_iter=2).fit(matrix, y)
-        log.predict(matrix)
-    MulticlassClassifier(kernel="rbf", max_iter=2).fit(X, y).explain(X[0])
-
-
-def measures() -> None:
-    """Measures of all rows, and rankings: sparse and dense."""
-    from scipy.sparse import csr_matrix
-
-    from partwise.datasets import toy_points
-    from partwise.outputs.measure.estimator import MeasureClassifier
-    from partwise.outputs.ranking.estimator import Ranker
-
-    X, y = toy_points(12)
-    for matrix in (X, csr_matrix(X)):
-        for measure in ("f1", "prbep", "roc_auc"):
-            MeasureClassifier(measure=measure, max_iter=2).fit(matrix, y == "red")
-        Ranker(max_iter=2).fit(matrix, y == "red")
-        Ranker(measure="average_precision", max_iter=2).fit(matrix, y == "red")
-        Ranker(measure="ndcg", max_iter=2).fit(matrix, y == "red")
-
-
-# the longest first, so that the others fill the rest of its time
+# Outputs in the order of the registry, then what their toy data do not reach
 JOBS: dict[str, Callable[[], None]] = {
-    "sparse_chain": sparse_chain,
+    **{
+        output.estimator: partial(fit_output, output)
+        for output in OUTPUTS
+        if output.toy
+    },
     "kernels": kernels,
     "columns": columns,
     "trees": trees,
-    "grammar": grammar,
     "dense_chain": dense_chain,
-    "kernel_chain": kernel_chain,
     "selection": selection,
-    "classes": classes,
-    "measures": measures,
 }
-SWEEPS = "sparse_chain"  # compiles what the jobs behind `BESIDE` use, too
+SWEEPS = "SequenceTagger"  # compiles what the jobs besides `BESIDE` use, too
 BESIDE = ("kernels", "columns")  # they use no sweeps
 
 

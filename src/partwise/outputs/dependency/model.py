@@ -206,6 +206,8 @@ class DependencyModel(ScoredModel):
         n_jobs: int = 1,
     ) -> tuple[list[DependencyTree], np.ndarray]:
         """Trees, and which of them are trees: best heads may run in circles."""
+        if not len(X):
+            return [], np.zeros(0, bool)
         table = sentence_table(X)
         fixed = None if given is None else known_heads(given, table.offset)
         rules = list(constraints)
@@ -259,6 +261,8 @@ class DependencyModel(ScoredModel):
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[DependencyTree, float]]]:
         """The k best trees of each sentence with their scores, best first."""
+        if not len(X):
+            return []
         table = sentence_table(X)
         answers = []
         for s, ranked in enumerate(self.ranked(table, k, n_jobs)):

@@ -134,17 +134,9 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
             np.zeros(0), 0.0, {},
         )  # fmt: skip
         problem = model.training_problem(X, truth, self._formulation(), self._n_jobs())
-        last = getattr(self, "model_", None) if self.warm_start else None
         self._n_rows = len(y)
-        self._weighted = False
-        start = None if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, None, start)
-        model.weights = problem.compact(state.model)
-        scores = problem.scores(state.model)
+        scores = self._learn_scores(model, problem)
         model.threshold = self.threshold_ = best_threshold(structure, truth, scores)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
         return self
 
     def _ordered(self, classes: np.ndarray) -> np.ndarray:
@@ -165,7 +157,7 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Scores above the threshold, (n,)."""
         rows = self._rows(X)
-        return self.model_.scores(rows, n_jobs=self._n_jobs())
+        return self.model_.scores(rows)
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row, (n,)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,15 +45,6 @@ class MeasureModel(ScoreModel):
         self.threshold = threshold
         self.info = info
 
-    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
-        """All rows at once."""
-        features = self.scoring.featurizer.transform(X)
-        n = len(features.offset) - 1
-        yield self.structure.pack(
-            features._replace(offset=np.array([0, n])), np.resize([1, -1], n),
-            n_jobs=n_jobs,
-        )  # fmt: skip
-
     def training_problem(
         self, X: Any, y: Ints, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
@@ -63,14 +53,13 @@ class MeasureModel(ScoreModel):
         rows = features._replace(offset=np.array([0, len(y)]))
         return self.structure.pack(rows, y, formulation, n_jobs=n_jobs)
 
-    def scores(self, X: Any, *, n_jobs: int = 1) -> Floats:
+    def scores(self, X: Any) -> Floats:
         """Score of each row above the threshold, (n,)."""
-        (problem,) = self.problems(X, n_jobs)
-        return problem.scores(problem.expand(self.weights)) - self.threshold
+        return self.row_scores(X) - self.threshold
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[Any]:
         """The label of each row."""
-        is_positive = self.scores(X, n_jobs=n_jobs) > 0
+        is_positive = self.scores(X) > 0
         return [self.labels[k] for k in is_positive.astype(int).tolist()]
 
     def explain_row(self, X: Any, *, top: int = 10) -> Explanation:

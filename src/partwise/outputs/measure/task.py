@@ -27,7 +27,7 @@ class MeasureTask(RowTask):
             raise ValueError(f"--topk {topk}: a row has two labels; drop it")
         if given is not None:
             self.known_parts(model, data, given)
-        scores = model.scores(data.X, n_jobs=n_jobs)
+        scores = model.scores(data.X)
         labels = [model.labels[k] for k in (scores > 0).astype(int).tolist()]
         return Answers(labels, scores=scores, positive=model.labels[1])
 

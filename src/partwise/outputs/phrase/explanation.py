@@ -71,6 +71,25 @@ class TreeExplanation:
     contributions: list[Reason] = field(default_factory=list)
     support: list[SupportTree] = field(default_factory=list)
 
+    def to_dict(self) -> dict[str, Any]:
+        """In the types of JSON; trees in brackets."""
+        runner_up = None if self.runner_up is None else format_tree(self.runner_up)
+        return {
+            "winner": format_tree(self.winner),
+            "runner_up": runner_up,
+            "score": self.score,
+            "lead": self.lead,
+            "contributions": [reason._asdict() for reason in self.contributions],
+            "support": [
+                example._asdict()
+                | {
+                    "truth": format_tree(example.truth),
+                    "output": format_tree(example.output),
+                }
+                for example in self.support
+            ],
+        }
+
     def __str__(self) -> str:
         lines = [f"winner     {format_tree(self.winner)}"]
         if self.runner_up is not None:

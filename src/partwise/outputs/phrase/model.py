@@ -95,6 +95,8 @@ class ConstituencyModel:
 
     def sentences(self, X: Any) -> list[Sentence]:
         """X as lists of (word, tag)."""
+        if not len(X):
+            return []
         return as_sentences(X, need_tags=not self.grammar.lexical)
 
     def problem(self, X: Any, n_jobs: int = 1) -> GrammarProblem:
@@ -214,7 +216,7 @@ class ConstituencyModel:
                 continue
             best = found[0][1]
             rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
-        return np.array(rows)
+        return np.reshape(np.array(rows), (-1, 2))
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(label over words i … j − 1) ∝ exp(score), (n + 1, n + 1, n_labels) each.
@@ -222,6 +224,8 @@ class ConstituencyModel:
         They are probabilities of the model when it was trained with ``loss="log"``, or
         of the PCFG.
         """
+        if not len(X):
+            return []
         problem = self.problem(X, n_jobs)
         return problem.marginals(problem.expand(self.weights))[0]
 

@@ -252,28 +252,9 @@ class PhraseTask(Task):
         listings = [Listing("rules and features", (), rows)] if rows else []
         return {"features": pairs}, listings
 
-    def explain(
-        self, model: Any, data: Data, row: int, top: int
-    ) -> tuple[dict[str, Any], str]:
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up, rule by rule."""
-        from partwise.readers import format_tree
-
-        explanation = model.explain([data.X[row]], top=top)
-        told = {
-            "winner": format_tree(explanation.winner),
-            "runner_up": None
-            if explanation.runner_up is None
-            else format_tree(explanation.runner_up),
-            "score": explanation.score,
-            "lead": explanation.lead,
-            "contributions": [c._asdict() for c in explanation.contributions],
-            "support": [
-                s._asdict()
-                | {"truth": format_tree(s.truth), "output": format_tree(s.output)}
-                for s in explanation.support
-            ],
-        }
-        return told, str(explanation)
+        return model.explain([data.X[row]], top=top)
 
     # ------------------------------------------------------------------- verify
 

@@ -8,11 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from partwise.outputs.explanation import Explanation
 from partwise.outputs.ranking.metrics import all_measures
 from partwise.outputs.ranking.model import RankingModel
 from partwise.outputs.ranking.queries import by_query, stacked
 from partwise.outputs.row_estimator import RowEstimator
-from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.rows import RowFeatureScoring, count_rows
 from partwise.parameters import SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.ranking import Ranking
@@ -82,7 +83,9 @@ class Ranker(RowEstimator):
             raise SettingsError("<measure='precision_at_k'> needs <k=>")
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, feature_names: Any = None
+    ) -> Self:
         """Learn from rows and their grades.
 
         Parameters
@@ -92,25 +95,20 @@ class Ranker(RowEstimator):
             The higher the better; rows are relevant when positive.
         groups : array (n,), optional
             Query of each row; not for lists. None: a single query.
+        feature_names : list of str, optional
+            Of the columns; those of a data frame are known.
         """
         self.check_parameters()
         X, y, groups = stacked(X, y, groups)
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
-        featurizer = self._featurizer(None, has_intercept=False)
+        featurizer = self._featurizer(feature_names, has_intercept=False)
         structure = Ranking(self.measure, k=self.k)
         model = RankingModel(RowFeatureScoring(featurizer), structure, np.zeros(0), {})
         problem = model.training_problem(
             X[order], y[order], offset, self._formulation(), self._n_jobs()
         )
-        last = getattr(self, "model_", None) if self.warm_start else None
-        self._weighted = False
-        start = None if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, None, start)
-        model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
+        self._learn_scores(model, problem)
         return self
 
     def _default_C(self, n: int) -> float:
@@ -124,11 +122,28 @@ class Ranker(RowEstimator):
         `groups` is not looked at: scores do not depend on the other rows of a query.
         """
         self._check_fitted()
+        if isinstance(X, list) and not X:
+            return []
         sizes = [item.shape[0] for item in X] if isinstance(X, list) else None
         rows, _, _ = stacked(X, None, None)
         predicted = self.model_.predict(self._rows(rows), n_jobs=self._n_jobs())
         scores = np.array(predicted)
         return scores if sizes is None else np.split(scores, np.cumsum(sizes)[:-1])
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Why the best row of a query leads the second.
+
+        Parameters
+        ----------
+        x : matrix (n_rows, n_features)
+            The rows of one query; of a single row the features that carry its score.
+        top : int
+            Number of features.
+        """
+        if count_rows(x) < 2 or np.ndim(x) == 1:
+            return super().explain(x, top)
+        rows = self._rows(x)
+        return self.model_.explain_query(rows, top=top)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
         """The measure that was trained, a mean over queries.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.rows import RowFeatureScoring, ScoreModel, count_rows
+from partwise.outputs.rows import RowFeatureScoring, ScoreModel
 from partwise.protocol import Floats, Ints
 from partwise.structures.ranking import Ranking
 
@@ -41,11 +40,6 @@ class RankingModel(ScoreModel):
         self.info = info
         self.labels = []
 
-    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
-        """All rows at once, as one query."""
-        n = count_rows(X)
-        yield self.training_problem(X, np.zeros(n), np.array([0, n]), n_jobs=n_jobs)
-
     def training_problem(
         self,
         X: Any,
@@ -61,8 +55,21 @@ class RankingModel(ScoreModel):
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[float]:
         """Score of each row."""
-        (problem,) = self.problems(X, n_jobs)
-        return problem.scores(problem.expand(self.weights)).tolist()
+        return self.row_scores(X).tolist()
+
+    def explain_query(self, X: Any, *, top: int = 10) -> Explanation:
+        """Why the best row of a query leads the second; X is (n_rows, n_features)."""
+        values = self.row_values(X)
+        scores = self.row_scores(X)
+        best, second = np.argsort(-scores, kind="stable")[:2].tolist()
+        winner, runner_up = f"row {best}", f"row {second}"
+        reasons = self.contributions(
+            values[best] - values[second], winner, runner_up, top
+        )
+        lead = float(scores[best] - scores[second])
+        return Explanation(
+            ["query"], [winner], [runner_up], float(scores[best]), lead, reasons
+        )
 
     def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
         """The features that carry the score of one row, a matrix (1, n_features)."""

@@ -76,6 +76,8 @@ class SequenceModel(ScoredModel):
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[ChainProblem]:
         """Packed sequences to decode: all at once, or in turn what fits in memory."""
         refuse_one_sequence(X)
+        if not len(X):
+            return
         for parts, scorer in self.scoring.batches(X):
             yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
 
@@ -279,5 +281,3 @@ def refuse_one_sequence(X: Any) -> None:
     """Refuse a sequence where sequences are needed."""
     if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
         raise ValueError("X is one sequence; give a list of sequences: [X]")
-    if not len(X):
-        raise ValueError("X has no sequence")
