@@ -163,7 +163,8 @@ def certify(
     bound = None
     if objective.penalty != "hard":
         slope = objective.slope(cuts.violation)
-        residual = model - problem.combine(cuts, slope)
+        residual = problem.combine(cuts, slope)
+        np.subtract(model, residual, out=residual)
         bound = 0.5 * problem.dot(residual, residual)
     at_least = objective.primal(square, cuts.violation)
     is_known = bool(np.all(cuts.bound < np.inf))

@@ -226,9 +226,15 @@ class BlockDual:
     # ------------------------------------------------------------ the dual point
 
     def rebuild(self) -> None:
-        """Recompute w from α alone."""
+        """Recompute w from α alone, in an array of its own."""
         support = self.support()
-        self.w[:] = self.problem.combine(support.cuts, support.alpha)
+        self.w = self.problem.zero()  # gives memory back before it is needed
+        self.w = self.problem.combine(support.cuts, support.alpha)
+
+    def detach(self, model: Model) -> None:
+        """Go on with a copy of w where `model`, which is to stay, is w itself."""
+        if model is self.w:
+            self.w = model.copy()
 
     def rescale(self) -> None:
         """Multiply α by the best factor θ, where the dual lives on a cone.
@@ -357,7 +363,7 @@ class BlockDual:
             support.cuts.block, support.alpha * support.cuts.scale, len(self.gaps)
         )
         mass = scaled[old_truths.block].astype(np.float64)
-        self.w += self.problem.combine(old_truths, mass)
+        self.w = self.w + self.problem.combine(old_truths, mass)
         kernels.renew_grams(
             self.problem.local_blocks, self.work, self.pool, self.scratch,
             old_truths.block, np.zeros(int(self.pool.used.max(initial=1))),

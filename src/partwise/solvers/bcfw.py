@@ -208,6 +208,7 @@ polish=1, batch=16, capacity=8, averaging=False)
         """One sweep with the oracle, cheap ones without, a full pass when due."""
         memo: Memo = state.memo
         dual = memo.dual
+        dual.detach(state.model)
         if self.batch == 1:
             self._sweep(problem, state)
         else:
@@ -300,9 +301,9 @@ polish=1, batch=16, capacity=8, averaging=False)
             meets = self.eps is not None or gap <= self.tol * found.found
             if meets:
                 state.primal, state.found = found.primal, found.found
-                state.model = model.copy()
-            elif state.keep_better(model, found.primal, found.found):
-                state.model = model.copy()
+            if meets or state.keep_better(model, found.primal, found.found):
+                # not a copy, which is made when there is a next step: models are large
+                state.model = model if model is dual.w else model.copy()
         return True
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:

@@ -71,6 +71,7 @@ class PackedProblem(Problem):
         self.new_work = new_work
         self.n_jobs = n_jobs
         self._effort: Floats | None = None
+        self._spare: Floats | None = None
         self._idle: list[Any] = []  # buffers not in use; list methods are atomic
 
     @cached_property
@@ -176,7 +177,9 @@ class PackedProblem(Problem):
         """
         coef = cuts.scale * alpha
         half = max(1, -(-len(coef) // 2))
-        models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
+        models = [self.zero()]
+        if len(coef) > half:
+            models.append(self._take_spare())
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
@@ -189,7 +192,20 @@ class PackedProblem(Problem):
         run_sharded(self.n_jobs, len(coef), work_on, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
+            self._spare = models[1]
         return models[0]
+
+    def _take_spare(self) -> Floats:
+        """A zero model, in the memory of the last sum if there was one.
+
+        The first use of new memory costs more than the sum itself: 0.25 s for the
+        120 MB of a parser's model, to which 12,000 planes are added in 0.1 s.
+        """
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return self.zero()
+        spare.fill(0.0)
+        return spare
 
 
 def aligned_zeros(*shape: int) -> Floats:
