@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats
+from partwise.protocol import CapabilityError, Cuts, Floats
 from partwise.scorers.kernel import KernelScorer
 from partwise.structures._packed_compiled import combine
 from partwise.structures.packed import PackedProblem
@@ -37,6 +37,22 @@ class KernelProblem(PackedProblem):
     def _n_tail(self) -> int:
         """Weights behind coefficients and scores."""
         return 0
+
+    def compact(self, model: Floats) -> Floats:
+        """The coefficients of all slots."""
+        return model[: self.n_slots].copy()
+
+    def expand(self, weights: Floats) -> Floats:
+        """The model of these coefficients; for new inputs those of an index."""
+        model = self.zero()
+        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
+        return model
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Refuse: a gradient of the log loss has a coefficient in every slot."""
+        raise CapabilityError(
+            "<loss='log'> has no kernel form here; use a margin, or explicit features"
+        )
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<one, other>: Σ_s β[s]·v'[s], and the plain product of the rest."""
