@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import inner
-from partwise.scorers._arc_touching import touch
+from partwise.scorers._touch import touch
 
 
 class PhraseRows(NamedTuple):

@@ -75,9 +75,7 @@ def sum_row(data, work, block, lead, coef, rule, bracket):
         for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
             for label in range(tables.n_labels):
                 span[cell, label] = np.exp(work.plain[cell, label])
-    scores = Scores(
-        weight, chain, span, data.leaf_ptr, data.leaf_tag, data.leaf_weight
-    )
+    scores = Scores(weight, chain, span, data.leaf_ptr, data.leaf_tag, data.leaf_weight)
     chart = work.sums
     items = inside(SUM_TIMES, tables, scores, chart, first, n)
     total = 0.0

@@ -5,7 +5,7 @@ any scorer with the operations of `partwise.scorers.spans`.
 """
 
 from partwise.compiled import inner
-from partwise.scorers._arc_touching import ADD, DOT, WIPE
+from partwise.scorers._touch import ADD, DOT, WIPE
 from partwise.scorers.spans import score_phrases, touch_bracket, touch_rule
 
 
