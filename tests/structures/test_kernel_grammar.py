@@ -38,12 +38,12 @@ REFERENCE = {
 
 def hasher_of(grammar, match):
     rules = [" ".join(rule) for rule in grammar.rules()]
-    return PhraseHasher(match, rules, grammar.labels_, columns=grammar._columns)
+    return PhraseHasher(match, rules, grammar.labels_, columns=grammar.columns_of)
 
 
 def parts_of(grammar, x, y, match):
     """Keys of the parts of a tree, in plain Python."""
-    x = grammar._columns([x])[0]
+    x = grammar.columns_of([x])[0]
     found = []
     for number, name in enumerate(match):
         if name == "rule":

@@ -7,7 +7,7 @@ A part of a tree is a rule of the grammar, or a bracket: a label over the words
     label                     the label of a bracket, over any words
     label+tag                 the label, the tags of its first and of its last word
     label+first.word          the label, and its first word
-    label+first.tag[-1]       the tag before it; functions and neighbours as in templates
+    label+first.tag[-1]       the tag before it; functions and neighbours as elsewhere
     label+length              the label, and the number of words
     label+bucket              the same in steps (1 … 6, 8, 11, 16, 21, 31 and more)
 
@@ -68,6 +68,12 @@ class PhraseKeys(NamedTuple):
     def token_offset(self) -> np.ndarray:
         """First word of each sentence, and the end, (n_sentences + 1,) int64."""
         return self.offset
+
+    def bracket(self, i: int, begin: int, end: int, label: int) -> int:
+        """The part that a label over the words [begin, end) of sentence i is."""
+        n = int(self.offset[i + 1] - self.offset[i])
+        span = begin * n - begin * (begin - 1) // 2 + end - begin - 1
+        return int(self.first[i]) + self.n_rules + span * self.n_labels + label
 
 
 class PhraseMatch(NamedTuple):
@@ -167,9 +173,9 @@ class PhraseHasher(Hasher[PhraseMatch]):
             if isinstance(match, PhraseMatch):
                 named = f"{match.text} {LABEL}"
                 shares[LABEL] = shares_of([f"{named} {name!r}" for name in self.labels])
-                for end, terms in match.terms.items():
-                    text, n = f"{match.text} {end}", int(table.offset[-1])
-                    shares[end] = token_shares(text, terms, table, n)
+                for side, terms in match.terms.items():
+                    text, n = f"{match.text} {side}", int(table.offset[-1])
+                    shares[side] = token_shares(text, terms, table, n)
                 sizes = range(int(length.max()) + 1)
                 shares["size"] = size_shares(match.size, sizes)
             for i, n in enumerate(length.tolist()):
@@ -286,7 +292,9 @@ def size_shares(size: str, lengths: Sequence[int]) -> np.ndarray:
 
 
 def _parse(text: str) -> PhraseMatch:
-    parts, sizes, shown = [], [], []
+    parts: list[str] = []
+    sizes: list[str] = []
+    shown: list[str] = []
     terms: dict[str, list[Term]] = {end: [] for end in ENDS}
     for name in split_outside(text, "+"):
         if name in (RULE, LABEL):

@@ -46,7 +46,7 @@ def touch_bracket(rows, w, i, begin, end, label, mode, coef):
 
 @operation
 def add_expected(rows, w, i, rule, bracket):
-    """w += Σ φ(part) · its entry in `rule`, (n_rules,), or `bracket`, like `plain`."""
+    """W += Σ φ(part) · its entry in `rule`, (n_rules,), or `bracket`, like `plain`."""
     return rows.add_expected(w, i, rule, bracket)
 
 

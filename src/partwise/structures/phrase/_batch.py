@@ -3,11 +3,11 @@
 import numpy as np
 
 from partwise.compiled import allocating, kernel
+from partwise.scorers.spans import add_expected
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 from partwise.structures.phrase._cky_best import k_best
 from partwise.structures.phrase._cky_outside import Outside, outside
 from partwise.structures.phrase._cky_programs import Scores, inside
-from partwise.scorers.spans import add_expected
 from partwise.structures.phrase._parts import add_parts, score_sentence, truth_score
 
 

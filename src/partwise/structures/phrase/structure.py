@@ -125,7 +125,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                 if word not in lexicon.words:
                     self.seen_[self.number_["word", tag, UNKNOWN]] += 1
         if self.features == "spans":
-            self.spans_ = SpanFeatures(self.min_count).fit(self._columns(sentences))
+            self.spans_ = SpanFeatures(self.min_count).fit(self.columns_of(sentences))
         self._size()
         return self
 
@@ -176,7 +176,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         """The loss Δ that `cost` stands for."""
         return bracket_loss(self.cost)
 
-    def _columns(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+    def columns_of(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """(word, tag) as features see them; over words, a class stands for the tag."""
         if not self.lexical:
             return sentences
@@ -186,6 +186,21 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
     def rules(self) -> list[tuple[str, ...]]:
         """The weights by name: rules, events of the Markov process, roots, words."""
         return [show_weight(name) for name in self.number_]
+
+    def needs(self) -> list[set[str]]:
+        """Tags, or over words their names, that each rule cannot do without."""
+        found = []
+        for kind, *rest in self.number_:
+            if kind == "word" or self.lexical:
+                found.append({rest[1]} if kind == "word" else set())
+                continue
+            children = [*rest[1:]]
+            if kind == "rule":
+                children = [*rest[1]]
+            elif kind in ("step", "done"):
+                children += rest[0][2]
+            found.append({child for child in children if isinstance(child, str)})
+        return found
 
     def feature_names(self) -> list[str]:
         """Name of each coordinate of a model."""
@@ -250,7 +265,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         """Features of the phrases that sentences may have, for a linear scorer."""
         spans, rows, n_rows = self.spans_, None, 0
         if spans is not None:
-            rows, n_rows = spans.transform(self._columns(X)), spans.n_rows_
+            rows, n_rows = spans.transform(self.columns_of(X)), spans.n_rows_
         offset = np.cumsum([0, *map(len, X)])
         tables = self.tables_
         return PhraseFeatures(offset, tables.n_weights, tables.n_labels, rows, n_rows)
