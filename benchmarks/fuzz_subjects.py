@@ -61,6 +61,10 @@ COMMANDS = {
     "con": ("constparse", "--features rules"),
     "con-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 1"),
     "con-words": ("constparse", "--words --solver one_slack"),
+    "con-kernel": (
+        "constparse", "--kernel normalized(annotated:n=2) --match rule,label+tag"
+    ),
+    "con-keys": ("constparse", "--match rule,label+first.tag[-1]+length"),
 }  # fmt: skip
 SUFFIX = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
 ESTIMATORS = {
@@ -69,6 +73,7 @@ ESTIMATORS = {
     "DependencyModel": DependencyParser,
     "KernelDependencyModel": DependencyParser,
     "ConstituencyModel": ConstituencyParser,
+    "KernelConstituencyModel": ConstituencyParser,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
     "RankingModel": Ranker,

@@ -55,6 +55,11 @@ TRAINED = {
     "phrase-rules": ("constparse", "--features rules"),
     "phrase-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 4"),
     "phrase-words": ("constparse", "--words --features rules"),
+    "phrase-kernel": (
+        "constparse",
+        "--kernel normalized(annotated:n=2) --match rule,label+tag --budget 6",
+    ),
+    "phrase-keys": ("constparse", "--match rule,label+first.tag[-1]+length"),
     "classes": ("classify", "--C 20"),
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
