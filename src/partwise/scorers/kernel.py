@@ -192,12 +192,6 @@ class KernelScorer(Scorer):
         n_features = -(-2 * n_slots // rows.width)
         return rows._replace(slot=local, postings=small, n_features=n_features)
 
-    def coefficients_only(self, rows: Slots) -> Slots:
-        """The same slots, whose scores are left alone."""
-        postings = rows.postings
-        still = postings._replace(begin=np.zeros_like(postings.begin))
-        return rows._replace(postings=still)
-
     def columns(self, rows: Slots) -> Any:
         """Refuse: gradients of a log loss have a coefficient in every slot."""
         raise CapabilityError(
@@ -247,3 +241,10 @@ def key_values(keys: Keys, rows: Slots) -> Ints:
     has_key = rows.slot >= 0
     value[rows.slot[has_key]] = keys.key[has_key]
     return value
+
+
+def coefficients_only(rows: Slots) -> Slots:
+    """The same slots, whose scores are left alone."""
+    postings = rows.postings
+    still = postings._replace(begin=np.zeros_like(postings.begin))
+    return rows._replace(postings=still)
