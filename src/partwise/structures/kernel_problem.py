@@ -53,7 +53,8 @@ class KernelSpace:
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Refuse: a gradient of the log loss has a coefficient in every slot."""
         raise CapabilityError(
-            "<loss='log'> has no kernel form here; use a margin, or explicit features"
+            "<loss='log'> has no kernel form here; use a margin, or an explicit "
+            "approximation of the kernel (Nystroem, random Fourier features)"
         )
 
     def dot(self, one: Floats, other: Floats) -> float:

@@ -161,10 +161,14 @@ class StructuredSVM(StructuredEstimator):
         rows = []
         for x in X:
             first, *rest = (
-                self._value(x, y) for y in structure.two_best(x, self.coef_)
+                self._value(x, y) for y in structure.two_best(x, self._seen_from(x))
             )
             rows.append((first, first - rest[0] if rest else np.inf))
         return np.array(rows)
+
+    def _seen_from(self, x: Any) -> Any:
+        """What the structure's methods take as a model."""
+        return self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.at(x)
 
     def _value(self, x: Any, y: Any) -> float:
         if not isinstance(self.coef_, np.ndarray):
@@ -193,7 +197,7 @@ class StructuredSVM(StructuredEstimator):
                 f"explain needs `two_best(x, w)`, which {type(structure).__name__} "
                 "lacks"
             )
-        outputs = list(structure.two_best(x, self.coef_))
+        outputs = list(structure.two_best(x, self._seen_from(x)))
         if len(outputs) == 1:
             return Lead(outputs[0], None, np.inf, [])
         shares = np.zeros(len(self.coef_))

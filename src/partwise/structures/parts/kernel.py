@@ -81,6 +81,12 @@ class PartKernel(NamedTuple):
         return f"{name_of(function)}={answer}"
 
 
+class PartScores(NamedTuple):
+    """Scores of the parts of one input, in the place of a model."""
+
+    values: Floats
+
+
 class PartExpansion:
     """
     A trained model: parts of the training data with their coefficients.
@@ -124,9 +130,13 @@ class PartExpansion:
         """Hash functions of the structure."""
         return max(1, len(self.structure.part_kernel().match))
 
+    def at(self, x: Any) -> PartScores:
+        """Scores of the parts of one input, for the methods of the structure."""
+        return PartScores(self.scores([x])[0])
+
     def score(self, x: Any, y: Any) -> float:
         """Score of a set of parts."""
-        return float(self.scores([x])[0][as_parts(y)].sum())
+        return float(self.at(x).values[as_parts(y)].sum())
 
     def shares(self, x: Any, y: Any) -> Floats:
         """What each anchor adds to the score of a set of parts, (len(self),)."""
@@ -137,12 +147,6 @@ class PartExpansion:
         for *_, anchor, share in self.index.shares(inputs, keys, parts, self.weights):
             total[anchor] += share
         return total
-
-
-class PartScores(NamedTuple):
-    """Scores of the parts of one input, in the place of a model."""
-
-    values: Floats
 
 
 # ------------------------------------------------------------------------- problems

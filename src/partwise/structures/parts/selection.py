@@ -197,9 +197,9 @@ class PartSelection(Structure):
 
     def scores_of(self, x: Any, w: Any) -> Floats:
         """Scores of the parts of an input: by weights, or by a `PartExpansion`."""
-        if isinstance(w, PartScores):
-            return w.values
-        return w.scores([x])[0] if self.has_keys else part_features(x) @ w
+        if not self.has_keys:
+            return part_features(x) @ w
+        return w.values if isinstance(w, PartScores) else w.at(x).values
 
     @property
     def has_keys(self) -> bool:
