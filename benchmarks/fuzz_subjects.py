@@ -17,6 +17,7 @@ from partwise import (
     DependencyParser,
     MeasureClassifier,
     MulticlassClassifier,
+    PartSelection,
     Ranker,
     Reranker,
     SequenceTagger,
@@ -61,6 +62,10 @@ COMMANDS = {
     "con": ("constparse", "--features rules"),
     "con-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 1"),
     "con-words": ("constparse", "--words --solver one_slack"),
+    "con-kernel": (
+        "constparse", "--kernel normalized(annotated:n=2) --match rule,label+tag"
+    ),
+    "con-keys": ("constparse", "--match rule,label+first.tag[-1]+length"),
 }  # fmt: skip
 SUFFIX = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
 ESTIMATORS = {
@@ -69,6 +74,7 @@ ESTIMATORS = {
     "DependencyModel": DependencyParser,
     "KernelDependencyModel": DependencyParser,
     "ConstituencyModel": ConstituencyParser,
+    "KernelConstituencyModel": ConstituencyParser,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
     "RankingModel": Ranker,
@@ -215,6 +221,11 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only
+    parts = np.split(X, N_SENTENCES // 3)
+    pairs = [[0, 1]] * len(parts)
+    structure = PartSelection(kernel="rbf", method="top", size=2).setup(parts, pairs)
+    svm = StructuredSVM(structure, max_iter=5)
+    yield "parts-kernel", svm, (parts, pairs), _use_by_parts(structure, parts)
 
 
 def _describe(tree: Any) -> dict[str, float]:
@@ -232,6 +243,15 @@ def _use_by_predicting(inputs: Any, rows: bool = False) -> Any:
                 if len(labels) != (x.shape[0] if hasattr(x, "shape") else len(x)):
                     raise Misbehaviour("predict: another length")
         _resave(path, model)
+
+    return use
+
+
+def _use_by_parts(structure: PartSelection, inputs: Any) -> Any:
+    def use(path: Path, model: Any, rng: random.Random) -> None:
+        _inspect_only(path, model, rng)
+        with contextlib.suppress(ValueError):
+            StructuredSVM.load(path, structure).predict(inputs)
 
     return use
 

@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from partwise import MeasureClassifier, Ranker, Reranker, StructuredSVM, load
+from partwise import (
+    MeasureClassifier,
+    PartSelection,
+    Ranker,
+    Reranker,
+    StructuredSVM,
+    load,
+)
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
@@ -55,11 +62,16 @@ TRAINED = {
     "phrase-rules": ("constparse", "--features rules"),
     "phrase-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 4"),
     "phrase-words": ("constparse", "--words --features rules"),
+    "phrase-kernel": (
+        "constparse",
+        "--kernel normalized(annotated:n=2) --match rule,label+tag --budget 6",
+    ),
+    "phrase-keys": ("constparse", "--match rule,label+first.tag[-1]+length"),
     "classes": ("classify", "--C 20"),
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
 DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
-NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights")
+NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights", "parts-kernel")
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -79,10 +91,21 @@ def candidates(n: int) -> tuple[list[Any], list[Any]]:
     return [[(tree, 0.5), (trees[0], 0.25)] for tree in trees], trees
 
 
+def parts() -> tuple[PartSelection, list[Any], list[Any]]:
+    """Pairs of rows, by a kernel."""
+    X = np.split(toy_points(30)[0].round(4), 6)
+    y = [np.argsort(-(x**2).sum(axis=1), kind="stable")[:2] for x in X]
+    return PartSelection(kernel="rbf:gamma=0.5", method="top", size=2), X, y
+
+
 def predictions(name: str, path: Path, folder: Path) -> Any:
     """What a model says of new data, as JSON."""
     if name == "weights":
         return load(path).weights.tolist()
+    if name == "parts-kernel":
+        structure, X, y = parts()
+        svm = StructuredSVM.load(path, structure.setup(X, y))
+        return [scores.tolist() for scores in svm.coef_.scores(X[:3])]
     if name == "measure":
         return load(path).scores(toy_points(6)[0]).tolist()
     if name == "ranking":
@@ -98,6 +121,9 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
 def write_model(name: str, path: Path, folder: Path) -> None:
     if name == "weights":
         structure, X, y = toy_classes()
+        StructuredSVM(structure, max_iter=5).fit(X, y).save(path)
+    elif name == "parts-kernel":
+        structure, X, y = parts()
         StructuredSVM(structure, max_iter=5).fit(X, y).save(path)
     elif name == "measure":
         X, y = toy_points(30)

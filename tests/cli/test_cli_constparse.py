@@ -221,3 +221,24 @@ def test_bad_settings_are_refused(run, treebank, tmp_path, options, message):
     model, train = tmp_path / "m", treebank / "train.mrg"
     done = run("train", "constparse", train, "--model", model, *options)
     assert done.code == 2 and message in done.err and not model.exists()
+
+
+def test_a_kernel_from_the_command_line(process, run, treebank, tmp_path):
+    model, page = tmp_path / "k.model", tmp_path / "k.html"
+    done = process(
+        "train", "constparse", treebank / "train.mrg", "--model", model,
+        "--kernel", "normalized(annotated:n=2)", "--match", "rule, label+tag",
+        "--report", page, "--keep-dual", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "Training sentences kept" in page.read_text(encoding="utf-8")
+    told = run("evaluate", model, treebank / "dev.mrg", "--json").json
+    assert told["metrics"]["labelled_f1"] > 0.8
+    checks = run("verify", model, treebank / "train.mrg", "--json").json
+    assert checks["holds"]
+    assert checks["checks"]["dual"]["how"].startswith("D(α) of")
+    assert run("verify", model, treebank / "dev.mrg", "--json").code == 1
+    facts = run("inspect", model, "--json").json
+    assert facts["match"] == ["rule", "label+tag"]
+    assert facts["n_anchors"] > 0
+    assert run("explain", model, treebank / "dev.mrg", "--sentence", 1).code == 0

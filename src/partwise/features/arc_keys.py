@@ -30,13 +30,14 @@ from partwise.features.keys import (
     answer_of,
     answers_of,
     name_of,
+    roles_of,
     shares_of,
     split_outside,
     terms_of,
     value_at,
     written,
 )
-from partwise.features.templates import Term, View
+from partwise.features.templates import Term
 from partwise.readers.table import Table
 
 STEPS = ("direction", "distance", "bucket")
@@ -237,7 +238,7 @@ def _parse(text: str) -> Match:
             continue
         terms = terms_of(name, text)
         for term in terms:
-            for end, view in _roles(term.view, text):
+            for end, view in roles_of(term.view, ENDS, text):
                 parts[end].append(Term(view, term.offset))
         shown += map(written, terms)
     if not shown:
@@ -253,20 +254,6 @@ def _parse(text: str) -> Match:
 
 def _hint(steps: Iterable[str]) -> str:
     return "".join(f"+{step}" for step in steps)
-
-
-def _roles(view: View, text: str) -> list[tuple[str, View]]:
-    """The ends of the arc that a view looks at: both, unless it names one."""
-    if view.inner is not None:
-        inner = _roles(view.inner, text)
-        return [(end, View(view.name, own, view.argument)) for end, own in inner]
-    end, dot, column = view.name.partition(".")
-    if not dot:
-        return [(end, view) for end in ENDS]
-    if end not in ENDS or not column:
-        raise MatchError(f"<match={text!r}>: {view.name!r} begins with neither head. "
-                         "nor dep.")  # fmt: skip
-    return [(end, View(column))]
 
 
 def _ask(function: Hash, number: int, table: Table, first: np.ndarray) -> np.ndarray:

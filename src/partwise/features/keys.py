@@ -7,23 +7,26 @@ their kernels add up. A key is a sum of random numbers of 60 bits, one for each 
 that must agree: the same in every process, and without a vocabulary. Two of a million
 different keys are equal by accident with a probability below 1e-6.
 
-`arc_keys.py` has the parts of dependency trees, `label_keys.py` those of sequences.
+`arc_keys.py` has the parts of dependency trees, `label_keys.py` those of sequences,
+`phrase_keys.py` those of phrase-structure trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from partwise.features.hashing import hash_strings
+from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
 from partwise.features.templates import (
     BOUNDARY,
     TemplateError,
     Term,
+    View,
     parse_templates,
 )
+from partwise.features.windows import neighbours
 from partwise.parameters import SettingsError
 from partwise.readers.table import Table
 
@@ -165,6 +168,44 @@ def terms_of(name: str, text: str) -> tuple[Term, ...]:
             "and separate hashes by commas"
         )
     return templates[0].terms
+
+
+def roles_of(view: View, ends: Sequence[str], text: str) -> list[tuple[str, View]]:
+    """The ends of a part that a view looks at: all, unless it names one with a dot."""
+    if view.inner is not None:
+        inner = roles_of(view.inner, ends, text)
+        return [(end, View(view.name, own, view.argument)) for end, own in inner]
+    end, dot, column = view.name.partition(".")
+    if not dot:
+        return [(end, view) for end in ends]
+    if end not in ends or not column:
+        named = " nor ".join(f"{end}." for end in ends)
+        raise MatchError(f"<match={text!r}>: {view.name!r} begins with neither {named}")
+    return [(end, View(column))]
+
+
+def token_shares(
+    text: str, terms: Sequence[Term], table: Table | None, n_tokens: int
+) -> np.ndarray:
+    """What tokens add to keys of the hash function `text`, (n_tokens,) int64.
+
+    −1 stands for no value of one of the terms.
+    """
+    mixed = np.full(n_tokens, hash_strings([text]))
+    present = np.ones(n_tokens, bool)
+    if table is not None:
+        near = neighbours(table.offset, {term.offset for term in terms})
+        outside = hash_strings([BOUNDARY])
+        for term in terms:
+            of_token, known = hash_view(term.view, table)
+            place = near[term.offset]
+            present &= np.append(known, True)[place]
+            mixed = mixed ^ np.append(of_token, outside)[place]
+            mixed *= MULTIPLIER
+            mixed ^= mixed >> HALF
+    mixed = mixed * MULTIPLIER
+    bits = ((mixed ^ (mixed >> HALF)) >> FEWER_BITS).astype(np.int64)
+    return np.where(present, bits, NO_KEY)
 
 
 def written(term: Term) -> str:

@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.features.columnar import as_table
-from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
 from partwise.features.keys import (
-    FEWER_BITS,
     NO_KEY,
     Hasher,
     MatchError,
@@ -32,11 +30,11 @@ from partwise.features.keys import (
     shares_of,
     split_outside,
     terms_of,
+    token_shares,
     value_at,
     written,
 )
-from partwise.features.templates import BOUNDARY, Term
-from partwise.features.windows import neighbours
+from partwise.features.templates import Term
 from partwise.readers.table import Table
 
 LABELS = ("label", "type")
@@ -160,7 +158,8 @@ class LabelHasher(Hasher[LabelMatch]):
                 ]
                 key[pairs, number] = shares_of(names)
             else:
-                of_token = _token_shares(match, table, int(offset[-1]))
+                n_tokens = int(offset[-1])
+                of_token = token_shares(match.text, match.terms, table, n_tokens)
                 found = of_token[:, None] + self.label_shares(match)
                 key[cells, number] = np.where(of_token[:, None] < 0, NO_KEY, found)
         return LabelKeys(
@@ -285,25 +284,6 @@ def _sequences(X: Any) -> Iterator[Any]:
 
 def _part(match: Any) -> str:
     return match.part if isinstance(match, LabelMatch) else "label"
-
-
-def _token_shares(match: LabelMatch, table: Table | None, n_tokens: int) -> np.ndarray:
-    """What the tokens add to a key, (n_tokens,) int64; −1 for no value."""
-    mixed = np.full(n_tokens, hash_strings([match.text]))
-    present = np.ones(n_tokens, bool)
-    if table is not None:
-        near = neighbours(table.offset, {term.offset for term in match.terms})
-        outside = hash_strings([BOUNDARY])
-        for term in match.terms:
-            of_token, known = hash_view(term.view, table)
-            place = near[term.offset]
-            present &= np.append(known, True)[place]
-            mixed = mixed ^ np.append(of_token, outside)[place]
-            mixed *= MULTIPLIER
-            mixed ^= mixed >> HALF
-    mixed = mixed * MULTIPLIER
-    bits = ((mixed ^ (mixed >> HALF)) >> FEWER_BITS).astype(np.int64)
-    return np.where(present, bits, NO_KEY)
 
 
 def _parse(text: str) -> LabelMatch:

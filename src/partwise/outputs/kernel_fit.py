@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from partwise.certificate import Certificate, certify
 from partwise.features.columnar import as_table
 from partwise.kernels.base import Kernel
 from partwise.kernels.clusters import WordClusters
+from partwise.kernels.inputs import Objects, Sequences
 from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.training_gram import check_options, training_gram
@@ -20,6 +21,7 @@ from partwise.outputs.kernel_scoring import KernelScoring
 from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats
+from partwise.readers.table import Table
 from partwise.scorers.anchors import ForeignData
 from partwise.scorers.budget import check_budget, keep_within
 from partwise.scorers.kernel import KernelScorer
@@ -163,7 +165,7 @@ def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, An
 
     Parameters
     ----------
-    estimator : SequenceTagger or DependencyParser
+    estimator : SequenceTagger, DependencyParser or the like
         Its parameters; nonsense is refused before any work.
     dtype : str
         Precision of the Gram matrix unless ``gram_options`` names one.
@@ -182,6 +184,30 @@ def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, An
         refuse_kernel_settings(estimator)
     options = {"dtype": dtype, **check_options(estimator.gram_options)}
     return kernel, options | {"dtype": np.dtype(options["dtype"]).name}
+
+
+def sentence_inputs(
+    kernel: Kernel | None, table: Table, usual: Sequence[str]
+) -> tuple[Kernel | None, Any]:
+    """
+    A kernel on whole sentences that names its columns, and what it compares.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+    table : Table
+    usual : sequence of str
+        Columns that a kernel which names none compares, as far as they are there.
+    """
+    if kernel is None:
+        return None, None
+    if not isinstance(kernel.input_family(), Sequences | Objects):
+        raise ValueError(
+            f"{kernel} does not compare sentences; use a kernel on sequences, such as "
+            "'normalized(annotated)', 'ngram' or 'bow'"
+        )
+    kernel = kernel.with_columns(table.columns, usual)
+    return kernel, table.select(kernel.columns_of(table.columns, usual))
 
 
 def refuse_kernel_settings(estimator: Any) -> None:

@@ -29,6 +29,10 @@ from partwise.readers.table import Table
 from partwise.scorers.index_file import index_state, match_state
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex, TrainedScorer
 
+MOST_SHOWN = 50  # keys
+
+Listing = Iterator[tuple[str, list[str], Floats]]  # title, names, weights
+
 
 class KernelScoring(Scoring):
     """
@@ -36,7 +40,7 @@ class KernelScoring(Scoring):
 
     Parameters
     ----------
-    hasher : LabelHasher or ArcHasher
+    hasher : LabelHasher, ArcHasher or PhraseHasher
         Gives each part its keys.
     index : KernelIndex
         Anchors of each key; without a kernel each key has one weight.
@@ -135,6 +139,48 @@ class KernelScoring(Scoring):
         if self.index.by_token:
             return [[word] for word in anchors.words]
         return anchors.inputs.strings(next(iter(anchors.inputs.columns)))
+
+    @property
+    def key_names(self) -> list[str]:
+        """What the keys stand for."""
+        return self.index.names
+
+    def anchor_names(self) -> list[str]:
+        """Where each anchor stands in the training data, and its words."""
+        anchors = self.index.anchors
+        if anchors is None:
+            return []
+        words = map(" ".join, self.anchor_words())
+        return [f"{anchors.name(k)}: {shown}" for k, shown in enumerate(words)]
+
+    def heaviest_keys(self, weights: Floats) -> Listing:
+        """For the heaviest keys their anchors; without a kernel, all keys at once."""
+        index = self.index
+        beta = weights[: len(index.anchor)]
+        if index.anchors is None:
+            yield "keys", index.names, beta
+            return
+        names = self.anchor_names()
+        key = np.repeat(np.arange(len(index.key)), np.diff(index.begin))
+        size = np.bincount(key, beta * beta, minlength=len(index.key))
+        largest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
+        for k in sorted(largest.tolist(), key=lambda k: index.names[k]):
+            here = slice(index.begin[k], index.begin[k + 1])
+            yield index.names[k], [names[a] for a in index.anchor[here]], beta[here]
+
+    def shares(
+        self, X: Any, keys: Any, parts: list[int], weights: Floats
+    ) -> Iterator[tuple[int, str, float]]:
+        """(part, anchor or key in words, share of its score) of these parts of X."""
+        names, has_anchors = self.anchor_names(), self.index.anchors is not None
+        shares = self.index.shares(self.inputs(X), keys, parts, weights)
+        X = as_table(X) if self.hasher.columns else X
+        for part, number, anchor, share in shares:
+            if has_anchors and len(self.hasher.match) == 1:
+                yield part, names[anchor], share
+                continue
+            key = self.hasher.describe(X, keys, part, number)
+            yield part, f"{names[anchor]} ({key})" if has_anchors else key, share
 
     def check_start(self, kernel: Any, match: Any) -> None:
         """Refuse another kernel and other hash functions."""

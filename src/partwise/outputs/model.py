@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints
 
 
 class WeightedModel:
@@ -59,3 +59,9 @@ class ScoredModel(WeightedModel):
             best = ranked[0][1]
             rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
         return np.reshape(np.array(rows), (-1, 2))
+
+
+def one_cut(output: Ints) -> Cuts:
+    """The plane φ(truth) − φ(output) of the only example."""
+    one, indptr = np.ones(1), np.array([0, len(output)])
+    return Cuts(np.zeros(1, np.int64), one, one, one, one, indptr, output)

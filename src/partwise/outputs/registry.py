@@ -87,7 +87,7 @@ OUTPUTS = [
     Output(
         "partwise.outputs.phrase",
         "ConstituencyParser",
-        {"ConstituencyModel.v1": "file"},
+        {"ConstituencyModel.v1": "file", "KernelConstituencyModel.v1": "file"},
         task=("constparse", "PhraseTask", "Phrase structure, from Penn brackets."),
         structures=(("Grammar", "partwise.structures.phrase"),),
         toy="partwise.datasets.toy_treebank",

@@ -135,23 +135,27 @@ class FeatureScoring(Scoring):
         """Kind of the inputs: columns, dicts, arrays or arcs."""
         return self.featurizer.kind.partition(".")[0]
 
+    def features(self, X: Any) -> Any:
+        """Features of the parts of inputs."""
+        return self.featurizer.transform(X)
+
     def batches(self, X: Any) -> Iterator[Packable]:
         """All inputs at once."""
-        yield self.featurizer.transform(X), None
+        yield self.features(X), None
 
     def training(self, X: Any, n_jobs: int) -> Packable:
         """The training data are like any others."""
-        return self.featurizer.transform(X), None
+        return self.features(X), None
 
     def parts_of(self, inputs: Any) -> Packable:
         """A support keeps features."""
         if not isinstance(inputs, Features | DenseFeatures):
-            inputs = self.featurizer.transform(inputs)
+            inputs = self.features(inputs)
         return inputs, None
 
     def on(self, X: Any) -> FeatureFit:
         """The features of other data."""
-        return FeatureFit(self, self.featurizer.transform(X))
+        return FeatureFit(self, self.features(X))
 
     def check_start(self, kernel: Any, match: Any) -> None:
         """Refuse kernels and hash functions."""

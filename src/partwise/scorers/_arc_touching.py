@@ -1,7 +1,4 @@
-"""Single parts: sum the weights of their features, add to them, or erase them.
-
-One text for the three, so that they cannot disagree about what a part has.
-"""
+"""Single arcs: sum the weights of their features, add to them, or erase them."""
 
 import numpy as np
 
@@ -13,23 +10,10 @@ from partwise.features._arc_compiled import (
     variant,
 )
 from partwise.scorers._arc_scoring import label_columns
+from partwise.scorers._touch import ADD, DOT, WIPE, touch
 
-# numbers with a type: a literal argument would compile a function anew
-DOT, ADD, WIPE = np.int64(0), np.int64(1), np.int64(2)
 ARC, SIBLING, GRANDPARENT = np.int64(-1), np.int64(-2), np.int64(-3)  # not labels
 NOBODY = np.int64(0)  # in the place of a third token
-
-
-@kernel
-def touch(w, at, mode, coef):
-    """Read, change or erase one weight."""
-    if mode == DOT:
-        return w[at]
-    if mode == ADD:
-        w[at] += coef
-    else:
-        w[at] = 0.0
-    return 0.0
 
 
 @operation

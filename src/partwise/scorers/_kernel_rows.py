@@ -1,6 +1,6 @@
-"""Parts scored through the index, as numba tags: arcs, and labels of tokens.
+"""Parts scored through the index, as numba tags: arcs, labels of tokens, phrases.
 
-Both look up the slots of a part in one table; how a model is kept stands in
+All look up the slots of a part in one table; how a model is kept stands in
 `_postings.py`.
 """
 
@@ -13,6 +13,7 @@ from partwise.scorers._postings import (
     Postings,
     add_part,
     part_score,
+    touch_part,
     wipe_part,
 )
 
@@ -134,3 +135,47 @@ class TokenSlots(NamedTuple):
 def pair_part(rows, i, a, b):
     """The part that label a before label b is, in sequence i."""
     return rows.first[i + 1] - rows.n_pairs + a * rows.n_labels + b
+
+
+class PhraseSlots(NamedTuple):
+    """Rules and brackets by their slots; whole sentences are inputs."""
+
+    offset: np.ndarray  # (n_sentences + 1,) int64 words
+    first: np.ndarray  # (n_sentences + 1,) int64 parts, see `PhraseKeys`
+    slot: np.ndarray  # (n_parts, n_hashes) int32; −1 for no key
+    postings: Postings
+    n_rules: int
+    n_labels: int
+
+    def score_phrases(rows, w, i, work):
+        weight, plain = work.weight, work.plain
+        postings, slot = rows.postings, rows.slot
+        n = rows.offset[i + 1] - rows.offset[i]
+        part = rows.first[i]
+        for k in range(rows.n_rules):
+            weight[k] = part_score(postings, w, slot, part + k)
+        part += rows.n_rules
+        for a in range(n):
+            for cell in range(a * (n + 1) + a + 1, a * (n + 1) + n + 1):
+                for label in range(rows.n_labels):
+                    plain[cell, label] = part_score(postings, w, slot, part + label)
+                part += rows.n_labels
+
+    def touch_rule(rows, w, i, rule, mode, coef):
+        part = rows.first[i] + rule
+        return touch_part(rows.postings, w, rows.slot, part, i, mode, coef)
+
+    def touch_bracket(rows, w, i, begin, end, label, mode, coef):
+        part = bracket_part(rows, i, begin, end, label)
+        return touch_part(rows.postings, w, rows.slot, part, i, mode, coef)
+
+    def add_expected(rows, w, i, rule, bracket):
+        pass  # likelihood has no kernel form
+
+
+@kernel
+def bracket_part(rows, i, begin, end, label):
+    """The part that a label over the words [begin, end) is."""
+    n = rows.offset[i + 1] - rows.offset[i]
+    span = begin * n - begin * (begin - 1) // 2 + end - begin - 1
+    return rows.first[i] + rows.n_rules + span * rows.n_labels + label

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import jitted, kernel
+from partwise.scorers._touch import ADD, DOT
 
 
 class Postings(NamedTuple):
@@ -98,6 +99,18 @@ def wipe_part(postings, w, slot, part):
         s = slot[part, h]
         if s >= 0:
             wipe_coefficient(postings, w, s)
+
+
+@kernel
+def touch_part(postings, w, slot, part, row, mode, coef):
+    """Score of a part (DOT), or `add_part`, or `wipe_part`."""
+    if mode == DOT:
+        return part_score(postings, w, slot, part)
+    if mode == ADD:
+        add_part(postings, w, slot, part, row, coef)
+    else:
+        wipe_part(postings, w, slot, part)
+    return 0.0
 
 
 @jitted

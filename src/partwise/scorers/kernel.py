@@ -19,8 +19,9 @@ import numpy as np
 
 from partwise.features.arc_keys import ArcKeys
 from partwise.features.label_keys import LabelKeys
+from partwise.features.phrase_keys import PhraseKeys
 from partwise.protocol import CapabilityError, Floats, Ints, Scorer
-from partwise.scorers._kernel_rows import ArcSlots, TokenSlots
+from partwise.scorers._kernel_rows import ArcSlots, PhraseSlots, TokenSlots
 from partwise.scorers._postings import (
     Postings,
     complete_keys,
@@ -29,8 +30,8 @@ from partwise.scorers._postings import (
 )
 from partwise.threads import run_sharded
 
-Keys = ArcKeys | LabelKeys
-Slots = ArcSlots | TokenSlots
+Keys = ArcKeys | LabelKeys | PhraseKeys
+Slots = ArcSlots | TokenSlots | PhraseSlots
 
 
 class KernelScorer(Scorer):
@@ -87,7 +88,7 @@ class KernelScorer(Scorer):
 
         Parameters
         ----------
-        parts : ArcKeys or LabelKeys
+        parts : ArcKeys, LabelKeys or PhraseKeys
         width : int
             Of arcs, the number of labels, of which there must be none; of chains, the
             labels in a row of weights.
@@ -125,6 +126,10 @@ class KernelScorer(Scorer):
                 )
             words = keys.offset - np.arange(len(keys.offset))
             return ArcSlots(words, keys.first, slot, postings, 0)
+        if isinstance(keys, PhraseKeys):
+            return PhraseSlots(
+                keys.offset, keys.first, slot, postings, keys.n_rules, keys.n_labels
+            )
         n_tokens = len(keys.token)
         row = np.arange(n_tokens)
         if not self.by_token:
@@ -182,16 +187,10 @@ class KernelScorer(Scorer):
             gram,
             n_slots,
         )
-        if isinstance(rows, ArcSlots):
+        if not isinstance(rows, TokenSlots):
             return rows._replace(slot=local, postings=small)
         n_features = -(-2 * n_slots // rows.width)
         return rows._replace(slot=local, postings=small, n_features=n_features)
-
-    def coefficients_only(self, rows: Slots) -> Slots:
-        """The same slots, whose scores are left alone."""
-        postings = rows.postings
-        still = postings._replace(begin=np.zeros_like(postings.begin))
-        return rows._replace(postings=still)
 
     def columns(self, rows: Slots) -> Any:
         """Refuse: gradients of a log loss have a coefficient in every slot."""
@@ -226,11 +225,11 @@ def input_of_parts(keys: Keys, *, by_token: bool) -> tuple[Ints, int]:
     if not by_token:
         n = len(keys.first) - 1
         return np.repeat(np.arange(n, dtype=np.int32), np.diff(keys.first)), n
-    if isinstance(keys, ArcKeys) or keys.has_pairs:
+    if not isinstance(keys, LabelKeys) or keys.has_pairs:
         raise CapabilityError(
-            "arcs and pairs of labels (bigram) have no single token that a kernel "
-            "could compare; use a kernel on whole sequences, or for pairs transitions "
-            "(<order=1>)"
+            "arcs, phrases and pairs of labels (bigram) have no single token that a "
+            "kernel could compare; use a kernel on whole sequences, or for pairs "
+            "transitions (<order=1>)"
         )
     n = len(keys.token)
     return np.repeat(np.arange(n, dtype=np.int32), keys.n_labels), n
@@ -242,3 +241,10 @@ def key_values(keys: Keys, rows: Slots) -> Ints:
     has_key = rows.slot >= 0
     value[rows.slot[has_key]] = keys.key[has_key]
     return value
+
+
+def coefficients_only(rows: Slots) -> Slots:
+    """The same slots, whose scores are left alone."""
+    postings = rows.postings
+    still = postings._replace(begin=np.zeros_like(postings.begin))
+    return rows._replace(postings=still)

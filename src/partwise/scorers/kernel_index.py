@@ -23,6 +23,7 @@ from partwise.scorers.kernel import (
     KernelScorer,
     Keys,
     Slots,
+    coefficients_only,
     input_of_parts,
     key_values,
 )
@@ -320,7 +321,7 @@ class IndexScorer(KernelScorer):
         if self.index.kernel is None:
             unit[:] = 0  # equal keys have equal scores everywhere
         rows = self._number(parts, unit, np.zeros((n_inputs, 1), self.dtype), width)
-        return self.coefficients_only(rows)
+        return coefficients_only(rows)
 
     def local(self, rows: Slots, offset: Ints) -> Slots:
         """For inner products within a block, of which there are none."""

@@ -177,6 +177,14 @@ class KernelModel:
         """Scores of the outputs of one input."""
         return Score(self, x)
 
+    def score(self, x: Any, y: Any) -> float:
+        """Score of one output."""
+        return self.at(x)(y)
+
+    def shares(self, x: Any, y: Any) -> Floats:
+        """What each pair adds to the score of an output, (n_pairs,)."""
+        return self.alpha * self.structure.kernel_row(x, y, self.pairs)
+
 
 def _seen_from(w: Any, x: Any) -> Score:
     return w.at(x) if isinstance(w, KernelModel) else w

@@ -8,12 +8,13 @@ them, the inner product of these goes through the kernel, and what comes behind 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats
-from partwise.scorers.kernel import KernelScorer
+from partwise.protocol import CapabilityError, Cuts, Floats
+from partwise.scorers.kernel import KernelScorer, coefficients_only
 from partwise.structures._packed_compiled import combine
 from partwise.structures.packed import PackedProblem
 from partwise.threads import dot
@@ -21,22 +22,40 @@ from partwise.threads import dot
 NOTHING = 1e-13  # of the largest: what rounding leaves of a sum that is zero
 
 
-class KernelProblem(PackedProblem):
-    """The space of kernel models, for a packed problem with a `KernelScorer`."""
+class KernelSpace:
+    """The space of kernel models, mixed into a problem with a `KernelScorer`."""
 
     scorer: KernelScorer
+    blocks: Any
+    n_jobs: int
+    n_weights: int
+    zero: Callable[[], Floats]
 
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)  # of the chain or the arborescence
+    def measure_space(self) -> None:
+        """Find where scores, and weights of transitions, stand in a model."""
         self.n_slots = self.blocks.rows.postings.n_slots
         self.tail = self.n_weights - self._n_tail()  # where transitions begin
-        self._sparse = self.blocks.replace(
-            rows=self.scorer.coefficients_only(self.blocks.rows)
-        )
 
     def _n_tail(self) -> int:
         """Weights behind coefficients and scores."""
         return 0
+
+    def compact(self, model: Floats) -> Floats:
+        """The coefficients of all slots."""
+        return model[: self.n_slots].copy()
+
+    def expand(self, weights: Floats) -> Floats:
+        """The model of these coefficients; for new inputs those of an index."""
+        model = self.zero()
+        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
+        return model
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Refuse: a gradient of the log loss has a coefficient in every slot."""
+        raise CapabilityError(
+            "<loss='log'> has no kernel form here; use a margin, or an explicit "
+            "approximation of the kernel (Nystroem, random Fourier features)"
+        )
 
     def dot(self, one: Floats, other: Floats) -> float:
         """<one, other>: Σ_s β[s]·v'[s], and the plain product of the rest."""
@@ -61,16 +80,6 @@ class KernelProblem(PackedProblem):
         self.scorer.complete(self.blocks.rows, model, self.n_jobs)
         return model
 
-    def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
-        """Σ α a: coefficients in row order, then all scores at once."""
-        model = self.zero()
-        coef = cuts.scale * alpha
-        work = self.borrow_work()
-        combine(self._sparse, work, model, cuts.block, coef, cuts.indptr, cuts.code)
-        self.return_work(work)
-        self.scorer.complete(self.blocks.rows, model, self.n_jobs)
-        return model
-
     def settle(self, model: Floats) -> Floats:
         """The same model from its coefficients alone.
 
@@ -87,3 +96,22 @@ class KernelProblem(PackedProblem):
         if len(size):
             sparse[: self.n_slots][size <= NOTHING * size.max()] = 0.0
         return self.with_scores(sparse)
+
+
+class KernelProblem(KernelSpace, PackedProblem):
+    """A packed problem, of the chain or the arborescence, over kernel models."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.measure_space()
+        self._sparse = self.blocks.replace(rows=coefficients_only(self.blocks.rows))
+
+    def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
+        """Σ α a: coefficients in row order, then all scores at once."""
+        model = self.zero()
+        coef = cuts.scale * alpha
+        work = self.borrow_work()
+        combine(self._sparse, work, model, cuts.block, coef, cuts.indptr, cuts.code)
+        self.return_work(work)
+        self.scorer.complete(self.blocks.rows, model, self.n_jobs)
+        return model

@@ -111,21 +111,21 @@ class LoopBlocks:
         self.Y = Y
         self.formulation = formulation
         self.with_loss = True
-        n_psi = structure.n_psi_
-        self.truth = [
-            _Output(y, sparse_feature(structure.joint_feature(x, y), n_psi), 0.0)
-            for x, y in zip(X, Y, strict=True)
-        ]
+        if len(X) != len(Y):
+            raise ValueError(f"X has {len(X)} examples and Y {len(Y)}")
+        self.truth = [_Output(y, self.psi(i, y), 0.0) for i, y in enumerate(Y)]
         self.table: list[_Output] = []
         self.places: dict[Any, int] = {}
 
+    def psi(self, i: int, y: Any) -> tuple[Ints, Floats]:
+        """Ψ of an output of example i: places in a model, and their values."""
+        psi = self.structure.joint_feature(self.X[i], y)
+        return sparse_feature(psi, self.structure.n_psi_)
+
     def place(self, i: int, y_hat: Any) -> int:
         """Number of an output of example i, entered when it is new."""
-        structure = self.structure
-        psi = sparse_feature(
-            structure.joint_feature(self.X[i], y_hat), structure.n_psi_
-        )
-        loss = float(structure.loss(self.Y[i], y_hat))
+        psi = self.psi(i, y_hat)
+        loss = float(self.structure.loss(self.Y[i], y_hat))
         if not loss >= 0:
             raise ValueError(f"loss of example {i} is {loss}; it must be ≥ 0")
         key = (i, loss, psi[0].tobytes(), psi[1].tobytes())

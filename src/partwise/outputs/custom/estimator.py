@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
+from partwise.kernels.base import same_kernel
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
@@ -18,6 +19,8 @@ from partwise.outputs.saved import portable_parameters
 from partwise.protocol import HistoryPoint, Structure, Support
 from partwise.structures.joint_kernel import KernelModel
 from partwise.structures.loop import sparse_feature
+from partwise.structures.parts import PartSelection
+from partwise.structures.parts.kernel import PartExpansion
 
 
 class Lead(NamedTuple):
@@ -46,8 +49,9 @@ class StructuredSVM(StructuredEstimator):
 
     Attributes
     ----------
-    coef_ : array (n_psi,), or KernelModel
-        Weights of features; of a joint kernel, pairs with their coefficients.
+    coef_ : array (n_psi,), KernelModel or PartExpansion
+        Weights of features; of a joint kernel, pairs with their coefficients; of
+        `PartSelection` with a kernel, parts of the training data with theirs.
     structure_ : Structure, set up
     certificate_, history_, n_iter_
 
@@ -164,11 +168,11 @@ class StructuredSVM(StructuredEstimator):
 
     def _seen_from(self, x: Any) -> Any:
         """What the structure's methods take as a model."""
-        return self.coef_.at(x) if isinstance(self.coef_, KernelModel) else self.coef_
+        return self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.at(x)
 
     def _value(self, x: Any, y: Any) -> float:
-        if isinstance(self.coef_, KernelModel):
-            return self.coef_.at(x)(y)
+        if not isinstance(self.coef_, np.ndarray):
+            return self.coef_.score(x, y)
         psi = self.structure_.joint_feature(x, y)
         index, value = sparse_feature(psi, len(self.coef_))
         return float(np.sum(self.coef_[index] * value))
@@ -177,7 +181,8 @@ class StructuredSVM(StructuredEstimator):
         """Why the best output won: the coordinates of Ψ that decide.
 
         The structure must offer ``two_best``. The coordinates of a joint kernel are the
-        pairs of `coef_`.
+        pairs of `coef_`, those of a kernel on parts its anchors: parts of training
+        examples.
 
         Parameters
         ----------
@@ -197,9 +202,8 @@ class StructuredSVM(StructuredEstimator):
             return Lead(outputs[0], None, np.inf, [])
         shares = np.zeros(len(self.coef_))
         for y, sign in zip(outputs, (1, -1), strict=True):
-            if isinstance(self.coef_, KernelModel):
-                row = structure.kernel_row(x, y, self.coef_.pairs)
-                shares += sign * self.coef_.alpha * row
+            if not isinstance(self.coef_, np.ndarray):
+                shares += sign * self.coef_.shares(x, y)
                 continue
             index, value = sparse_feature(structure.joint_feature(x, y), len(shares))
             np.add.at(shares, index, sign * value * self.coef_[index])
@@ -232,7 +236,11 @@ class StructuredSVM(StructuredEstimator):
             "history": [list(point) for point in self.history_],
             "n_iter": self.n_iter_,
         }
-        save_model(WeightsModel(type(self.structure_).__name__, self.coef_, info), path)
+        name, coef = type(self.structure_).__name__, self.coef_
+        model = WeightsModel(name, coef, info)
+        if isinstance(coef, PartExpansion):
+            model = WeightsModel(name, coef.weights, info, coef.index)
+        save_model(model, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], structure: Structure) -> StructuredSVM:
@@ -245,7 +253,10 @@ class StructuredSVM(StructuredEstimator):
                 f"{path} was trained for the structure {model.structure_name}, not "
                 f"{type(structure).__name__}"
             )
-        if getattr(structure, "n_psi_", None) != len(model.weights):
+        weights: Any = model.weights
+        if isinstance(structure, PartSelection) and structure.has_keys:
+            weights = _expansion(path, model, structure)
+        elif getattr(structure, "n_psi_", None) != len(weights):
             raise ValueError(
                 f"{path} has {len(model.weights)} weights where the structure has "
                 f"n_psi_ = {getattr(structure, 'n_psi_', None)}; call setup(X, y) with "
@@ -255,11 +266,21 @@ class StructuredSVM(StructuredEstimator):
         names = set(cls._get_param_names()) - {"structure"}
         svm = cls(structure, **{name: told[name] for name in names & told.keys()})
         svm.structure_ = structure
-        svm.coef_ = model.weights
+        svm.coef_ = weights
         svm.certificate_ = Certificate.from_dict(model.info["certificate"])
         svm.history_ = [HistoryPoint(*row) for row in model.info["history"]]
         svm.n_iter_ = model.info["n_iter"]
         return svm
+
+
+def _expansion(path: Any, model: WeightsModel, structure: Any) -> PartExpansion:
+    """The kernel model of a file, for the kernel of this structure."""
+    kernel = structure.part_kernel().kernel
+    if model.index is None or not same_kernel(kernel, model.index.kernel):
+        raise ValueError(
+            f"{path} was trained with another kernel than that of the structure"
+        )
+    return PartExpansion(structure, model.index, model.weights)
 
 
 def list_support(problem: Any, support: Support) -> list[tuple[int, Any, float]]:

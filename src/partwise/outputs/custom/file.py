@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_WEIGHT, read_numbers
+from partwise.bounds import MAX_WEIGHT, entry, read_numbers, under
 from partwise.outputs.custom.model import WeightsModel
+from partwise.outputs.scoring import prefixed
+from partwise.scorers.index_file import index_from_state, index_state
 
 
 def to_state(model: WeightsModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Settings and arrays for a model file."""
-    return {"structure": model.structure_name}, {"weights": model.weights}
+    settings: dict[str, Any] = {"structure": model.structure_name}
+    if model.index is None:
+        return settings, {"weights": model.weights}
+    settings["index"], arrays = index_state(model.index, model.weights)
+    return settings, prefixed("index", arrays)
 
 
 def from_state(
@@ -22,4 +28,8 @@ def from_state(
     name = settings.get("structure")
     if not isinstance(name, str):
         raise ValueError("the name of the structure is missing")
+    if "index" in settings:
+        state = entry(settings, "index", dict)
+        index, weights = index_from_state(state, under("index/", arrays))
+        return WeightsModel(name, weights, info, index)
     return WeightsModel(name, read_numbers(arrays, "weights", MAX_WEIGHT), info)

@@ -17,11 +17,15 @@ from partwise.features.arc_templates import (
 )
 from partwise.features.arcs import ArcFeaturizer
 from partwise.kernels.clusters import WordClusters
-from partwise.kernels.inputs import Objects, Sequences
 from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
 from partwise.outputs.dependency.trees import encode_trees
-from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
+from partwise.outputs.kernel_fit import (
+    KernelFit,
+    read_kernel,
+    refuse_kernel_settings,
+    sentence_inputs,
+)
 from partwise.outputs.scoring import FeatureFit, ScoringFit
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError
@@ -110,15 +114,7 @@ def fit_keys(
     if clusters is not None:
         table = clusters.transform(table)
     kernel, options = read_kernel(parser, "float32")
-    inputs: Any = None
-    if kernel is not None:
-        if not isinstance(kernel.input_family(), Sequences | Objects):
-            raise ValueError(
-                f"{kernel} does not compare sentences; use a kernel on sequences, such "
-                "as 'normalized(annotated)', 'ngram' or 'bow'"
-            )
-        kernel = kernel.with_columns(table.columns, USUAL)
-        inputs = table.select(kernel.columns_of(table.columns, USUAL))
+    kernel, inputs = sentence_inputs(kernel, table, USUAL)
     if parser.templates is not None:
         raise SettingsError(
             "<templates=> make features of arcs, which a parser with <kernel=> or "

@@ -11,6 +11,7 @@ from sklearn.callback import with_callbacks
 
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
+from partwise.outputs.phrase.learning import fit_scoring
 from partwise.outputs.phrase.model import ConstituencyModel, as_sentences
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_whole, worded_warning
@@ -47,6 +48,22 @@ class ConstituencyParser(SavedEstimator):
         in Tsochantaridis et al. (ICML 2004).
     cost : {"brackets", "f1", "zero_one"}
         The loss Δ: brackets missed plus brackets made up; 1 − F1; 1 for a wrong tree.
+    kernel : Kernel, str, callable or None
+        Compare whole sentences by this kernel instead of features, as in
+        ``"normalized(annotated)"``; see `partwise.kernels` and docs/constituency.md.
+    match : str, callable, sequence of them, or None
+        When two rules or brackets of two sentences are alike, as in
+        ``"rule, label+tag"`` (the default of kernels); see
+        `partwise.features.phrase_keys`. With `match` alone parts are compared and
+        sentences are not.
+    budget : int or None
+        Training sentences that a kernel parser may keep.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful ones go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
+        of sentences, as in ``{"cache_dir": "folder"}``.
     max_length : int or None
         Longer sentences give their rules but are not trained on, and get a flat tree
         when parsed.
@@ -94,6 +111,11 @@ class ConstituencyParser(SavedEstimator):
     features: Literal["spans", "rules"] = "spans"
     min_count: int = 2
     cost: Literal["brackets", "f1", "zero_one"] = "brackets"
+    kernel: Any = None
+    match: Any = None
+    budget: int | None = None
+    over_budget: Literal["project", "merge", "drop"] = "project"
+    gram_options: dict[str, Any] | None = None
     max_length: int | None = None
     tol: float = 0.05
     metric: str = "labelled_f1"
@@ -121,24 +143,29 @@ class ConstituencyParser(SavedEstimator):
         trees = [as_phrase_tree(tree) for tree in y]
         if len(trees) != len(sentences):
             raise ValueError(f"y has {len(trees)} trees where X has {len(sentences)}")
-        warm = self.warm_start and hasattr(self, "model_")
-        grammar = self.model_.grammar if warm else self._read(trees)
-        model = ConstituencyModel(
-            grammar, np.zeros(0), _wrapper(trees), self.max_length
-        )
-        rows = self._usable(model, sentences, trees)
+        last = getattr(self, "model_", None) if self.warm_start else None
+        grammar = self._read(trees) if last is None else last.grammar
+        rows = self._usable(grammar, sentences, trees)
         self._weighted = sample_weight is not None
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[rows]
+        wrapper = _wrapper(trees)
         sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
-        problem = grammar.pack(sentences, trees, formulation, n_jobs=self._n_jobs())
-        start = problem.expand(self.model_.weights) if warm else None
-        state, support = self._solve(problem, sample_weight, start)
-        model.weights = np.array(problem.compact(state.model))
-        if support is not None:
-            model.support = SupportPhrases.create(sentences, trees, support)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
+        fit = fit_scoring(self, grammar, sentences, last)
+        n_jobs = self._n_jobs()
+        problem = grammar.pack(
+            sentences, trees, formulation, n_jobs=n_jobs, parts=fit.parts,
+            scorer=fit.scorer(n_jobs),
+        )  # fmt: skip
+        weights, dual = self._learn(problem, fit, last, sample_weight)
+        scoring, weights = fit.finish(problem, weights)
+        support = None
+        if dual is not None:
+            support = SupportPhrases.create(sentences, trees, dual)
+        info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = ConstituencyModel(
+            scoring, grammar, np.array(weights), wrapper, self.max_length, info, support
+        )
         self._remove_checkpoints()
         return self
 
@@ -152,19 +179,21 @@ class ConstituencyParser(SavedEstimator):
             check_whole(name, getattr(self, name), least)
 
     def _read(self, trees: list[Any]) -> Grammar:
-        is_counted = isinstance(self.solver, str) and self.solver == "pcfg"
+        # counts and keys know no spans
+        is_plain = isinstance(self.solver, str) and self.solver == "pcfg"
+        is_plain = is_plain or self._has_keys()
         return Grammar(
             horizontal=self.horizontal,
             vertical=self.vertical,
             unary_steps=self.unary_steps,
             lexical=self.lexical,
-            features="rules" if is_counted else self.features,  # counts know no spans
+            features="rules" if is_plain else self.features,
             min_count=self.min_count,
             cost=self.cost,
         ).setup(None, trees)
 
     def _usable(
-        self, model: ConstituencyModel, sentences: list[Any], trees: list[Any]
+        self, grammar: Grammar, sentences: list[Any], trees: list[Any]
     ) -> list[int]:
         """Sentences to train on; counts those whose tree is not in the grammar."""
         self.n_unfit_ = 0
@@ -174,9 +203,9 @@ class ConstituencyParser(SavedEstimator):
             same = [w for w, _ in leaves] == [w for w, _ in x]
             if not same or not (self.lexical or leaves == list(x)):
                 raise ValueError(f"tree {i} has other words or tags than sentence {i}")
-            if model.is_too_long(x):
+            if self.max_length is not None and len(x) > self.max_length:
                 continue
-            if model.grammar.fits(tree):
+            if grammar.fits(tree):
                 rows.append(i)
             else:
                 self.n_unfit_ += 1
@@ -190,9 +219,13 @@ class ConstituencyParser(SavedEstimator):
             raise SettingsError("no sentence is left to train on; raise <max_length>")
         return rows
 
+    def _has_keys(self) -> bool:
+        return self.kernel is not None or self.match is not None
+
     def _default_C(self, n: int) -> float:
         # rules alone are few features: at n/50 their weights hardly leave zero
         is_rich = self.cost == "brackets" and self.features == "spans"
+        is_rich = is_rich and not self._has_keys()
         return n * (0.02 if is_rich else 0.5)
 
     # ---------------------------------------------------------------- prediction
@@ -225,7 +258,7 @@ class ConstituencyParser(SavedEstimator):
     def _parameters_of(cls, model: ConstituencyModel) -> dict[str, Any]:
         own = model.grammar.get_params()
         del own["exact_words"]
-        return {"max_length": model.max_length, **own}
+        return {"max_length": model.max_length, **own, **model.scoring.parameters()}
 
     # --------------------------------------------------------------- attributes
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from partwise.outputs.model import one_cut
+from partwise.outputs.phrase.scoring import Reason
 from partwise.protocol import Cuts, Floats, Ints, Support, take
 from partwise.readers.brackets import format_tree
 from partwise.readers.trees import PhraseTree
@@ -37,15 +39,6 @@ class SupportPhrases(NamedTuple):
             [sentences[i] for i in rows], [trees[i] for i in rows], cuts, support.alpha,
             rows,
         )  # fmt: skip
-
-
-class Reason(NamedTuple):
-    """A rule or feature that decides between two trees."""
-
-    name: str
-    in_winner: int  # how often it occurs
-    in_runner_up: int
-    share: float  # of the lead
 
 
 class SupportTree(NamedTuple):
@@ -129,7 +122,7 @@ def explain_tree(model: ConstituencyModel, x: Any, *, top: int = 10) -> TreeExpl
     """
     if model.is_too_long(x):
         return TreeExplanation(model.predict([x])[0], None, -np.inf, 0.0)
-    problem = model.problem([x])
+    problem = next(model.problems([x]))
     found = problem.k_best_codes(problem.expand(model.weights), 2)[0]
     if not found:
         return TreeExplanation(model.predict([x])[0], None, -np.inf, 0.0)
@@ -138,26 +131,34 @@ def explain_tree(model: ConstituencyModel, x: Any, *, top: int = 10) -> TreeExpl
     if len(found) == 1:
         return TreeExplanation(winner, None, score, np.inf)
     runner_up, second = model.wrapped(grammar.tree(found[1][0], x)), found[1][1]
-    one, other = (problem.features_of(0, code) for code, _ in found)
-    shares = (one - other) * model.weights
-    names = grammar.feature_names()
-    reasons = [
-        Reason(names[k], int(one[k]), int(other[k]), float(shares[k]))
-        for k in np.argsort(-np.abs(shares), kind="stable")[:top]
-        if shares[k]
-    ]
+    codes = [code for code, _ in found]
+    reasons = model.scoring.reasons(x, problem, model.weights, codes)
+    reasons.sort(key=lambda reason: -abs(reason.share))
+    reasons = [reason for reason in reasons[:top] if reason.share]
     explanation = TreeExplanation(winner, runner_up, score, score - second, reasons)
     if model.support is not None:
-        explanation.support = _support_for(grammar, model.support, one - other, top)
+        explanation.support = _support_for(model, x, codes, top)
     return explanation
 
 
 def _support_for(
-    grammar: Grammar, kept: SupportPhrases, lead: Floats, top: int
+    model: ConstituencyModel, x: Any, codes: list[Ints], top: int
 ) -> list[SupportTree]:
-    """Planes whose α a has the largest part in <w, φ(winner) − φ(runner-up)>."""
-    problem = grammar.pack(kept.sentences, kept.trees)
-    shares = kept.alpha * problem.margins(problem.expand(lead), kept.cuts)
+    """Planes whose α a has the largest part in <w, φ(winner) − φ(runner-up)>.
+
+    The difference is a model on one sentence. It scores the sentences of the planes as
+    a trained model scores new ones.
+    """
+    grammar, kept = model.grammar, model.support
+    assert kept is not None
+    fit = model.scoring.on([x])
+    here = grammar.pack([x], None, parts=fit.parts, scorer=fit.scorer(1))
+    lead = here.compact(here.combine(one_cut(codes[1]), np.ones(1)))
+    lead = lead - here.compact(here.combine(one_cut(codes[0]), np.ones(1)))
+    scoring, weights = fit.finish(here, lead)
+    parts, scorer = scoring.parts_of(kept.sentences)
+    problem = grammar.pack(kept.sentences, kept.trees, parts=parts, scorer=scorer)
+    shares = kept.alpha * problem.margins(problem.expand(weights), kept.cuts)
     best = np.argsort(-np.abs(shares), kind="stable")[:top]
     best = best[shares[best] != 0.0]
     answers: list[SupportTree] = []

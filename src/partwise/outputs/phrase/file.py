@@ -2,7 +2,8 @@
 
 The file holds the rules with their counts, not the tables of the charts: those are made
 again by the code that reads a treebank, which only builds what fits together and
-limits what it asks of memory.
+limits what it asks of memory. Two kinds of file hold one: ``ConstituencyModel`` with
+features, ``KernelConstituencyModel`` with keys and an index.
 """
 
 from __future__ import annotations
@@ -25,21 +26,19 @@ from partwise.bounds import (
     require,
     under,
 )
+from partwise.features.spans import BEGIN, END, SpanFeatures
 from partwise.features.vocabulary import pack_strings, unpack_strings
 from partwise.outputs.phrase._support_file import support_arrays, support_from_arrays
 from partwise.outputs.phrase.model import ConstituencyModel
+from partwise.outputs.phrase.scoring import PhraseFeatureScoring, PhraseKeyScoring
+from partwise.outputs.scoring import Arrays, State
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._rules import RuleCounts, Symbol
-from partwise.structures.phrase._span_features import BEGIN, END, SpanFeatures
-
-Arrays = dict[str, np.ndarray]
-State = tuple[dict[str, Any], Arrays]
 
 MAX_SYMBOLS = 20_000
 MAX_CHILDREN = 5_000_000  # of all rules together
 MAX_UNARY_STEPS = 8
-MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 PARAMETERS = {
     "vertical": int,
     "unary_steps": int,
@@ -55,8 +54,6 @@ def to_state(model: ConstituencyModel) -> State:
     """Settings for JSON, and arrays."""
     grammar = model.grammar
     counts = grammar.counts_
-    if len(model.weights) >= MAX_WEIGHTS:
-        raise ValueError(f"{len(model.weights)} weights are too many for a model file")
     settings: dict[str, Any] = {
         name: kind(getattr(grammar, name)) for name, kind in PARAMETERS.items()
     }
@@ -70,11 +67,8 @@ def to_state(model: ConstituencyModel) -> State:
         "tags": list(counts.tags),
         "symbols": [[label, *above] for label, above in counts.symbols],
     }
-    place = np.flatnonzero(model.weights)
-    arrays: Arrays = {
-        "place": place.astype(np.int32),
-        "weight": np.asarray(model.weights[place], np.float64),
-    }
+    scoring, arrays = model.scoring.to_state(model.weights)
+    settings |= scoring
     number = _numbers(counts)
     arrays["unary"] = np.array(
         [(number[a], number[b], n) for (a, b), n in counts.unary.items()], np.int64
@@ -144,18 +138,17 @@ def from_state(
     if grammar.features == "spans":
         grammar.spans_ = _spans(under("spans/", arrays), grammar.min_count)
     grammar._size()
-    require(grammar.n_psi_ < MAX_WEIGHTS, f"{grammar.n_psi_} weights")
-    weights = np.zeros(grammar.n_psi_)
-    place = read_array(arrays, "place", np.int32, None)
-    check_indices(place, len(weights), "the place of a weight")
-    weights[place] = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
+    kind = PhraseKeyScoring if "index" in settings else PhraseFeatureScoring
+    scoring, weights = kind.from_state(settings, arrays, grammar)
     wrapper = settings["wrapper"]
     require(wrapper is None or isinstance(wrapper, str), "a wrapper without a name")
     max_length = _optional(settings, "max_length")
     support = None
     if entry(settings, "support", bool):
         support = support_from_arrays(grammar, under("support/", arrays))
-    return ConstituencyModel(grammar, weights, wrapper, max_length, info, support)
+    return ConstituencyModel(
+        scoring, grammar, weights, wrapper, max_length, info, support
+    )
 
 
 def _optional(settings: dict[str, Any], name: str) -> int | None:

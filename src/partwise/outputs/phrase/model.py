@@ -1,4 +1,4 @@
-"""A trained phrase-structure parser: grammar and weights.
+"""A trained phrase-structure parser: grammar, scoring and weights.
 
 It predicts and explains without scikit-learn, so the command line starts quickly;
 `ConstituencyParser` is this model plus learning.
@@ -6,17 +6,20 @@ It predicts and explains without scikit-learn, so the command line starts quickl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from partwise.objective import Formulation
+from partwise.outputs.kernel_scoring import Listing
+from partwise.outputs.model import ScoredModel
 from partwise.outputs.phrase.explanation import (
     SupportPhrases,
     TreeExplanation,
     explain_tree,
 )
+from partwise.outputs.phrase.scoring import PhraseScoring
 from partwise.protocol import Floats
 from partwise.readers.trees import PhraseTree
 from partwise.structures.phrase import Grammar
@@ -57,14 +60,16 @@ def as_sentences(X: Any, *, need_tags: bool = True) -> list[Sentence]:
     return sentences
 
 
-class ConstituencyModel:
-    """A phrase-structure parser without its teacher.
+class ConstituencyModel(ScoredModel):
+    """Predicts and explains phrase-structure trees.
 
     Parameters
     ----------
+    scoring : PhraseFeatureScoring or PhraseKeyScoring
+        How rules and brackets are scored.
     grammar : Grammar
         After `setup`.
-    weights : array (n_psi,)
+    weights : array (n_weights,)
     wrapper : str or None
         Label around each whole tree, such as TOP, if the training trees had one.
     max_length : int or None
@@ -75,8 +80,11 @@ class ConstituencyModel:
         The support structures of the dual.
     """
 
+    name: ClassVar[str] = "ConstituencyModel"
+
     def __init__(
         self,
+        scoring: PhraseScoring,
         grammar: Grammar,
         weights: Floats,
         wrapper: str | None = None,
@@ -84,6 +92,7 @@ class ConstituencyModel:
         info: dict[str, Any] | None = None,
         support: SupportPhrases | None = None,
     ) -> None:
+        self.scoring = scoring
         self.grammar = grammar
         self.weights = weights
         self.wrapper = wrapper
@@ -99,9 +108,18 @@ class ConstituencyModel:
             return []
         return as_sentences(X, need_tags=not self.grammar.lexical)
 
-    def problem(self, X: Any, n_jobs: int = 1) -> GrammarProblem:
-        """Packed sentences to parse."""
-        return self.grammar.pack(self.sentences(X), None, n_jobs=n_jobs)
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[GrammarProblem]:
+        """Packed sentences to parse: all at once, or in turn what fits in memory."""
+        sentences = self.sentences(X)
+        if not sentences:
+            return
+        begin = 0
+        for parts, scorer in self.scoring.batches(sentences):
+            end = begin + len(parts.offset) - 1
+            yield self.grammar.pack(
+                sentences[begin:end], None, n_jobs=n_jobs, parts=parts, scorer=scorer
+            )
+            begin = end
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
@@ -118,7 +136,10 @@ class ConstituencyModel:
         if not kept:
             raise ValueError("no tree is one of the grammar")
         X, y = zip(*kept, strict=True)
-        return self.grammar.pack(X, y, formulation, n_jobs=n_jobs)
+        parts, scorer = self.scoring.training(X, n_jobs)
+        return self.grammar.pack(
+            X, y, formulation, n_jobs=n_jobs, parts=parts, scorer=scorer
+        )
 
     def is_too_long(self, x: Sequence[Any]) -> bool:
         """Whether a sentence has more words than are parsed."""
@@ -137,23 +158,28 @@ class ConstituencyModel:
         gets a flat tree: all words below the most frequent root label.
         """
         sentences = self.sentences(X)
-        found: list[Any] = [None] * len(sentences)
-        rows = [i for i, x in enumerate(sentences) if not self.is_too_long(x)]
-        is_parse = np.zeros(len(sentences), bool)
-        if rows:
-            problem = self.grammar.pack(
-                [sentences[i] for i in rows], None, n_jobs=n_jobs
-            )
-            cuts = problem.predict_codes(problem.expand(self.weights))
-            codes = np.split(cuts.code, cuts.indptr[1:-1])
-            for i, code in zip(rows, codes, strict=True):
-                found[i] = self.grammar.tree(code, sentences[i])
-                is_parse[i] = code[0] >= 0
         nothing = np.zeros(0, np.int32)
-        for i, x in enumerate(sentences):
-            if found[i] is None:
-                found[i] = self.grammar.tree(nothing, x)
-        return [self.wrapped(tree) for tree in found], is_parse
+        trees = [self.grammar.tree(nothing, x) for x in sentences]
+        is_parse = np.zeros(len(sentences), bool)
+        rows = iter(self._short(sentences))
+        for problem in self._short_problems(sentences, n_jobs):
+            cuts = problem.predict_codes(problem.expand(self.weights))
+            for code in np.split(cuts.code, cuts.indptr[1:-1]):
+                i = next(rows)
+                trees[i] = self.grammar.tree(code, sentences[i])
+                is_parse[i] = code[0] >= 0
+        return [self.wrapped(tree) for tree in trees], is_parse
+
+    def _short(self, sentences: list[Sentence]) -> list[int]:
+        """Sentences that are not too long."""
+        return [i for i, x in enumerate(sentences) if not self.is_too_long(x)]
+
+    def _short_problems(
+        self, sentences: list[Sentence], n_jobs: int
+    ) -> Iterator[GrammarProblem]:
+        """Packed sentences that are not too long."""
+        short = [sentences[i] for i in self._short(sentences)]
+        yield from self.problems(short, n_jobs) if short else ()
 
     def wrapped(self, tree: PhraseTree) -> PhraseTree:
         """A tree within the label that surrounds all, if there is one."""
@@ -170,23 +196,20 @@ class ConstituencyModel:
             raise ValueError(f"k={k!r}: give a positive whole number")
         sentences = self.sentences(X)
         answers: list[list[tuple[PhraseTree, float]]] = [[] for _ in sentences]
-        rows = [i for i, x in enumerate(sentences) if not self.is_too_long(x)]
-        if rows:
-            problem = self.grammar.pack(
-                [sentences[i] for i in rows], None, n_jobs=n_jobs
-            )
-            ranked = problem.k_best(problem.expand(self.weights), k)
-            for i, found in zip(rows, ranked, strict=True):
+        rows = iter(self._short(sentences))
+        for problem in self._short_problems(sentences, n_jobs):
+            for ranked in problem.k_best(problem.expand(self.weights), k):
+                i = next(rows)
                 if self.n_unknown_tags([sentences[i]]):
-                    found = self._distinct(sentences[i], found, k)
-                answers[i] = [(self.wrapped(tree), score) for tree, score in found]
+                    ranked = self._distinct(sentences[i], ranked, k)
+                answers[i] = [(self.wrapped(tree), score) for tree, score in ranked]
         return answers
 
     def _distinct(
         self, x: Sentence, found: list[tuple[PhraseTree, float]], k: int
     ) -> list[tuple[PhraseTree, float]]:
         """The k best trees where one may come in several derivations."""
-        problem = self.problem([x])
+        problem = next(self.problems([x]))
         asked = k
         while True:
             best: dict[PhraseTree, float] = {}
@@ -224,10 +247,15 @@ class ConstituencyModel:
         They are probabilities of the model when it was trained with ``loss="log"``, or
         of the PCFG.
         """
-        if not len(X):
-            return []
-        problem = self.problem(X, n_jobs)
-        return problem.marginals(problem.expand(self.weights))[0]
+        return [
+            table
+            for problem in self.problems(X, n_jobs)
+            for table in problem.marginals(problem.expand(self.weights))[0]
+        ]
+
+    def weights_by_label(self) -> Listing:
+        """Names of rules and features, or of keys and anchors, with their weights."""
+        return self.scoring.heaviest(self.weights)
 
     def explain(self, X: Any, *, top: int = 10) -> TreeExplanation:
         """Why the best tree of one sentence beat the second best.

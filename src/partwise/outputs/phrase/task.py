@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from partwise.outputs.listings import listing, unseen_warning
+from partwise.outputs.listings import listing, telling_features, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
-    from partwise.report import FeatureGroup, Report
+    from partwise.report import Report
 
 # a file of trees: brackets come first, after white space, comments and names
 _TREES = re.compile(rb"(?:\s+|#[^\n]*|[^\s()#][^\s()]*\t[ \t]*(?=\())*\(")
@@ -214,7 +214,7 @@ class PhraseTask(Task):
             y=data.y,
             y_pred=answers.best,
             n_failures=answers.n_failures,
-            features=_telling_rules(model, 15),
+            features=telling_features(model, 15),
             **common,
         )
 
@@ -224,6 +224,7 @@ class PhraseTask(Task):
         return [
             ("Rules", f"{len(model.grammar.rules()):,}"),
             ("Labels", f"{len(model.grammar.labels_):,}"),
+            *model.scoring.report_facts(),
         ]
 
     # ------------------------------------------------------------ inside a model
@@ -233,7 +234,7 @@ class PhraseTask(Task):
         """Labels, rules, settings of the grammar."""
         return {
             "labels": list(model.grammar.labels_),
-            "n_features": len(model.weights),
+            **model.scoring.facts(),
             "n_rules": len(model.grammar.rules()),
             "tags": list(model.grammar.tags_),
             "grammar": model.grammar.get_params(),
@@ -245,8 +246,10 @@ class PhraseTask(Task):
     def telling_parts(
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
-        """The heaviest rules and features."""
-        groups = _telling_rules(model, top) if top else []
+        """The heaviest rules and features, or the sentences behind each key."""
+        groups = telling_features(model, top) if top else []
+        if len(groups) > 1:
+            return super().telling_parts(model, top)
         pairs = [pair for g in groups for pair in (*g.positive, *reversed(g.negative))]
         rows = [(f"{weight:+.4f}", name) for name, weight in pairs]
         listings = [Listing("rules and features", (), rows)] if rows else []
@@ -298,26 +301,6 @@ class _Named(io.BytesIO):
 
 def _known_labels(model: Any) -> list[str]:
     return [*model.grammar.labels_, *([model.wrapper] if model.wrapper else [])]
-
-
-def _telling_rules(model: Any, top: int) -> list[FeatureGroup]:
-    """Heaviest rules and features, for and against."""
-    import numpy as np
-
-    from partwise.report import FeatureGroup
-
-    weights = np.asarray(model.weights)
-    order = np.argsort(-weights, kind="stable")
-    names = model.grammar.feature_names()
-    positive = [f for f in order[:top] if weights[f] > 0]
-    negative = [f for f in order[::-1][:top] if weights[f] < 0]
-    return [
-        FeatureGroup(
-            "rules and features",
-            [(names[f], float(weights[f])) for f in positive],
-            [(names[f], float(weights[f])) for f in negative],
-        )
-    ]
 
 
 def _labels(tree: Any) -> set[str]:

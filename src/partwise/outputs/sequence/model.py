@@ -18,10 +18,10 @@ from partwise.outputs.explanation import (
     Explanation,
     SupportSequence,
 )
-from partwise.outputs.model import ScoredModel
+from partwise.outputs.model import ScoredModel, one_cut
 from partwise.outputs.sequence.scoring import LabelScoring
 from partwise.outputs.sequence.support import SupportSet
-from partwise.protocol import Cuts, Floats, Ints, take
+from partwise.protocol import Floats, Ints, take
 from partwise.structures.chain import Chain
 from partwise.structures.chain.layout import Weights
 from partwise.structures.chain.problem import ChainProblem
@@ -269,12 +269,6 @@ class SequenceModel(ScoredModel):
                 )
             )
         return answers
-
-
-def one_cut(output: Ints) -> Cuts:
-    """The plane φ(truth) − φ(output) of the only example."""
-    one, indptr = np.ones(1), np.array([0, len(output)])
-    return Cuts(np.zeros(1, np.int64), one, one, one, one, indptr, output)
 
 
 def refuse_one_sequence(X: Any) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features import featurizer_from_state
-from partwise.features.columnar import as_table
 from partwise.features.label_keys import LabelHasher
 from partwise.outputs.explanation import Contribution
-from partwise.outputs.kernel_scoring import KernelScoring
+from partwise.outputs.kernel_scoring import KernelScoring, Listing
 from partwise.outputs.scoring import (
     Arrays,
     FeatureScoring,
@@ -24,9 +23,6 @@ from partwise.scorers.index_file import index_from_state, match_from_state
 from partwise.structures.chain import Chain
 
 MAX_PAIR_LABELS = 1000  # each sequence has a part for every pair of them
-MOST_SHOWN = 50  # keys
-
-Listing = Iterator[tuple[str, list[str], Floats]]
 
 
 class TokenFeatureScoring(FeatureScoring):
@@ -111,19 +107,6 @@ class TokenKeyScoring(KernelScoring):
         """Names of the anchors; without a kernel, of the keys."""
         return self.key_names if self.index.kernel is None else self.anchor_names()
 
-    @property
-    def key_names(self) -> list[str]:
-        """What the keys stand for."""
-        return self.index.names
-
-    def anchor_names(self) -> list[str]:
-        """Where each anchor stands in the training data, and its words."""
-        anchors = self.index.anchors
-        if anchors is None:
-            return []
-        words = map(" ".join, self.anchor_words())
-        return [f"{anchors.name(k)}: {shown}" for k, shown in enumerate(words)]
-
     def n_coefficients(self, n_labels: int) -> int:
         """Postings of the index."""
         return len(self.index.anchor)
@@ -145,18 +128,7 @@ class TokenKeyScoring(KernelScoring):
 
     def heaviest(self, weights: Floats, labels: Sequence[Any]) -> Listing:
         """For the heaviest keys their anchors; without a kernel, all keys at once."""
-        index = self.index
-        beta = weights[: len(index.anchor)]
-        if index.anchors is None:
-            yield "keys", index.names, beta
-            return
-        names = self.anchor_names()
-        key = np.repeat(np.arange(len(index.key)), np.diff(index.begin))
-        size = np.bincount(key, beta * beta, minlength=len(index.key))
-        largest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
-        for k in sorted(largest.tolist(), key=lambda k: index.names[k]):
-            here = slice(index.begin[k], index.begin[k + 1])
-            yield index.names[k], [names[a] for a in index.anchor[here]], beta[here]
+        return self.heaviest_keys(weights)
 
     # ---------------------------------------------------------------- explanation
 
@@ -185,26 +157,12 @@ class TokenKeyScoring(KernelScoring):
                 first = keys.first[1] - size * size
                 differ(t, [first + a * size + b for a, b in pairs], names)
         total: dict[tuple[int, str], float] = {}
-        for part, reason, share in self._shares(X, keys, list(uses), weights):
+        for part, reason, share in self.shares(X, keys, list(uses), weights):
             for place, sign in uses[part]:
                 total[place, reason] = total.get((place, reason), 0.0) + sign * share
         for (place, reason), share in total.items():
             t, first_name, second_name = places[place]
             yield Contribution(t, reason, first_name, second_name, share)
-
-    def _shares(
-        self, X: Any, keys: Any, parts: list[int], weights: Floats
-    ) -> Iterator[tuple[int, str, float]]:
-        """(part, anchor or key in words, share of its score)."""
-        names, has_anchors = self.anchor_names(), self.index.anchors is not None
-        shares = self.index.shares(self.inputs(X), keys, parts, weights)
-        X = as_table(X) if self.hasher.columns else X
-        for part, number, anchor, share in shares:
-            if has_anchors and len(self.hasher.match) == 1:
-                yield part, names[anchor], share
-                continue
-            key = self.hasher.describe(X, keys, part, number)
-            yield part, f"{names[anchor]} ({key})" if has_anchors else key, share
 
     # ---------------------------------------------------------------------- files
 

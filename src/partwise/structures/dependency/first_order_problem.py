@@ -117,19 +117,3 @@ class ArborescenceProblem(TreeProblem):
 
 class KernelTreeProblem(KernelProblem, ArborescenceProblem):
     """Dependency trees with a `KernelScorer`."""
-
-    def compact(self, model: Floats) -> Floats:
-        """The coefficients."""
-        return model[: self.n_slots]
-
-    def expand(self, weights: Floats) -> Floats:
-        """The model of these coefficients; for new sentences those of an index."""
-        model = self.zero()
-        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
-        return model
-
-    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
-        """Refuse: a gradient of the log loss has a coefficient in every slot."""
-        raise CapabilityError(
-            "<loss='log'> has no kernel form here; use a margin, or explicit features"
-        )

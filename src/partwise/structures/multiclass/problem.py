@@ -245,13 +245,3 @@ class KernelMulticlassProblem(KernelProblem, MulticlassProblem):
 
     The plain layout has the coefficients of the slots, (class, example) by default.
     """
-
-    def compact(self, model: Floats) -> Floats:
-        """Coefficients of the slots."""
-        return model[: self.n_slots].copy()
-
-    def expand(self, weights: Floats) -> Floats:
-        """The model of these coefficients; for new rows those of an index."""
-        model = self.zero()
-        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
-        return model

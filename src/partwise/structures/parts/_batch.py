@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from partwise.compiled import address_of
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Ints
-from partwise.scorers._rows import DenseRows, SparseRows
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.loop import refuse_missing
 from partwise.structures.packed import PackedProblem
 from partwise.structures.parts._compiled import DECODER, PartBlocks, PartWork
+from partwise.structures.parts._inputs import as_parts, part_shape, stack_parts
 
 if TYPE_CHECKING:
     from partwise.structures.parts import PartSelection
@@ -36,13 +35,21 @@ def pack_parts(
     Y: Sequence[Any],
     formulation: Formulation,
     n_jobs: int,
+    scorer: Any = None,
+    rows: Any = None,
+    kind: type[PartProblem] | None = None,
 ) -> PartProblem:
-    """Lay parts, truths and shapes end to end."""
-    from partwise.structures.parts.selection import as_parts, part_features, part_shape
+    """Lay parts, truths and shapes end to end.
 
+    `scorer`, with the rows it has bound and the kind of the problem, is `LinearScorer`
+    by default.
+    """
     refuse_missing(structure, formulation.validate())
-    features = [part_features(x) for x in X]
-    first = _begin([matrix.shape[0] for matrix in features])
+    features = stack_parts(X)
+    first = features.offset
+    if scorer is None:
+        scorer = LinearScorer()
+        rows = scorer.bind(features)
     truth = np.zeros(first[-1], np.uint8)
     for i, y in enumerate(Y):
         parts = as_parts(y)
@@ -57,7 +64,7 @@ def pack_parts(
     sizes = np.diff(first).tolist()
     terms = [loss.terms(y, n)[0] for y, n in zip(Y, sizes, strict=True)]
     blocks = PartBlocks(
-        _stack(features),
+        rows,
         first,
         truth,
         np.concatenate([np.zeros(0), *terms]),
@@ -68,41 +75,25 @@ def pack_parts(
     )
 
     def localise() -> tuple[PartBlocks, int]:
-        local = LinearScorer().local(blocks.rows, first)
+        local = scorer.local(rows, first)
         return blocks._replace(rows=local), local.n_features
 
     most = int(np.diff(first).max(initial=1))
-    problem = PartProblem(
+    return (kind or PartProblem)(
         blocks,
         blocks._replace(addition=np.zeros(first[-1])),
         localise,
         n_blocks=len(X),
-        n_weights=structure.n_psi_,
+        n_weights=rows.n_features,
         formulation=formulation,
         new_work=lambda: PartWork(
             np.empty((most, 1)), np.empty(most), np.empty(most, np.uint8)
         ),
         n_jobs=n_jobs,
     )
-    return problem
 
 
 def _begin(sizes: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(
         np.int64
-    )
-
-
-def _stack(features: Sequence[Any]) -> SparseRows | DenseRows:
-    """All parts as rows; copies, because read-only input would compile again."""
-    if all(isinstance(matrix, np.ndarray) for matrix in features):
-        stacked = np.concatenate(features)
-        return DenseRows(stacked, stacked.shape[1])
-    rows = sparse.vstack([sparse.csr_array(m) for m in features], format="csr")
-    return SparseRows(
-        rows.indptr.astype(np.int64),
-        rows.indices.astype(np.int32),
-        rows.data.astype(np.float64),
-        1,
-        rows.shape[1],
     )

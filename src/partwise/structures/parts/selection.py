@@ -8,10 +8,25 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from partwise.kernels.naming import as_kernel
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
 from partwise.structures.parts import PartLoss
 from partwise.structures.parts import _decoders as decoders
+from partwise.structures.parts._batch import pack_parts
+from partwise.structures.parts._inputs import (
+    as_parts,
+    part_features,
+    part_shape,
+    stack_parts,
+)
+from partwise.structures.parts.kernel import (
+    KernelPartLoop,
+    KernelPartProblem,
+    PartKernel,
+    PartScores,
+    pack_keys,
+)
 
 METHODS = ("milp", "top", "positive", "search")
 
@@ -57,6 +72,14 @@ class PartSelection(Structure):
         Kicks of ``"search"``.
     random_state : int
         Seed of ``"search"``; every call starts from it, so equal calls agree.
+    kernel : Kernel, str, callable or None
+        Compare parts by a kernel on their rows of features, as in ``"rbf:gamma=0.5"``,
+        instead of giving each feature a weight; see `partwise.kernels`.
+    match : callable, sequence of them, or None
+        Hash functions ``match(x)`` that return a whole number for each part: parts
+        with different numbers are not alike, those with a negative one have no score.
+        None: all parts of all inputs may be alike. With `match` alone, parts with the
+        same number have the same score.
 
     Attributes
     ----------
@@ -118,6 +141,8 @@ class PartSelection(Structure):
         exact_decoder: bool = True,
         n_restarts: int = 20,
         random_state: int = 0,
+        kernel: Any = None,
+        match: Any = None,
     ) -> None:
         self.constraints = constraints
         self.method = method
@@ -129,12 +154,15 @@ class PartSelection(Structure):
         self.exact_decoder = exact_decoder
         self.n_restarts = n_restarts
         self.random_state = random_state
+        self.kernel = kernel
+        self.match = match
 
     # ------------------------------------------------------------- the four methods
 
     def setup(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Number of features; refuses true outputs that are no outputs."""
         self._refuse()
+        self.part_kernel().check()
         self.n_psi_ = part_features(X[0]).shape[1]
         self._graded = any(self._part_loss().is_graded(y) for y in Y)
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
@@ -144,7 +172,9 @@ class PartSelection(Structure):
         return self
 
     def joint_feature(self, x: Any, y: Any) -> Any:
-        """Sum of the rows of the selected parts."""
+        """Sum of the rows of the selected parts; a kernel has no such features."""
+        if self.has_keys:
+            raise CapabilityError("parts with a kernel or keys have no explicit Ψ")
         rows = part_features(x)[as_parts(y)]
         if not sparse.issparse(rows):
             return rows.sum(axis=0)
@@ -157,13 +187,31 @@ class PartSelection(Structure):
 
     def argmax(self, x: Any, w: Floats) -> Ints:
         """The best set of parts."""
-        return self._best(x, part_features(x) @ w)
+        return self._best(x, self.scores_of(x, w))
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Ints:
         """The best set of parts after adding the loss to their scores."""
-        scores = part_features(x) @ w
+        scores = self.scores_of(x, w)
         addition, _ = self._part_loss().terms(y, len(scores))
         return self._best(x, scores + addition, y)
+
+    def scores_of(self, x: Any, w: Any) -> Floats:
+        """Scores of the parts of an input: by weights, or by a `PartExpansion`."""
+        if not self.has_keys:
+            return part_features(x) @ w
+        return w.values if isinstance(w, PartScores) else w.at(x).values
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether parts are compared, by a kernel or keys, instead of weighed."""
+        return self.kernel is not None or self.match is not None
+
+    def part_kernel(self) -> PartKernel:
+        """When two parts are alike."""
+        kernel = None if self.kernel is None else as_kernel(self.kernel)
+        match: Any = () if self.match is None else self.match
+        is_one = isinstance(match, str) or callable(match)
+        return PartKernel(kernel, (match,) if is_one else tuple(match))
 
     # ---------------------------------------------------------------- capabilities
 
@@ -193,14 +241,14 @@ class PartSelection(Structure):
         return self._frontier
 
     def _two_best(self, x: Any, w: Floats) -> list[Ints]:
-        scores = part_features(x) @ w
+        scores = self.scores_of(x, w)
         best = self._best(x, scores)
         another = decoders.differing(best, len(scores), 1, np.inf)
         second = decoders.best_by_milp(scores, [*self._rows(x), another])
         return [best] if second is None else [best, second]
 
     def _frontier(self, x: Any, y: Any, w: Floats) -> Iterator[tuple[float, Ints]]:
-        scores, y = part_features(x) @ w, as_parts(y)
+        scores, y = self.scores_of(x, w), as_parts(y)
         unit = self._part_loss().unit(y)
         if self.method != "milp":
             for d, y_hat in decoders.frontier_by_sorting(scores, y, self._size(x)):
@@ -233,14 +281,27 @@ class PartSelection(Structure):
             loss = self._part_loss()
             sizes = [part_features(x).shape[0] for x in X]
             Y = [loss.truth(y, n) for y, n in zip(Y, sizes, strict=True)]
+        formulation = formulation or Formulation()
+        if not self.has_keys:
+            if self.decoder is None:
+                return super().pack(X, Y, formulation, n_jobs=n_jobs)
+            return pack_parts(self, X, Y, formulation, n_jobs)
+        packed = pack_keys(self.part_kernel(), X, stack_parts(X), n_jobs)
         if self.decoder is None:
-            return super().pack(X, Y, formulation, n_jobs=n_jobs)
-        from partwise.structures.parts._batch import pack_parts
+            return KernelPartLoop(self, X, Y, formulation, packed)
+        problem: Any = pack_parts(
+            self, X, Y, formulation, n_jobs, packed.scorer, packed.rows,
+            KernelPartProblem,
+        )  # fmt: skip
+        problem.keep(self, packed)
+        return problem
 
-        return pack_parts(self, X, Y, formulation or Formulation(), n_jobs)
-
-    def decode(self, X: Sequence[Any], w: Floats, *, n_jobs: int = 1) -> list[Ints]:
+    def decode(self, X: Sequence[Any], w: Any, *, n_jobs: int = 1) -> list[Ints]:
         """The best set of parts of every input."""
+        if self.has_keys:
+            scores: Any = map(PartScores, w.scores(X, n_jobs))
+            pairs = zip(X, scores, strict=True)
+            return [self._decode_one(i, x, own) for i, (x, own) in enumerate(pairs)]
         if self.decoder is None:
             return [self._decode_one(i, x, w) for i, x in enumerate(X)]
         problem = self.pack(X, [[] for _ in X], n_jobs=n_jobs)
@@ -362,29 +423,3 @@ class PartSelection(Structure):
                     f"example {i}: the true output breaks row {row} of the "
                     "constraints; correct one of them"
                 )
-
-
-def part_features(x: Any) -> Any:
-    """The (n_parts, n_features) matrix of an input, dense or CSR."""
-    features = x[0] if isinstance(x, tuple) else x
-    if sparse.issparse(features):
-        return features.tocsr()
-    features = np.asarray(features, np.float64)
-    if features.ndim != 2:
-        raise ValueError(
-            f"features of parts have shape {features.shape}: give a matrix "
-            "(n_parts, n_features), or a tuple (matrix, extra)"
-        )
-    return features
-
-
-def part_shape(x: Any) -> Ints:
-    """The integers that describe an input to a compiled decoder."""
-    if not isinstance(x, tuple) or len(x) != 2:
-        raise ValueError("with a decoder, give inputs as (features, shape integers)")
-    return np.array(x[1], np.int64).ravel()
-
-
-def as_parts(y: Any) -> Ints:
-    """Part numbers in increasing order, each once."""
-    return np.unique(np.asarray(list(y), np.int64))

@@ -76,14 +76,14 @@ class GrammarReference:
         np.add.at(psi, self._weights(y), 1.0)
         if self.spans_ is None:
             return psi
-        rows = self.spans_.rows_of(self._columns([x])[0])
+        rows = self.spans_.rows_of(self.columns_of([x])[0])
         offset = self.n_psi_ - self.spans_.n_rows_ * len(self.labels_)
         table = psi[offset:].reshape(-1, len(self.labels_))
         for label, i, j in self._brackets(y):
             table[rows(i, j), self.labels_.index(label)] += 1.0
         return psi
 
-    def _columns(self, sentences: Any) -> Any:
+    def columns_of(self, sentences: Any) -> Any:
         raise NotImplementedError
 
     def loss(self, y: Any, y_hat: Any) -> float:

@@ -91,22 +91,31 @@ class GrammarCodes:
         """Parts of a code per word, at most."""
         return 3 + 2 * (self.horizontal is not None) + bool(self.lexical)
 
-    def brackets(self, code: Ints, n: int) -> list[tuple[str, int, int]]:
-        """Brackets (label, begin, end) of a code for n words, parents first."""
+    def parts(self, code: Ints, n: int) -> tuple[list[int], list[tuple[int, int, int]]]:
+        """Numbers of the rules, and brackets (label's number, begin, end), of a code.
+
+        Parents first; the code is one of n words.
+        """
         tables = self.tables_
         n_chains = len(tables.chain_top)
-        listed = []
+        rules, brackets = [], []
         for part, cell in code.reshape(-1, 2).tolist():
             if part < 0:
                 break
+            i, j = divmod(cell, n + 1)
             if part < n_chains:
                 steps = slice(tables.chain_step[part], tables.chain_step[part + 1])
+                rules += tables.chain_rule[steps].tolist()
                 labels = tables.chain_label[steps].tolist()
             else:
+                rules.append(part - n_chains)
                 labels = [int(tables.weight_label[part - n_chains])]
-            i, j = divmod(cell, n + 1)
-            listed += [(self.labels_[a], i, j) for a in labels if a >= 0]
-        return listed
+            brackets += [(a, i, j) for a in labels if a >= 0]
+        return rules, brackets
+
+    def brackets(self, code: Ints, n: int) -> list[tuple[str, int, int]]:
+        """Brackets (label, begin, end) of a code for n words, parents first."""
+        return [(self.labels_[a], i, j) for a, i, j in self.parts(code, n)[1]]
 
     def tree(self, code: Ints, x: Sentence) -> tuple[str, tuple[Any, ...]]:
         """The tree of a code; an empty code gives the flat tree of a failed parse.

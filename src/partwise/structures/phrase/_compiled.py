@@ -1,8 +1,8 @@
 """Grammars as numba blocks: the structure's side of `partwise.compiled`.
 
-A model is one flat array: weights of rules, roots and words (`GrammarTables`), then
-rows of features of spans with a weight per bracket label. A code is a derivation, see
-`trace`; a bracket is a label over a span, tags and unfinished branchings are none.
+Parts are scored by the rows of any scorer with the operations of
+`partwise.scorers.spans`. A code is a derivation, see `trace`; a bracket is a label over
+a span, tags and unfinished branchings are none.
 """
 
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from partwise.structures.phrase._parts import (
     dot_parts,
     loss_of,
     recalled,
+    score_sentence,
     wipe_parts,
 )
 from partwise.structures.phrase._tables import GrammarTables
@@ -49,13 +50,6 @@ class GrammarData(NamedTuple):
     leaf_ptr: np.ndarray  # (n_tokens + 1,) int64
     leaf_tag: np.ndarray  # int32
     leaf_weight: np.ndarray  # int32
-    begin: np.ndarray  # (n_tokens, m) int32 rows of features, −1 for none
-    end: np.ndarray  # (n_tokens, m) int32
-    tag: np.ndarray  # (n_tokens,) int32 for features of pairs of tags
-    bucket: np.ndarray  # (longest + 1,) int32 row of the length
-    n_paired: int  # values of `tag`, 0 without pairs
-    pair_row: int
-    has_spans: int  # whether there are features of spans
     truth_ptr: np.ndarray  # (n_blocks + 1,) int64
     truth: np.ndarray  # int32 codes
     n_gold: np.ndarray  # (n_blocks,) int64 brackets of the truth
@@ -81,11 +75,13 @@ class GrammarBlocks(NamedTuple):
     """The operations of `partwise.compiled` on packed sentences.
 
     The oracle is known by its address: charts take longer to compile than all the rest,
-    and a sweep that merely calls them need not compile them again.
+    and a sweep that merely calls them need not compile them again. It looks at the
+    scores in `work`, so that it is the same whatever the rows of the scorer.
     """
 
+    rows: tuple  # a tag with the operations of `partwise.scorers.spans`
     data: Reference[GrammarData]
-    oracle: int  # address of (data, work, w, i, code) → (b, scale, violation, bound)
+    oracle: int  # address of (data, work, i, code) → (b, scale, violation, bound)
 
     def code_length(blocks, i):
         data = blocks.data
@@ -95,31 +91,31 @@ class GrammarBlocks(NamedTuple):
         return loss_of(blocks.data, i, code)
 
     def find_output(blocks, work, w, i, code):
-        return call_search(blocks.oracle, (blocks.data, work, w, i, code))
+        score_sentence(blocks.rows, blocks.data, work, w, i)
+        return call_search(blocks.oracle, (blocks.data, work, i, code))
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks.data, work, i, code)
 
     def margin(blocks, w, i, code):
-        data = blocks.data
+        rows, data = blocks.rows, blocks.data
         truth = data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]]
-        return dot_parts(data, w, i, truth) - dot_parts(data, w, i, code)
+        return dot_parts(rows, data, w, i, truth) - dot_parts(rows, data, w, i, code)
 
     def push(blocks, w, i, code, coef):
-        data = blocks.data
+        rows, data = blocks.rows, blocks.data
         truth = data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]]
-        add_parts(data, w, i, truth, coef)
-        add_parts(data, w, i, code, -coef)
+        add_parts(rows, data, w, i, truth, coef)
+        add_parts(rows, data, w, i, code, -coef)
 
     def wipe(blocks, w, i, code):
-        data = blocks.data
-        wipe_parts(data, w, i, data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]])
-        wipe_parts(data, w, i, code)
+        rows, data = blocks.rows, blocks.data
+        truth = data.truth[data.truth_ptr[i] : data.truth_ptr[i + 1]]
+        wipe_parts(rows, data, w, i, truth)
+        wipe_parts(rows, data, w, i, code)
 
 
 def compile_oracle(data: Reference[GrammarData], work: Reference[GrammarWork]) -> Any:
     """Address of the oracle of these data, compiled when it is first needed."""
-    signature = PLANE(
-        typeof(data), typeof(work), types.float64[::1], types.int64, types.int32[::1]
-    )
+    signature = PLANE(typeof(data), typeof(work), types.int64, types.int32[::1])
     return address_of(signature, ORACLES.get(data.oracle, search_best))

@@ -34,10 +34,8 @@ from partwise.structures.phrase._parts import (
     loss_at,
     loss_of,
     mark_gold,
-    part_score,
-    prepare,
     recalled,
-    score_spans,
+    truth_score,
 )
 
 N_PASSES = 6
@@ -46,10 +44,8 @@ CLOSE = 1e-10  # differences of violations that count as none
 # np.int64(…) below: numba would compile a callee again for every literal number
 
 
-def search_counts(blocks, work, w, i, code):
+def search_counts(blocks, work, i, code):
     """The most violated tree of block i for a loss that counts brackets."""
-    prepare(blocks, work, w)
-    score_spans(blocks, work, w, i)
     bound = search_values(blocks, work, i, code)
     b, scale, violation = violated(blocks, work, i, code)
     return b, scale, violation, max(bound, violation)
@@ -89,15 +85,11 @@ def search_values(blocks, work, block, code):
     first = blocks.offset[block]
     n = blocks.offset[block + 1] - first
     begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
-    truth = 0.0
+    truth = truth_score(blocks, work, block)
     for t in range(code.shape[0]):
         code[t] = -1
     for t in range(begin, end):
         code[t - begin] = blocks.truth[t]
-    for t in range(begin, end, 2):
-        truth += part_score(
-            blocks.tables, work, n, blocks.truth[t], blocks.truth[t + 1]
-        )
     best, cuts, n_cuts = try_multipliers(blocks, work, block, truth, code)
     is_linear = blocks.rule == MARGIN and blocks.is_f1
     if n > blocks.exact_words and not is_linear:

@@ -19,9 +19,7 @@ from partwise.structures.phrase._cky_trace import trace
 from partwise.structures.phrase._parts import (
     edit_spans,
     loss_of,
-    prepare,
     recalled,
-    score_spans,
 )
 
 
@@ -45,10 +43,8 @@ def violated(blocks, work, block, code):
     return cut(blocks.rule, loss, recalled(blocks, work, block, code))
 
 
-def search_best(blocks, work, w, i, code):
+def search_best(blocks, work, i, code):
     """The best tree of block i under its scores alone, or with brackets as loss."""
-    prepare(blocks, work, w)
-    score_spans(blocks, work, w, i)
     is_plain = blocks.oracle == PLAIN
     wrong, right = (0.0, 0.0) if is_plain else (blocks.spurious, -blocks.missed)
     edit_spans(blocks, work, i, wrong, right)
@@ -60,14 +56,12 @@ def search_best(blocks, work, w, i, code):
     return b, scale, violation, violation
 
 
-def search_two(blocks, work, w, i, code):
+def search_two(blocks, work, i, code):
     """The best of the two best trees of block i that has a loss.
 
     When neither has one (the second best is another derivation with the same brackets),
     no tree was found, and all others score at most as high as the second.
     """
-    prepare(blocks, work, w)
-    score_spans(blocks, work, w, i)
     scores = Scores(
         work.weight, work.chain, work.plain, blocks.leaf_ptr, blocks.leaf_tag,
         blocks.leaf_weight,

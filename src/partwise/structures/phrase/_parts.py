@@ -1,52 +1,19 @@
-"""Parts of derivations: their features, their brackets and losses, their scores.
+"""Parts of derivations: their weights, their brackets and losses, their scores.
 
-`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_compiled.py`.
+`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_compiled.py`; `rows` those of
+any scorer with the operations of `partwise.scorers.spans`.
 """
 
 from partwise.compiled import inner
-from partwise.scorers._arc_touching import ADD, DOT, WIPE, touch
+from partwise.scorers._touch import ADD, DOT, WIPE
+from partwise.scorers.spans import score_phrases, touch_bracket, touch_rule
 
 
 @inner
-def joint_rows(blocks, first, i, j, n):
-    """Rows of the length, of the two tags inside and of the two outside."""
-    tag, wide = blocks.tag, blocks.n_paired
-    before = tag[first + i - 1] if i > 0 else 0
-    after = tag[first + j] if j < n else 0
-    inner = blocks.pair_row + tag[first + i] * wide + tag[first + j - 1]
-    outer = blocks.pair_row + wide * wide + before * wide + after
-    return blocks.bucket[j - i], inner, outer
-
-
-@inner
-def touch_bracket(blocks, w, first, i, j, n, label, mode, coef):
-    """`touch` the weights of the features of a bracket; returns their sum."""
-    if not blocks.has_spans:
-        return 0.0
-    base, size = blocks.tables.n_weights + label, blocks.tables.n_labels
-    total = 0.0
-    for f in range(blocks.begin.shape[1]):
-        row = blocks.begin[first + i, f]
-        if row >= 0:
-            total += touch(w, base + row * size, mode, coef)
-    for f in range(blocks.end.shape[1]):
-        row = blocks.end[first + j - 1, f]
-        if row >= 0:
-            total += touch(w, base + row * size, mode, coef)
-    length, inner, outer = joint_rows(blocks, first, i, j, n)
-    total += touch(w, base + length * size, mode, coef)
-    if blocks.n_paired > 0:
-        pairs = touch(w, base + inner * size, mode, coef)
-        total += pairs + touch(w, base + outer * size, mode, coef)
-    return total
-
-
-@inner
-def touch_parts(blocks, w, block, code, mode, coef):
+def touch_parts(rows, blocks, w, block, code, mode, coef):
     """`touch` the weights of all parts of a derivation; returns their sum."""
     tables = blocks.tables
-    first = blocks.offset[block]
-    n = blocks.offset[block + 1] - first
+    n = blocks.offset[block + 1] - blocks.offset[block]
     n_chains = tables.chain_top.shape[0]
     total = 0.0
     for t in range(0, code.shape[0], 2):
@@ -57,37 +24,37 @@ def touch_parts(blocks, w, block, code, mode, coef):
         if part < n_chains:
             for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
                 label = tables.chain_label[s]
-                total += touch(w, tables.chain_rule[s], mode, coef)
-                total += touch_bracket(blocks, w, first, i, j, n, label, mode, coef)
+                total += touch_rule(rows, w, block, tables.chain_rule[s], mode, coef)
+                total += touch_bracket(rows, w, block, i, j, label, mode, coef)
         else:
-            total += touch(w, part - n_chains, mode, coef)
+            total += touch_rule(rows, w, block, part - n_chains, mode, coef)
             label = tables.weight_label[part - n_chains]
             if label >= 0:
-                total += touch_bracket(blocks, w, first, i, j, n, label, mode, coef)
+                total += touch_bracket(rows, w, block, i, j, label, mode, coef)
     return total
 
 
 @inner
-def dot_parts(blocks, w, block, code):
+def dot_parts(rows, blocks, w, block, code):
     """<w, φ(code)>."""
-    return touch_parts(blocks, w, block, code, DOT, 0.0)
+    return touch_parts(rows, blocks, w, block, code, DOT, 0.0)
 
 
 @inner
-def add_parts(blocks, w, block, code, coef):
+def add_parts(rows, blocks, w, block, code, coef):
     """Add coef·φ(code) to w."""
-    touch_parts(blocks, w, block, code, ADD, coef)
+    touch_parts(rows, blocks, w, block, code, ADD, coef)
 
 
 @inner
-def wipe_parts(blocks, w, block, code):
+def wipe_parts(rows, blocks, w, block, code):
     """Set to zero the coordinates of w where φ(code) is not."""
-    touch_parts(blocks, w, block, code, WIPE, 0.0)
+    touch_parts(rows, blocks, w, block, code, WIPE, 0.0)
 
 
 @inner
 def part_score(tables, work, n, part, cell):
-    """Score of a part from the tables of the last `prepare` and `score_spans`."""
+    """Score of a part from the tables of the last `score_sentence`."""
     n_chains = tables.chain_top.shape[0]
     if part >= n_chains:
         label = tables.weight_label[part - n_chains]
@@ -193,12 +160,10 @@ def is_truth(blocks, block, code):
 
 @inner
 def recalled(blocks, work, block, code):
-    """<w, δ(code)> from the scores that `prepare` and `score_spans` left."""
+    """<w, δ(code)> from the scores that `score_sentence` left."""
     tables = blocks.tables
     n = blocks.offset[block + 1] - blocks.offset[block]
-    total = 0.0
-    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
-        total += part_score(tables, work, n, blocks.truth[t], blocks.truth[t + 1])
+    total = truth_score(blocks, work, block)
     for t in range(0, code.shape[0], 2):
         if code[t] < 0:
             break
@@ -207,12 +172,11 @@ def recalled(blocks, work, block, code):
 
 
 @inner
-def prepare(blocks, work, w):
-    """Weights of rules and chains; the same for all sentences."""
+def score_sentence(rows, blocks, work, w, block):
+    """Scores of all parts of a sentence: rules, chains of them, and brackets."""
     tables, weight, chain = blocks.tables, work.weight, work.chain
     chain_step, chain_rule = tables.chain_step, tables.chain_rule
-    for k in range(tables.n_weights):
-        weight[k] = w[k]
+    score_phrases(rows, w, block, work)
     weight[tables.n_weights] = 0.0
     weight[tables.n_weights + 1] = 0.0
     for c in range(chain.shape[0]):
@@ -222,46 +186,14 @@ def prepare(blocks, work, w):
 
 
 @inner
-def score_ends(rows, w, base, size, first, n, out):
-    """Sums of the rows of features at each word, per label."""
-    for t in range(n):
-        for label in range(size):
-            out[t, label] = 0.0
-        for f in range(rows.shape[1]):
-            if rows[first + t, f] >= 0:
-                at = base + rows[first + t, f] * size
-                for label in range(size):
-                    out[t, label] += w[at + label]
-
-
-@inner
-def score_spans(blocks, work, w, block):
-    """Scores of all brackets of a sentence, without the loss, into `plain`."""
-    plain, begin, end = work.plain, work.begin, work.end
-    size, base = blocks.tables.n_labels, blocks.tables.n_weights
-    first = blocks.offset[block]
-    n = blocks.offset[block + 1] - first
-    if not blocks.has_spans:
-        for cell in range((n + 1) * (n + 1)):
-            for label in range(size):
-                plain[cell, label] = 0.0
-        return
-    score_ends(blocks.begin, w, base, size, first, n, begin)
-    score_ends(blocks.end, w, base, size, first, n, end)
-    is_paired = blocks.n_paired > 0
-    for i in range(n):
-        for j in range(i + 1, n + 1):
-            cell = i * (n + 1) + j
-            length, inner, outer = joint_rows(blocks, first, i, j, n)
-            length = base + length * size
-            for label in range(size):
-                plain[cell, label] = (
-                    begin[i, label] + end[j - 1, label] + w[length + label]
-                )
-            if is_paired:
-                inner, outer = base + inner * size, base + outer * size
-                for label in range(size):
-                    plain[cell, label] += w[inner + label] + w[outer + label]
+def truth_score(blocks, work, block):
+    """Score of the true derivation, from the scores that `score_sentence` left."""
+    n = blocks.offset[block + 1] - blocks.offset[block]
+    total = 0.0
+    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
+        part, cell = blocks.truth[t], blocks.truth[t + 1]
+        total += part_score(blocks.tables, work, n, part, cell)
+    return total
 
 
 @inner

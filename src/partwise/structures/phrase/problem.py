@@ -8,7 +8,8 @@ import numpy as np
 
 from partwise.compiled import Reference
 from partwise.objective import Formulation
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import PLAIN
 from partwise.structures.packed import PackedProblem, Ranker, Ranking, digests
 from partwise.structures.phrase import _batch as batch
@@ -29,9 +30,11 @@ class GrammarProblem(Ranker, PackedProblem):
         self,
         grammar: Any,
         sentences: list[Any],
+        rows: Any,
         data: Reference[GrammarData],
         formulation: Formulation,
         n_jobs: int,
+        scorer: Any,
     ) -> None:
         longest = int(np.diff(data.offset).max())
         cells = (longest + 1) ** 2
@@ -68,22 +71,29 @@ class GrammarProblem(Ranker, PackedProblem):
 
         work = new_work()
         plain_data = data.replace(oracle=PLAIN)
-        plain = GrammarBlocks(plain_data, compile_oracle(plain_data, work))
+        plain = GrammarBlocks(rows, plain_data, compile_oracle(plain_data, work))
         blocks = plain
         if len(data.truth):  # without true trees no oracle of their loss is compiled
-            blocks = GrammarBlocks(data, compile_oracle(data, work))
+            blocks = GrammarBlocks(rows, data, compile_oracle(data, work))
+
+        def localise() -> tuple[GrammarBlocks, int]:
+            local = scorer.local(rows, data.offset)
+            return blocks._replace(rows=local), scorer.n_weights(local)
+
         super().__init__(
             blocks,
             plain,
-            lambda: (blocks, grammar.n_psi_),
+            localise,
             n_blocks=len(sentences),
-            n_weights=grammar.n_psi_,
+            n_weights=scorer.n_weights(rows),
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,
         )
         self.grammar = grammar
         self.sentences = sentences
+        self.scorer = scorer
+        self.is_euclidean = scorer.is_euclidean
 
     def keys(self) -> list[bytes]:
         """Digests of sentences and true derivations."""
@@ -118,9 +128,15 @@ class GrammarProblem(Ranker, PackedProblem):
     ) -> None:  # fmt: skip
         """Write the best derivations of rows [first, last), without losses."""
         assert not with_loss
-        batch.k_best_rows(
-            self.blocks.data, work, model, rows, ranking.k, first, last, *ranking[:4]
-        )
+        k = ranking.k
+        for r in range(first, last):
+            begin, end = ranking.indptr[r] * k, ranking.indptr[r + 1] * k
+            codes = ranking.code[begin:end].reshape(k, -1)
+            i = int(rows[r])
+            batch.score_row(self.blocks, work, model, i)
+            ranking.n_found[r] = batch.k_best_row(
+                self.blocks.data, work, i, k, codes, ranking.value[r]
+            )
 
     def features_of(self, row: int, code: Ints) -> Floats:
         """φ(x, ŷ) of a derivation of a sentence that has no true tree, (n_psi,)."""
@@ -139,7 +155,7 @@ class GrammarProblem(Ranker, PackedProblem):
         size = self.blocks.data.tables.n_labels
         for sentence in self.sentences:
             tables.append(np.zeros(((len(sentence) + 1) ** 2, size)))
-        log_z, _ = self._sums(model, np.ones(self.n_blocks), np.zeros((0, 0)), tables)
+        log_z, _ = self._sums(model, np.ones(self.n_blocks), None, tables)
         shaped = []
         for table in tables:
             n = int(np.sqrt(len(table)))
@@ -154,23 +170,29 @@ class GrammarProblem(Ranker, PackedProblem):
         return log_z - truth, gradient.sum(0)
 
     def _sums(
-        self, model: Floats, weight: Floats, gradient: Floats, tables: list[Floats]
+        self, model: Floats, weight: Floats, gradient: Any, tables: list[Floats]
     ) -> tuple[Floats, Floats]:
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
         cuts = self.predict_codes(model)
         is_parse = cuts.code[cuts.indptr[:-1]] >= 0
         lead = np.where(is_parse, cuts.violation, -np.inf)
         shard = shard_size(self.n_blocks)
-        none = np.zeros((0, 0))
+        grammar = self.blocks.data.tables
+        cells = (int(np.diff(self.blocks.data.offset).max()) + 1) ** 2
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
-            into = gradient[first // shard] if len(gradient) else np.zeros(0)
+            rule = np.zeros(0 if gradient is None else grammar.n_weights)
+            table = np.zeros((0 if gradient is None else cells, grammar.n_labels))
             for i in range(first, last):
+                batch.score_row(self.blocks, work, model, i)
                 log_z[i], truth[i] = batch.sum_row(
-                    self.blocks.data, work, model, i, lead[i], weight[i], into,
-                    tables[i] if tables else none,
+                    self.blocks.data, work, i, lead[i], weight[i], rule,
+                    tables[i] if tables else table,
                 )  # fmt: skip
+                if gradient is not None and log_z[i] > -np.inf:
+                    into = gradient[first // shard]
+                    batch.add_likelihood(self.blocks, into, i, weight[i], rule, table)
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
@@ -202,6 +224,20 @@ class GrammarProblem(Ranker, PackedProblem):
         # words whose class was never seen with a tag keep a small chance
         model[: len(counts)] = np.log(np.maximum(counts, 1e-3) / total[group])
         return model
+
+
+class KernelGrammarProblem(KernelProblem, GrammarProblem):
+    """Sentences with their trees, whose parts have a `KernelScorer`."""
+
+    def keys(self) -> None:  # type: ignore[override]
+        """None: keys of a kernel's parts are numbered by each fit."""
+
+    def generative_model(self, smoothing: float) -> Floats:
+        """Refuse: frequencies of rules are weights of rules."""
+        raise CapabilityError(
+            "<solver='pcfg'> counts rules, which have no kernel; leave <kernel=> and "
+            "<match=> out"
+        )
 
 
 def _chosen_by(name: tuple[Any, ...]) -> tuple[Any, ...]:

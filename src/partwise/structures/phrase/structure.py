@@ -21,10 +21,12 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.compiled import Reference
+from partwise.features.spans import PhraseFeatures, SpanFeatures
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
 from partwise.readers.trees import as_phrase_tree, tagged_words
+from partwise.scorers.spans import SpanScorer
 from partwise.structures.losses import TWO_BEST, BracketF1, Brackets, Loss
 from partwise.structures.losses.brackets import bracket_loss
 from partwise.structures.phrase._cky_reference import GrammarReference
@@ -33,9 +35,8 @@ from partwise.structures.phrase._compiled import GrammarData
 from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._names import show_weight
 from partwise.structures.phrase._rules import RuleCounts, unwrap
-from partwise.structures.phrase._span_features import LENGTHS, SpanFeatures
 from partwise.structures.phrase._tables import build_tables
-from partwise.structures.phrase.problem import GrammarProblem
+from partwise.structures.phrase.problem import GrammarProblem, KernelGrammarProblem
 
 Sentence = Sequence[tuple[str, str]]
 
@@ -124,7 +125,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                 if word not in lexicon.words:
                     self.seen_[self.number_["word", tag, UNKNOWN]] += 1
         if self.features == "spans":
-            self.spans_ = SpanFeatures(self.min_count).fit(self._columns(sentences))
+            self.spans_ = SpanFeatures(self.min_count).fit(self.columns_of(sentences))
         self._size()
         return self
 
@@ -175,7 +176,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         """The loss Δ that `cost` stands for."""
         return bracket_loss(self.cost)
 
-    def _columns(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+    def columns_of(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """(word, tag) as features see them; over words, a class stands for the tag."""
         if not self.lexical:
             return sentences
@@ -185,6 +186,21 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
     def rules(self) -> list[tuple[str, ...]]:
         """The weights by name: rules, events of the Markov process, roots, words."""
         return [show_weight(name) for name in self.number_]
+
+    def needs(self) -> list[set[str]]:
+        """Tags, or over words their names, that each rule cannot do without."""
+        found = []
+        for kind, *rest in self.number_:
+            if kind == "word" or self.lexical:
+                found.append({rest[1]} if kind == "word" else set())
+                continue
+            children = [*rest[1:]]
+            if kind == "rule":
+                children = [*rest[1]]
+            elif kind in ("step", "done"):
+                children += rest[0][2]
+            found.append({child for child in children if isinstance(child, str)})
+        return found
 
     def feature_names(self) -> list[str]:
         """Name of each coordinate of a model."""
@@ -202,6 +218,8 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         formulation: Formulation | None = None,
         *,
         n_jobs: int = 1,
+        parts: Any = None,
+        scorer: Scorer | None = None,
     ) -> GrammarProblem:
         """Lay sentences out for a solver.
 
@@ -212,6 +230,10 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             Each must be a tree of the grammar; see `fits`.
         formulation : Formulation
         n_jobs : int
+        parts : PhraseFeatures, or PhraseKeys with a `KernelScorer`, optional
+            What the scorer knows of the sentences; by default their `phrases`.
+        scorer : Scorer, optional
+            How rules and brackets are scored; `SpanScorer` by default.
         """
         formulation = (formulation or Formulation()).validate()
         self._validate()
@@ -234,7 +256,19 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                 )
             codes.append(code)
         data = self._data(sentences, sizes, codes, formulation)
-        return GrammarProblem(self, sentences, data, formulation, n_jobs)
+        scorer = scorer or SpanScorer()
+        rows: Any = scorer.bind(self.phrases(sentences) if parts is None else parts)
+        kind = GrammarProblem if scorer.is_euclidean else KernelGrammarProblem
+        return kind(self, sentences, rows, data, formulation, n_jobs, scorer)
+
+    def phrases(self, X: Sequence[Sentence]) -> PhraseFeatures:
+        """Features of the phrases that sentences may have, for a linear scorer."""
+        spans, rows, n_rows = self.spans_, None, 0
+        if spans is not None:
+            rows, n_rows = spans.transform(self.columns_of(X)), spans.n_rows_
+        offset = np.cumsum([0, *map(len, X)])
+        tables = self.tables_
+        return PhraseFeatures(offset, tables.n_weights, tables.n_labels, rows, n_rows)
 
     def _data(
         self,
@@ -243,32 +277,17 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         codes: list[Ints],
         formulation: Formulation,
     ) -> Reference[GrammarData]:
-        tables = self.tables_
-        n_tokens = int(sizes.sum())
         leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
-        rows = None
-        if self.spans_ is not None:
-            rows = self.spans_.transform(self._columns(sentences))
-        longest = int(sizes.max())
-        bucket = np.searchsorted(LENGTHS, np.arange(longest + 1), side="right") - 1
-        empty = np.zeros((n_tokens, 0), np.int32)
         nothing: Ints = np.zeros(0, np.int32)
         missed, spurious = self._bracket_costs()
         codes = codes or [nothing] * len(sizes)
         n = sizes.tolist()
         data = GrammarData(
-            tables=Reference(tables),
+            tables=Reference(self.tables_),
             offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             leaf_ptr=leaf_ptr,
             leaf_tag=leaf_tag,
             leaf_weight=leaf_weight,
-            begin=rows.begin if rows else empty,
-            end=rows.end if rows else empty,
-            tag=rows.tag if rows else np.zeros(n_tokens, np.int32),
-            bucket=(bucket + (rows.length_row if rows else 0)).astype(np.int32),
-            n_paired=rows.n_tags if rows and rows.pair_row >= 0 else 0,
-            pair_row=rows.pair_row if rows else -1,
-            has_spans=int(rows is not None),
             truth_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(
                 np.int64
             ),

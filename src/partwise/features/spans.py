@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from partwise.protocol import Ints
+Ints = np.ndarray
 
 OUTSIDE, RARE = 0, 1  # codes of the places beyond the sentence and of rare values
 LENGTHS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31)  # first length of each bucket
@@ -44,6 +44,16 @@ class SpanRows(NamedTuple):
     n_tags: int
     pair_row: int  # first row of the pairs, −1 without
     length_row: int
+
+
+class PhraseFeatures(NamedTuple):
+    """What a linear scorer knows of the phrases of sentences."""
+
+    offset: Ints  # (n_sentences + 1,) int64 words
+    n_rules: int  # weights of the grammar: rules, roots, words
+    n_labels: int
+    rows: SpanRows | None  # features of spans, if any
+    n_rows: int  # each has a weight per label
 
 
 class SpanFeatures:
