@@ -100,6 +100,15 @@ OUTPUTS = [
         task=("rank", "RankTask", "Orders of the rows of queries, from svmlight."),
         structures=(("Ranking", "partwise.structures.ranking"),),
     ),
+    Output(
+        "partwise.outputs.alignment",
+        "SequenceAligner",
+        {"AlignmentModel.v1": "file"},
+        task=("align", "AlignTask", "Alignments of sequences, from aligned FASTA."),
+        structures=(("Alignment", "partwise.structures.alignment"),),
+        metrics=("q", "q4", "homologue_accuracy"),
+        toy="toy_alignments",
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -114,6 +123,9 @@ OUTPUTS = [
 ]
 
 if TYPE_CHECKING:  # the public names for editors and type checkers
+    from partwise.outputs.alignment.estimator import (
+        SequenceAligner as SequenceAligner,
+    )
     from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
@@ -130,6 +142,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.ranking.estimator import Ranker as Ranker
     from partwise.outputs.reranking.estimator import Reranker as Reranker
     from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
+    from partwise.structures.alignment import Alignment as Alignment
     from partwise.structures.chain import Chain as Chain
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel

@@ -127,7 +127,8 @@ def read_families(path: Source) -> list[Family]:
         if core is None and has_cases and is_aligned:
             letters = np.array([list(text) for text in texts])
             is_small = np.char.islower(letters).any(axis=0)
-            core = np.char.isupper(letters).any(axis=0) & ~is_small
+            is_large = np.char.isupper(letters).any(axis=0)
+            core = np.logical_and(is_large, np.logical_not(is_small))
         plain = [FastaRecord(r.name, _plain(r.sequence)) for _, r in records]
         families.append(Family(name, plain, core))
     if not families:
@@ -136,7 +137,11 @@ def read_families(path: Source) -> list[Family]:
 
 
 def aligned_pairs(
-    families: Iterable[Family], source: str = "", *, truth: bool = True
+    families: Iterable[Family],
+    source: str = "",
+    *,
+    truth: bool = True,
+    max_length: int | None = None,
 ) -> AlignedPairs:
     """
     All pairs of rows of each family, in the order of the rows.
@@ -148,6 +153,8 @@ def aligned_pairs(
         Name of the file, for messages.
     truth : bool
         Without, sequences need not be aligned, and `y` and `core` are empty.
+    max_length : int, optional
+        Pairs with a longer sequence are left out.
 
     Returns
     -------
@@ -170,6 +177,8 @@ def aligned_pairs(
                 raise ReaderError(f"{where}: sequence {record.name!r} has no letters")
         places = [_places(record.sequence) for record in family.records]
         for i, j in combinations(range(len(texts)), 2):
+            if max_length and max(len(texts[i]), len(texts[j])) > max_length:
+                continue
             one, other = family.records[i].name, family.records[j].name
             found.names.append((family.name, one, other))
             found.X.append((texts[i], texts[j]))
@@ -285,6 +294,44 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
     if not found:
         raise ReaderError(f"{source}: a header without lines; give annotations")
     return found
+
+
+def annotated(
+    pairs: AlignedPairs, annotations: dict[str, dict[str, list[str]]]
+) -> list[Any]:
+    """
+    Pairs of sequences with their columns, an object per sequence.
+
+    Parameters
+    ----------
+    pairs : AlignedPairs
+    annotations : dict
+        As `read_annotations` returns it; the first column must have the letters.
+        Without any, sequences stay strings.
+    """
+    if not annotations:
+        return pairs.X
+    known: dict[tuple[str, str], dict[str, list[str]]] = {}
+
+    def columns(family: str, name: str, text: str) -> dict[str, list[str]]:
+        if (family, name) not in known:
+            found = annotations.get(f"{family}/{name}", annotations.get(name))
+            if found is None:
+                raise ReaderError(
+                    f"no annotations of {name!r}, family {family!r}; add its lines"
+                )
+            if "".join(next(iter(found.values()))).upper() != text:
+                raise ReaderError(
+                    f"annotations of {name!r} are of another sequence; their first "
+                    "column must have the letters of the FASTA file"
+                )
+            known[family, name] = found
+        return known[family, name]
+
+    return [
+        (columns(family, one, a), columns(family, other, b))
+        for (family, one, other), (a, b) in zip(pairs.names, pairs.X, strict=True)
+    ]
 
 
 def write_annotations(path: Source, sequences: dict[str, dict[str, Any]]) -> None:
