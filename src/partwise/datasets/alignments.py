@@ -39,7 +39,7 @@ def toy_alignments(
     --------
     >>> X, y = toy_alignments(2)
     >>> X[0][0]
-    'FVIDAGNDFSVQISVFHSEIVLFTCMKSSW'
+    'NLCDIGKNMVKFLKFRRAWGPLFGEKGGCA'
     >>> y[0][:2].tolist()
     [[0, 0], [1, 1]]
     """
@@ -66,8 +66,7 @@ def toy_homologues(
     length : int
         Of native sequences.
     n_decoys : int
-        Homologues of other native sequences of the same length and of this one, with
-        shuffled letters: each decoy is the shuffled homologue.
+        Candidates that are no homologue: its letters in random order.
 
     Returns
     -------

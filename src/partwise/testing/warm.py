@@ -249,6 +249,26 @@ def measures() -> None:
         Ranker(measure="ndcg", max_iter=2).fit(matrix, y == "red")
 
 
+def alignments() -> None:
+    """Alignments of pairs, and candidates, with and without a start."""
+    import numpy as np
+
+    from partwise.datasets import toy_alignments, toy_homologues
+    from partwise.outputs.alignment.estimator import SequenceAligner
+    from partwise.readers import SubstitutionMatrix
+
+    X, y = toy_alignments(6)
+    for solver in SOLVERS[:-1]:
+        SequenceAligner(solver=solver, max_iter=2).fit(X, y)
+    SequenceAligner(formulation="slack", max_iter=2).fit(X, y)
+    matrix = SubstitutionMatrix("AC", "AC", np.eye(2))
+    SequenceAligner(start=matrix, max_iter=2).fit(*toy_homologues(4, n_decoys=2))
+    aligner = SequenceAligner(loss="log", max_iter=2).fit(X, y)
+    aligner.predict_topk(X, 2)
+    aligner.predict_marginals(X)
+    aligner.model_.align(X)
+
+
 # the longest first, so that the others fill the rest of its time
 JOBS: dict[str, Callable[[], None]] = {
     "sparse_chain": sparse_chain,
@@ -261,6 +281,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "selection": selection,
     "classes": classes,
     "measures": measures,
+    "alignments": alignments,
 }
 SWEEPS = "sparse_chain"  # compiles what the jobs behind `BESIDE` use, too
 BESIDE = ("kernels", "columns")  # they use no sweeps
