@@ -13,15 +13,16 @@ CLASSES = ("ILVMFWC", "AGPST", "NQHY", "DEKR")  # letters that often replace eac
 
 
 def toy_alignments(
-    n: int = 50, random_state: RandomState = 0, length: int = 30
+    n: int = 50, random_state: RandomState = 0, length: int = 30, noise: float = 0.2
 ) -> tuple[list[tuple[str, str]], list[np.ndarray]]:
     """
     Draw pairs of a native sequence and its homologue with their alignment.
 
     Made as in Joachims (2003): a native sequence has random letters; its homologue
-    follows by random substitution, insertion and deletion. A letter is kept with
-    probability 0.4 and else replaced by one of its class (0.4) or by any (0.2); a gap
-    opens at one token of twelve, on either side alike, and has two tokens on average.
+    follows by random substitution, insertion and deletion. A letter is replaced by any
+    other with probability `noise`; else it is kept, or replaced by one of its class,
+    with equal probability. A gap opens at one token of twelve, on either side alike,
+    and has two tokens on average.
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ def toy_alignments(
     random_state : int, Generator or None
     length : int
         Of native sequences.
+    noise : float
+        Share of letters that tell nothing.
 
     Returns
     -------
@@ -47,14 +50,18 @@ def toy_alignments(
     X, y = [], []
     for _ in range(n):
         native = "".join(rng.choice(list(LETTERS), length))
-        homologue, pairs = _mutate(native, rng)
+        homologue, pairs = _mutate(native, noise, rng)
         X.append((native, homologue))
         y.append(pairs)
     return X, y
 
 
 def toy_homologues(
-    n: int = 50, random_state: RandomState = 0, length: int = 30, n_decoys: int = 20
+    n: int = 50,
+    random_state: RandomState = 0,
+    length: int = 30,
+    noise: float = 0.2,
+    n_decoys: int = 20,
 ) -> tuple[list[Any], list[Any]]:
     """
     Draw native sequences with candidates, of which one is the homologue.
@@ -65,6 +72,8 @@ def toy_homologues(
     random_state : int, Generator or None
     length : int
         Of native sequences.
+    noise : float
+        As in `toy_alignments`.
     n_decoys : int
         Candidates that are no homologue: its letters in random order.
 
@@ -77,7 +86,9 @@ def toy_homologues(
     """
     rng = generator(random_state, 12)
     X, y = [], []
-    for a, b, pairs in zip(*_columns(toy_alignments(n, rng, length)), strict=True):
+    for a, b, pairs in zip(
+        *_columns(toy_alignments(n, rng, length, noise)), strict=True
+    ):
         decoys = ["".join(rng.permutation(list(b))) for _ in range(n_decoys)]
         chosen = int(rng.integers(n_decoys + 1))
         X.append((a, [*decoys[:chosen], b, *decoys[chosen:]]))
@@ -90,7 +101,9 @@ def _columns(data: tuple[list[tuple[str, str]], list[np.ndarray]]) -> Any:
     return [a for a, _ in X], [b for _, b in X], y
 
 
-def _mutate(native: str, rng: np.random.Generator) -> tuple[str, np.ndarray]:
+def _mutate(
+    native: str, noise: float, rng: np.random.Generator
+) -> tuple[str, np.ndarray]:
     """A homologue and its alignment; at least one pair is aligned."""
     class_of = {letter: group for group in CLASSES for letter in group}
     while True:
@@ -106,9 +119,9 @@ def _mutate(native: str, rng: np.random.Generator) -> tuple[str, np.ndarray]:
                 continue
             fate = rng.random()
             letter = native[i]
-            if fate > 0.8:
+            if fate > 1 - noise:
                 letter = str(rng.choice(list(LETTERS)))
-            elif fate > 0.4:
+            elif fate > (1 - noise) / 2:
                 letter = str(rng.choice(list(class_of[letter])))
             pairs.append((i, len(letters)))
             letters.append(letter)
