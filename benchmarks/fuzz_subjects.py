@@ -20,11 +20,13 @@ from partwise import (
     PartSelection,
     Ranker,
     Reranker,
+    SequenceAligner,
     SequenceTagger,
     StructuredSVM,
 )
 from partwise.cli.app import run
 from partwise.datasets import (
+    toy_alignments,
     toy_dependencies,
     toy_entities,
     toy_points,
@@ -32,7 +34,16 @@ from partwise.datasets import (
 )
 from partwise.model_file import load_model, model_kind
 from partwise.outputs.registry import file_modules
-from partwise.readers import Table, write_brackets, write_columns, write_conllu
+from partwise.readers import (
+    Family,
+    FastaRecord,
+    Table,
+    write_brackets,
+    write_columns,
+    write_conllu,
+    write_families,
+)
+from partwise.readers.fasta import aligned_rows
 from partwise.testing.toys import toy_classes
 
 N_SENTENCES = 12
@@ -59,6 +70,9 @@ COMMANDS = {
     "dep-keys": ("depparse", "--match xpos+distance,form --hash-bits 8"),
     "classes": ("classify", ""),
     "classes-kernel": ("classify", "--kernel rbf"),
+    "align": ("align", ""),
+    "align-window": ("align", "--preset simple+window --mode local --no-tie-gaps"),
+    "align-band": ("align", "--mode semiglobal --cost q4 --band 9 --penalty l2"),
     "con": ("constparse", "--features rules"),
     "con-spans": ("constparse", "--vertical 2 --horizontal 1 --min-count 1"),
     "con-words": ("constparse", "--words --solver one_slack"),
@@ -67,8 +81,12 @@ COMMANDS = {
     ),
     "con-keys": ("constparse", "--match rule,label+first.tag[-1]+length"),
 }  # fmt: skip
-SUFFIX = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
+SUFFIX = {
+    "tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv",
+    "align": "afa",
+}  # fmt: skip
 ESTIMATORS = {
+    "AlignmentModel": SequenceAligner,
     "SequenceModel": SequenceTagger,
     "KernelSequenceModel": SequenceTagger,
     "DependencyModel": DependencyParser,
@@ -131,6 +149,14 @@ def _write_data(folder: Path) -> None:
         X, y = toy_dependencies(n, random_state=0)
         write_conllu(folder / f"{name}.conllu", X, y)
         write_brackets(folder / f"{name}.mrg", toy_treebank(n, random_state=0)[1])
+        X, y = toy_alignments(n, random_state=0)
+        families = [
+            Family(f"f{i}", [FastaRecord(*row) for row in zip("ab", rows, strict=True)])
+            for i, rows in enumerate(
+                aligned_rows(a, b, p) for (a, b), p in zip(X, y, strict=True)
+            )
+        ]
+        write_families(folder / f"{name}.afa", families)
         X, y = toy_points(n, random_state=0)
         rows = [[*x, c] for x, c in zip(X.round(4).tolist(), y, strict=True)]
         text = "\n".join(",".join(map(str, row)) for row in rows) + "\n"

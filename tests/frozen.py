@@ -26,12 +26,22 @@ from partwise import (
 )
 from partwise.cli.app import run
 from partwise.datasets import (
+    toy_alignments,
     toy_dependencies,
     toy_entities,
     toy_points,
     toy_treebank,
 )
-from partwise.readers import Table, write_brackets, write_columns, write_conllu
+from partwise.readers import (
+    Family,
+    FastaRecord,
+    Table,
+    write_brackets,
+    write_columns,
+    write_conllu,
+    write_families,
+)
+from partwise.readers.fasta import aligned_rows
 from partwise.testing.toys import toy_classes
 
 FOLDER = Path(__file__).parent / "data"
@@ -69,8 +79,12 @@ TRAINED = {
     "phrase-keys": ("constparse", "--match rule,label+first.tag[-1]+length"),
     "classes": ("classify", "--C 20"),
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
+    "alignment": ("align", "--preset simple+window --mode semiglobal --cost q4"),
 }  # fmt: skip
-DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
+DATA = {
+    "tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv",
+    "align": "afa",
+}  # fmt: skip
 NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights", "parts-kernel")
 
 
@@ -80,10 +94,20 @@ def write_data(folder: Path, name: str, n: int, seed: int) -> None:
     X, y = toy_dependencies(n, random_state=seed)
     write_conllu(folder / f"{name}.conllu", X, y)
     write_brackets(folder / f"{name}.mrg", toy_treebank(n, random_state=seed)[1])
+    X, y = toy_alignments(n, random_state=seed)
+    families = [
+        Family(f"f{i}", [FastaRecord(*row) for row in zip("ab", rows, strict=True)])
+        for i, rows in enumerate(map(_rows, X, y))
+    ]
+    write_families(folder / f"{name}.afa", families)
     X, y = toy_points(n, random_state=seed)
     rows = [[*x, label] for x, label in zip(X.round(4).tolist(), y, strict=True)]
     lines = [",".join(map(str, row)) for row in rows]
     (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _rows(x: Any, pairs: Any) -> tuple[str, str]:
+    return aligned_rows(*x, pairs)
 
 
 def candidates(n: int) -> tuple[list[Any], list[Any]]:

@@ -234,3 +234,64 @@ def test_digests_tell_settings_apart():
     digests = [structure.pack(X, Y).digest() for structure in problems]
     assert len(set(digests)) == 3
     assert alignment.pack(X, Y).digest() == digests[0]
+
+
+# --------------------------------------------------------- weights to start from
+
+
+def shifted_optimum(alignment, X, Y, formulation, objective, base, outputs):
+    """Optimum over w − base: planes lose s·<base, δ> of their offsets."""
+    planes = enumerate_planes(alignment, X, Y, formulation, outputs)
+    moved = planes._replace(b=planes.b - planes.a @ base)
+    return minimum(moved, objective)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("formulation", FORMULATIONS[:4], ids=str)
+@pytest.mark.parametrize("decoys", [False, True])
+def test_training_starts_from_given_weights(formulation, solver, decoys):
+    if decoys:
+        alignment, X, Y = choices(gap_open=(), mode="local")
+        outputs = decoys_of(alignment, X, Y)
+    else:
+        alignment, X, Y = tiny("semiglobal")
+        outputs = alignment.enumerate
+    if penalty_of(formulation) not in solver_class(solver).penalties:
+        pytest.skip("refused")
+    base = np.random.default_rng(3).normal(size=alignment.n_psi_)
+    objective = Objective.create(3.0, len(X), penalty_of(formulation))
+    optimum = shifted_optimum(alignment, X, Y, formulation, objective, base, outputs)
+    problem = alignment.pack(X, Y, formulation, base=base)
+    state = solver_class(solver)(tol=1e-6).solve(problem, objective)
+    assert state.primal == pytest.approx(optimum.value, rel=1e-5, abs=1e-8)
+    assert state.dual <= optimum.value * (1 + 1e-7) + 1e-9
+    weights = problem.compact(state.model)
+    np.testing.assert_allclose(problem.expand(weights), state.model, atol=1e-12)
+    best = problem.outputs(problem.predict_codes(state.model))
+    again = alignment.decode(X, weights)
+    for one, other in zip(best, again, strict=True):
+        assert np.array_equal(np.asarray(one[-1]), np.asarray(other[-1]))
+
+
+def test_likelihood_and_ranks_start_from_given_weights():
+    alignment, X, Y = tiny()
+    rng = np.random.default_rng(3)
+    base, model = rng.normal(size=(2, alignment.n_psi_))
+    moved, plain = alignment.pack(X, Y, base=base), alignment.pack(X, Y)
+    weight = np.ones(len(X))
+    one, other = (
+        moved.log_likelihood(model, weight),
+        plain.log_likelihood(model + base, weight),
+    )
+    np.testing.assert_allclose(one[0], other[0])
+    np.testing.assert_allclose(one[1], other[1])
+    rows = np.arange(len(X))
+    cuts = moved.k_cuts(model, rows, 3)
+    same = plain.k_cuts(model + base, rows, 3)
+    np.testing.assert_allclose(cuts.violation, same.violation)
+    np.testing.assert_allclose(moved.adopt(cuts, None).b, cuts.b)
+    assert moved.k_best(model, 2)[0][0][1] == plain.k_best(model + base, 2)[0][0][1]
+    with pytest.raises(ValueError, match="start"):
+        alignment.pack(X, Y, Formulation("hard", "l1"), base=base)
+    with pytest.raises(ValueError, match="8 weights"):
+        alignment.pack(X, Y, base=base[1:])

@@ -114,6 +114,8 @@ def _why_no_dual(estimator: Any) -> str:
     if getattr(estimator, "budget", None) is not None:
         return "the dual is that of the model without --budget, and is not kept"
     solver = type(estimator.solver_).__name__
+    if estimator.certificate_.dual is not None and solver == "BCFW":
+        return f"{type(estimator).__name__} keeps no dual; its file has the bound alone"
     return f"{solver} has no dual per sentence to keep; bcfw has"
 
 

@@ -1,5 +1,6 @@
 """Small data made by the project, and public corpora fetched by name."""
 
+from partwise.datasets.alignments import toy_alignments, toy_homologues
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
@@ -23,9 +24,11 @@ __all__ = [
     "digit_images",
     "digit_strings",
     "fetch",
+    "toy_alignments",
     "toy_binary",
     "toy_dependencies",
     "toy_entities",
+    "toy_homologues",
     "toy_points",
     "toy_queries",
     "toy_sentences",

@@ -122,6 +122,16 @@ OUTPUTS = [
         toy="partwise.datasets.toy_queries",
         variants=({"measure": "average_precision"}, {"measure": "ndcg"}),
     ),
+    Output(
+        "partwise.outputs.alignment",
+        "SequenceAligner",
+        {"AlignmentModel.v1": "file"},
+        task=("align", "AlignTask", "Alignments of sequences, from aligned FASTA."),
+        structures=(("Alignment", "partwise.structures.alignment"),),
+        metrics=("q", "q4", "homologue_accuracy"),
+        toy="partwise.datasets.toy_alignments",
+        variants=({"loss": "log"}, {"formulation": "slack"}),
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -136,6 +146,9 @@ OUTPUTS = [
 ]
 
 if TYPE_CHECKING:  # the public names for editors and type checkers
+    from partwise.outputs.alignment.estimator import (
+        SequenceAligner as SequenceAligner,
+    )
     from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
@@ -152,6 +165,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.ranking.estimator import Ranker as Ranker
     from partwise.outputs.reranking.estimator import Reranker as Reranker
     from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
+    from partwise.structures.alignment import Alignment as Alignment
     from partwise.structures.chain import Chain as Chain
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel

@@ -13,7 +13,24 @@ from partwise.readers.conllu import (
     read_conllu_document,
     write_conllu,
 )
+from partwise.readers.fasta import (
+    AlignedPairs,
+    Family,
+    FastaRecord,
+    aligned_pairs,
+    read_annotations,
+    read_families,
+    read_fasta,
+    write_annotations,
+    write_families,
+    write_fasta,
+)
 from partwise.readers.source import ReaderError
+from partwise.readers.substitution import (
+    SubstitutionMatrix,
+    read_matrix,
+    write_matrix,
+)
 from partwise.readers.table import Column, Table
 from partwise.readers.trees import (
     DependencyTree,
@@ -25,23 +42,36 @@ from partwise.readers.trees import (
 from partwise.readers.vectors import read_vectors
 
 __all__ = [
+    "AlignedPairs",
     "Column",
     "ConlluDocument",
     "DependencyTree",
+    "Family",
+    "FastaRecord",
     "PhraseTree",
     "ReaderError",
+    "SubstitutionMatrix",
     "Table",
+    "aligned_pairs",
     "as_phrase_tree",
     "format_tree",
     "is_projective",
     "parse_tree",
+    "read_annotations",
     "read_brackets",
     "read_columns",
     "read_conllu",
     "read_conllu_document",
+    "read_families",
+    "read_fasta",
+    "read_matrix",
     "read_vectors",
     "tagged_words",
+    "write_annotations",
     "write_brackets",
     "write_columns",
     "write_conllu",
+    "write_families",
+    "write_fasta",
+    "write_matrix",
 ]

@@ -93,6 +93,8 @@ def planes_of_rows(
             at = indptr[r] * k + j * n
             here = code[at : at + n]
             b[r, j], scale[r, j] = plane(blocks.rule, output_loss(blocks, i, here))
+            if blocks.base.shape[0] > 0:
+                b[r, j] -= scale[r, j] * margin(blocks, blocks.base, i, here)
             violation[r, j] = b[r, j] - scale[r, j] * margin(blocks, w, i, here)
 
 

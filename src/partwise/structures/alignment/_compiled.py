@@ -52,6 +52,7 @@ class AlignmentBlocks(NamedTuple):
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     keeps_rows: int  # whether `scores` has room for all tokens of a
     keeps_weights: int  # whether `weights` has room for a model
+    base: np.ndarray  # (n_weights,) what is added to every model, or (0,)
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i] + blocks.is_choice
@@ -74,15 +75,20 @@ class AlignmentBlocks(NamedTuple):
         if blocks.keeps_weights:
             for k in range(work.weights.shape[0]):
                 work.weights[k] = w[k]
+        total = w
+        if blocks.base.shape[0] > 0:
+            total = work.total
+            for k in range(total.shape[0]):
+                total[k] = w[k] + blocks.base[k]
         n = blocks.offset[i + 1] - blocks.offset[i]
         first = blocks.pair_first[i]
         top = -np.inf
         for pair in range(first + blocks.first_candidate, blocks.pair_first[i + 1]):
             _, _, _, m = bounds_of(blocks, pair)
-            prepare(blocks, work, w, i, pair)
+            prepare(blocks, work, total, i, pair)
             if blocks.is_additive:
                 value, place = find_best(
-                    blocks, work, w, i, pair, blocks.with_loss, True
+                    blocks, work, total, i, pair, blocks.with_loss, True
                 )
                 if value > top:
                     top = value
@@ -92,6 +98,8 @@ class AlignmentBlocks(NamedTuple):
             else:
                 search_losses(blocks, work, i, pair, code)
         b, scale = plane(blocks.rule, output_loss(blocks, i, code))
+        if blocks.base.shape[0] > 0:
+            b -= scale * base_margin(blocks, i, code)
         margin = recall_margin(blocks, work, i, code)
         violation = violation_of(blocks.rule, b, scale, margin)
         return b, scale, violation, violation
@@ -152,6 +160,14 @@ def output_score(blocks, w, i, codes, at):
     if blocks.is_choice:
         pair += codes[at + blocks.offset[i + 1] - blocks.offset[i]]
     return walk_path(blocks, w, pair, codes, at, DOT, 1.0)
+
+
+@kernel
+def base_margin(blocks, i, code):
+    """<base, δ>, which every plane has in its offset."""
+    pair, begin = blocks.pair_first[i], blocks.offset[i]
+    truth = walk_path(blocks, blocks.base, pair, blocks.y, begin, DOT, 1.0)
+    return truth - output_score(blocks, blocks.base, i, code, np.int64(0))
 
 
 @kernel

@@ -46,13 +46,26 @@ class AlignmentReference:
     def joint_feature(self, x: Any, y: Any) -> Floats:
         """Ψ(x, y): counts of the features of matches and gaps."""
         psi = np.zeros(self.layout().n_weights)
+        for _, feature, value in self.parts(x, y):
+            psi[feature] += value
+        return psi
+
+    def parts(self, x: Any, y: Any) -> Iterator[tuple[int, int, float]]:
+        """Token of a, feature and value of all matches, then of all gaps.
+
+        A gap of b stands beside the token of a before it.
+        """
         a, b, pairs = self._unpack(x, y)
         parts = _Parts(self.layout(), a, b)
         for i, j in pairs:
-            parts.add_match(psi, i, j)
+            for feature, value in parts.of_match(i, j):
+                yield i, feature, value
+        partner = {j: i for i, j in pairs}
         for side, first, last in self.gaps(pairs, parts.n, parts.m):
-            parts.add_gap(psi, side, first, last)
-        return psi
+            for k in range(first, last):
+                token = partner.get(first - 1, 0) if side else k
+                for feature in parts.of_gap(side, k, k == first):
+                    yield token, feature, 1.0
 
     def gaps(self, pairs: Pairs, n: int, m: int) -> list[tuple[int, int, int]]:
         """Runs of tokens (side, first, last) that are scored as gaps."""
@@ -243,11 +256,12 @@ class _Parts:
         first = np.cumsum([0, *self.layout.widths])
         return [float(self.u[i, p:q] @ self.v[j, p:q]) for p, q in pairwise(first)]
 
-    def add_match(self, psi: Floats, i: int, j: int) -> None:
-        """Count the features of a match."""
-        np.add.at(psi, self.rows[:, i] + self.codes[:, j], 1.0)
+    def of_match(self, i: int, j: int) -> Iterator[tuple[int, float]]:
+        """Features of a match."""
+        for feature in self.rows[:, i] + self.codes[:, j]:
+            yield int(feature), 1.0
         for p, value in enumerate(self.products(i, j)):
-            psi[self.layout.product_base + p] += value
+            yield self.layout.product_base + p, value
 
     def match_score(self, w: Floats, i: int, j: int) -> float:
         """<w, features of a match>."""
@@ -255,11 +269,11 @@ class _Parts:
         base = self.layout.product_base
         return total + sum(w[base + p] * x for p, x in enumerate(self.products(i, j)))
 
-    def add_gap(self, psi: Floats, side: int, first: int, last: int) -> None:
-        """Count the features of a gap."""
+    def of_gap(self, side: int, token: int, is_first: bool) -> list[int]:
+        """Features of one token of a gap."""
         opening, extension = self.gap[side]
-        np.add.at(psi, opening[:, first], 1.0)
-        np.add.at(psi, extension[:, first:last], 1.0)
+        features = list(map(int, extension[:, token]))
+        return features + (list(map(int, opening[:, token])) if is_first else [])
 
     def gap_scores(self, w: Floats) -> tuple[list[Floats], list[Floats]]:
         """Scores of opening and extending a gap at each token, for both sides."""

@@ -34,6 +34,7 @@ class AlignmentWork(NamedTuple):
     scores: np.ndarray  # (n_symbols + 1, width) of matches; the last row is for edits
     stripe: np.ndarray  # (largest group,) see `fill_row`
     weights: np.ndarray  # (n_weights,) the model asked about, or (0,)
+    total: np.ndarray  # (n_weights,) the same with the base added, or (0,)
     a_open: np.ndarray  # (longest a,) of a gap that opens at a token
     a_extend: np.ndarray  # (longest a,)
     b_open: np.ndarray  # (longest b,)

@@ -33,7 +33,8 @@ N_SUMS = 16  # partial sums of gradients, a model each, whatever `n_jobs`
 class ChoiceProblem(PackedProblem):
     """Packed pairs of sequences, or of one sequence and several candidates.
 
-    A model is laid out as `Layout` says. `compact` and `expand` do nothing.
+    A model is laid out as `Layout` says; where weights start from a base, it is what
+    training adds to them (`compact`, `expand`).
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class ChoiceProblem(PackedProblem):
                 scores=aligned_zeros(n_rows + 1, width),
                 stripe=np.zeros(int(blocks.pairs.group_size.max(initial=0))),
                 weights=np.zeros(layout.n_weights if blocks.keeps_weights else 0),
+                total=np.zeros(len(blocks.base)),
                 a_open=np.zeros(longest_a),
                 a_extend=np.zeros(longest_a),
                 b_open=np.zeros(longest_b),
@@ -104,6 +106,26 @@ class ChoiceProblem(PackedProblem):
         self.alignment = alignment
         self.layout = layout
         self.chosen = chosen
+
+    def compact(self, model: Floats) -> Floats:
+        """The weights, base included."""
+        return self.total(model)
+
+    def expand(self, weights: Floats) -> Floats:
+        """What they add to the base."""
+        return weights - self.blocks.base if len(self.blocks.base) else weights
+
+    def total(self, model: Floats) -> Floats:
+        """The weights by which parts are scored."""
+        return model + self.blocks.base if len(self.blocks.base) else model
+
+    def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
+        """Codes mean the same; offsets are those of this formulation and base."""
+        adopted = super().adopt(cuts, outputs)
+        if len(self.blocks.base):
+            b = adopted.b - self.margins(self.blocks.base, adopted)
+            adopted = adopted._replace(b=b)
+        return adopted
 
     def effort(self) -> Floats:
         """Cells of each example."""
@@ -158,7 +180,7 @@ class ChoiceProblem(PackedProblem):
         """Log-odds of matches and log frequencies of gaps; see `log_odds`."""
         counts = self.zero()
         batch.add_truths(self.blocks, counts)
-        return log_odds(self.layout, self.blocks, counts, smoothing)
+        return self.expand(log_odds(self.layout, self.blocks, counts, smoothing))
 
     def align(
         self, model: Floats, *, trace: bool = True
@@ -176,7 +198,7 @@ class ChoiceProblem(PackedProblem):
         alignments : list of int arrays (k, 2), or None
         scores : array (n_pairs,)
         """
-        blocks = self.blocks
+        blocks, model = self.blocks, self.total(model)
         if not trace and self._is_unmasked():
             return None, self._scores(model)
         n_pairs = len(blocks.pair_a)
@@ -243,10 +265,10 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
         work: Any, ranking: Ranking,
     ) -> None:  # fmt: skip
         """Write the best alignments of rows [first, last)."""
-        blocks, k = self.blocks, ranking.k
+        blocks, k, total = self.blocks, ranking.k, self.total(model)
         for r in range(first, last):
             i = rows[r]
-            chart = batch.chart_of(blocks, work, model, i)
+            chart = batch.chart_of(blocks, work, total, i)
             if with_loss:
                 here = slice(blocks.offset[i], blocks.offset[i + 1])
                 charts.lower_matches(
@@ -264,7 +286,7 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """Posterior alignments: P(i matched with j) (n, m), and log Z, of each pair."""
-        blocks = self.blocks
+        blocks, model = self.blocks, self.total(model)
         posterior: list[Any] = [None] * self.n_blocks
         log_z = np.empty(self.n_blocks)
 
@@ -280,7 +302,7 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each pair, and Σ c_i (E[φ] − φ(y_i))."""
-        blocks = self.blocks
+        blocks, model = self.blocks, self.total(model)
         loss = np.empty(self.n_blocks)
         shard = max(1, -(-self.n_blocks // N_SUMS))
         sums = [self.zero() for _ in range(0, self.n_blocks, shard)]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
@@ -154,6 +155,7 @@ class Alignment(AlignmentReference, Structure):
         core: Sequence[Any] | None = None,
         forbidden: Sequence[Any] | None = None,
         given: Sequence[Any] | None = None,
+        base: Floats | None = None,
     ) -> ChoiceProblem:
         """Lay pairs of sequences out for a solver.
 
@@ -176,6 +178,10 @@ class Alignment(AlignmentReference, Structure):
             Matches that no alignment may have.
         given : list of int arrays (g, 2), optional
             Matches that every alignment must have, as in completing a partial one.
+        base : array (n_weights,), optional
+            Weights w₀ from which training starts: solvers minimise
+            ½‖w − w₀‖² + Σ c_i ξ_i(w). Their model is w − w₀; `compact` adds w₀. Not
+            for hard margins.
 
         Returns
         -------
@@ -200,6 +206,16 @@ class Alignment(AlignmentReference, Structure):
         a_length = np.diff(examples.a.offset)
         keeps_rows = (n_symbols.max() + 1) * (b_length.max() + 8) <= MAX_ROWS
         is_additive = formulation.is_additive or self.decoys
+        base = np.zeros(0) if base is None else plain_array(base, np.float64)
+        if len(base):
+            check_magnitude(base, MAX_FEATURE, "base")
+            if base.shape != (layout.n_weights,):
+                raise ValueError(f"base: give {layout.n_weights} weights")
+            if formulation.rescaling == "hard":
+                raise CapabilityError(
+                    "<formulation='hard'> has no weights to start from; leave out "
+                    "<start=>"
+                )
         if not is_additive:
             n_lost = np.add.reduceat(examples.counted, examples.offset[:-1], dtype=int)
             if formulation.rescaling == "hard":
@@ -237,7 +253,8 @@ class Alignment(AlignmentReference, Structure):
             search=search_by(is_additive),
             rule=formulation.rule,
             keeps_rows=int(keeps_rows),
-            keeps_weights=int(self.decoys or not keeps_rows),
+            keeps_weights=int(self.decoys or not keeps_rows or len(base) > 0),
+            base=base,
         )
         if Y is not None:
             check_truths(blocks)

@@ -1,0 +1,61 @@
+"""Annotated sequences: a string, or columns of strings and numbers, one per token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from partwise.features.templates import View
+
+RESIDUE = "residue"  # the column of a sequence that is a mere string
+
+
+def columns_of(x: Any, what: str = "sequence") -> dict[str, Any]:
+    """Columns by name: strings, lists of strings, or real arrays (n, width)."""
+    if isinstance(x, str):
+        x = {RESIDUE: x}
+    if not isinstance(x, Mapping) or not x:
+        raise ValueError(
+            f"{what} is a {type(x).__name__}; give a string or a dict of columns"
+        )
+    if len({len(column) for column in x.values()}) != 1:
+        sizes = ", ".join(f"{name} {len(column)}" for name, column in x.items())
+        raise ValueError(f"{what} has columns of different lengths: {sizes}")
+    if not len(next(iter(x.values()))):
+        raise ValueError(f"{what} has no tokens; leave the pair out")
+    return dict(x)
+
+
+def letters_of(x: Any) -> list[str]:
+    """The tokens of a sequence as they are shown: its first column."""
+    return [str(value) for value in next(iter(columns_of(x).values()))]
+
+
+def is_real(column: Any) -> bool:
+    """Whether a column holds numbers."""
+    return isinstance(column, np.ndarray) and column.dtype.kind in "fiu"
+
+
+def real_column(columns: Mapping[str, Any], name: str, what: str) -> np.ndarray:
+    """A column of numbers, (n, width)."""
+    if name not in columns or not is_real(columns[name]) or columns[name].ndim != 2:
+        raise ValueError(f"{what} has no real column {name!r}, an array (n, width)")
+    return np.asarray(columns[name], np.float64)
+
+
+def values_of(view: View, column: Any) -> tuple[list[str], np.ndarray]:
+    """Different strings of a view of a column, and which of them each token has."""
+    if is_real(column):
+        raise ValueError(f"column {view.column!r} holds numbers; use it in a product")
+    if isinstance(column, str):
+        letters = np.frombuffer(column.encode("utf-32-le", "replace"), np.uint32)
+        used, inverse = np.unique(letters, return_inverse=True)
+        strings = [chr(code) for code in used.tolist()]
+    else:
+        texts, inverse = np.unique(
+            np.array(list(map(str, column))), return_inverse=True
+        )
+        strings = texts.tolist()
+    return [value or "" for value in view.apply(strings)], inverse

@@ -1,0 +1,394 @@
+r"""
+Features of pairs of tokens, one of either sequence: the template language of alignment.
+
+One template per line, of which each side is a template of `partwise.features.templates`
+over the annotation columns of a sequence::
+
+    residue ~ residue            a substitution: a weight for each pair of letters
+    structure ~ residue          columns may differ: left those of a, right those of b
+    residue|structure            without ~ the same on both sides
+    structure[-2..2]             a window: five templates, each beside its like
+    match(residue,"[AVILMFWC]")  whether a letter is one of these
+    profile * letters            the inner product of two real columns, one weight
+    open: bias                   the opening of a gap, a constant
+    extend: structure            each token of a gap, by its structure
+
+Without any ``open:`` or ``extend:`` both are constants, so that gaps are affine; with
+``extend:`` alone they are linear. Names stand for lists of templates (`expand`):
+``simple`` for all pairs of columns, ``anova2`` for all pairs of pairs, ``tensor`` for
+all columns of a beside all of b, each followed by ``+window`` (all columns after the
+first, or the only one, two tokens to either side) or ``+profile`` (products of all real
+columns of one width).
+
+A sequence is a string, whose letters are the column ``residue``, or a dict of columns:
+strings, lists of strings, or real arrays (n, width).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import require
+from partwise.features.annotated import columns_of, is_real, real_column, values_of
+from partwise.features.templates import (
+    BOUNDARY,
+    Template,
+    TemplateError,
+    View,
+    parse_templates,
+)
+from partwise.parameters import SettingsError
+
+MODELS = {"simple": 1, "anova2": 2, "tensor": None}
+ADDITIONS = ("window", "profile")
+REACH = 2  # tokens to either side of ``+window``
+MAX_SYMBOLS = 100_000  # of one column, in a file
+OUTSIDE = "?"  # how a value that training never showed is written
+
+_CODE = re.compile(r'(?:[^"#]|"(?:[^"\\]|\\.)*")*')
+_PRODUCT = re.compile(r"\s*([^\W\d][\w.\-]*)\s*\*\s*([^\W\d][\w.\-]*)\s*")
+_GAP = re.compile(r"\s*(open|extend):(.*)", re.DOTALL)
+
+
+class PairFeaturizer:
+    """
+    Codes of tokens, and which features pairs and gaps have.
+
+    Parameters
+    ----------
+    templates : str or iterable of str
+        Lines of the language above, without names.
+
+    Attributes
+    ----------
+    match : list of (Template, Template)
+    open, extend : list of Template
+    products : list of (str, str)
+    values : dict of View to list of str
+        The values of each view, by their codes; one more code stands for all others.
+
+    Examples
+    --------
+    >>> featurizer = PairFeaturizer("residue").fit(["MKV"], ["MV"])
+    >>> featurizer.transform("VXM", 0).ravel().tolist()  # X is new: the last code
+    [2, 3, 1]
+    >>> featurizer.settings()["sizes"]
+    ((4,), (4,))
+    """
+
+    kind = "pairs.v1"
+
+    def __init__(self, templates: str | Iterable[str]) -> None:
+        lines = templates.splitlines() if isinstance(templates, str) else templates
+        self.lines = [line for line in lines if _CODE.match(line)[0].strip()]  # type: ignore[index]
+        self.match: list[tuple[Template, Template]] = []
+        self.products: list[tuple[str, str]] = []
+        gaps: dict[str, list[Template]] = {"open": [], "extend": []}
+        for number, line in enumerate(self.lines, 1):
+            self._parse(number, _CODE.match(line)[0], gaps)  # type: ignore[index]
+        if not self.match and not self.products:
+            raise TemplateError("no template of matches; write residue ~ residue")
+        self.match = list(dict.fromkeys(self.match))
+        if not gaps["open"] and not gaps["extend"]:
+            gaps = {"open": [Template(())], "extend": [Template(())]}
+        self.open, self.extend = (list(dict.fromkeys(g)) for g in gaps.values())
+        all_templates = [t for both in self.match for t in both]
+        terms = [
+            t for each in all_templates + self.open + self.extend for t in each.terms
+        ]
+        self.terms = list(dict.fromkeys(terms))
+        self.values: dict[View, list[str]] = {}
+        self.sides: tuple[list[str], list[str]] = ([], [])  # columns of either side
+        self.widths: list[int] = []  # of products
+
+    def _parse(self, number: int, line: str, gaps: dict[str, list[Template]]) -> None:
+        def read(text: str) -> list[Template]:
+            if not text.strip():
+                raise TemplateError(f"template line {number}: a side is empty")
+            return parse_templates([""] * (number - 1) + [text])
+
+        of_gap = _GAP.fullmatch(line)
+        if of_gap:
+            gaps[of_gap[1]] += read(of_gap[2])
+            return
+        of_product = _PRODUCT.fullmatch(line)
+        if of_product:
+            self.products.append((of_product[1], of_product[2]))
+            return
+        sides = re.split(r'~(?=(?:[^"]*"[^"]*")*[^"]*$)', line)
+        if len(sides) > 2:
+            raise TemplateError(
+                f"template line {number} ({line.strip()}): write ~ once"
+            )
+        found = [read(side) for side in sides]
+        if len(found) == 1:
+            self.match += zip(found[0], found[0], strict=True)
+        else:
+            self.match += product(found[0], found[1])
+
+    # ------------------------------------------------------------------- learning
+
+    def fit(
+        self, a: Sequence[Any], b: Sequence[Any], letters: str = ""
+    ) -> PairFeaturizer:
+        """
+        Learn the columns of either side and their values.
+
+        Parameters
+        ----------
+        a, b : lists of sequences
+        letters : str
+            Values of the first column that it has in any case.
+        """
+        columns = [[columns_of(x) for x in side] for side in (a, b)]
+        first = [side[0] for side in columns]
+        self.sides = (list(first[0]), list(first[1]))
+        self._check_sides()
+        self.widths = [
+            real_column(first[0], one, "a").shape[1] for one, _ in self.products
+        ]
+        found: dict[View, set[str]] = {term.view: set() for term in self.terms}
+        for side in columns:
+            for view, values in found.items():
+                for x in side:
+                    if view.column in x:
+                        values.update(values_of(view, x[view.column])[0])
+        for term in self.terms:
+            if term.offset:
+                found[term.view].add(BOUNDARY)
+            if term.view == View(self.sides[0][0]):
+                found[term.view].update(letters)
+        self.values = {view: sorted(values) for view, values in found.items()}
+        return self
+
+    def _check_sides(self) -> None:
+        for (left, right), sides in zip(
+            self.match, [self.sides] * len(self.match), strict=True
+        ):
+            for template, have, name in zip((left, right), sides, "ab", strict=True):
+                for term in template.terms:
+                    if term.view.column not in have:
+                        raise SettingsError(
+                            f"<templates=>: {template} needs the column "
+                            f"{term.view.column!r}, which {name} does not have; there "
+                            f"are {', '.join(have)}"
+                        )
+
+    # ---------------------------------------------------------------- application
+
+    def transform(self, x: Any, side: int, what: str = "sequence") -> Any:
+        """
+        Codes of a sequence, as `partwise.structures.alignment` takes it.
+
+        Parameters
+        ----------
+        x : str or dict of columns
+        side : {0, 1}
+            Whether it is an a or a b.
+        what : str
+            How messages name it.
+
+        Returns
+        -------
+        int array (n, n_terms), or a pair of it and a real array (n, Σ widths)
+        """
+        columns = columns_of(x, what)
+        for name in self.sides[side]:
+            if name not in columns:
+                raise ValueError(f"{what} has no column {name!r}; the model needs it")
+        n = len(next(iter(columns.values())))
+        codes = np.zeros((n, len(self.terms)), np.int64)
+        known: dict[View, np.ndarray] = {}
+        for k, term in enumerate(self.terms):
+            view = term.view
+            if view.column not in self.sides[side]:
+                continue  # one code for all
+            if view not in known:
+                known[view] = self._codes(view, columns[view.column])
+            codes[:, k] = known[view]
+            if term.offset:
+                boundary = self.values[view].index(BOUNDARY)
+                shifted = np.full(n, boundary)
+                first, last = max(0, -term.offset), min(n, n - term.offset)
+                if first < last:
+                    place = slice(first + term.offset, last + term.offset)
+                    shifted[first:last] = known[view][place]
+                codes[:, k] = shifted
+        if not self.products:
+            return codes
+        real = [real_column(columns, pair[side], what) for pair in self.products]
+        for pair, values, width in zip(self.products, real, self.widths, strict=True):
+            if values.shape[1] != width:
+                raise ValueError(
+                    f"{what}: column {pair[side]!r} has {values.shape[1]} numbers per "
+                    f"token where {width} are needed"
+                )
+        return codes, np.hstack(real)
+
+    def _codes(self, view: View, column: Any) -> np.ndarray:
+        strings, inverse = values_of(view, column)
+        known = {value: code for code, value in enumerate(self.values[view])}
+        other = len(known)
+        return np.array([known.get(s, other) for s in strings], np.int64)[inverse]
+
+    # -------------------------------------------------------------------- meaning
+
+    def settings(self) -> dict[str, Any]:
+        """Parameters of `Alignment` that follow: sizes, match, products and gaps."""
+        number = {term: k for k, term in enumerate(self.terms)}
+
+        def columns(template: Template) -> tuple[int, ...]:
+            return tuple(number[term] for term in template.terms)
+
+        sizes = [
+            tuple(
+                len(self.values[t.view]) + 1 if t.view.column in side else 1
+                for t in self.terms
+            )
+            or (1,)
+            for side in self.sides
+        ]
+        return {
+            "sizes": (sizes[0], sizes[1]),
+            "match": [(columns(left), columns(right)) for left, right in self.match],
+            "products": tuple(self.widths),
+            "gap_open": tuple(map(columns, self.open)),
+            "gap_extend": tuple(map(columns, self.extend)),
+        }
+
+    def names_of(self, template: Template, side: int) -> list[str]:
+        """What each code of a template stands for, in the order of codes."""
+        names = [
+            [f"{term}={value}" for value in [*self.values[term.view], OUTSIDE]]
+            if term.view.column in self.sides[side]
+            else [""]
+            for term in template.terms
+        ]
+        shown = ["|".join(filter(None, each)) for each in product(*names)]
+        return [name.replace("[0]=", "=") for name in shown]
+
+    def substitutions(self) -> int | None:
+        """Number of the template of the first columns alone; None without one."""
+        for k, (left, right) in enumerate(self.match):
+            plain = [
+                len(t.terms) == 1
+                and t.terms[0].offset == 0
+                and t.terms[0].view == View(side[0])
+                for t, side in zip((left, right), self.sides, strict=True)
+            ]
+            if all(plain):
+                return k
+        return None
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Settings for a model file."""
+        return {
+            "kind": self.kind,
+            "templates": self.lines,
+            "columns": list(map(list, self.sides)),
+            "values": [self.values[view] for view in self._views()],
+            "widths": self.widths,
+        }, {}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> PairFeaturizer:
+        """Rebuild from `state`; nonsense raises ValueError."""
+        settings = dict(state)
+        require(settings.get("kind") == cls.kind, "no features of pairs")
+        require(_is_list_of(settings["templates"], str), "templates are no text")
+        made = cls(settings["templates"])
+        sides, values, widths = (settings[k] for k in ("columns", "values", "widths"))
+        fits = isinstance(sides, list) and len(sides) == 2
+        fits = fits and all(_is_list_of(side, str) and len(side) for side in sides)
+        require(fits, "no columns of sequences")
+        views = made._views()
+        fits = isinstance(values, list) and len(values) == len(views)
+        fits = fits and all(
+            _is_list_of(v, str) and len(v) < MAX_SYMBOLS for v in values
+        )
+        require(
+            fits and all(len(set(v)) == len(v) for v in values), "values of columns"
+        )
+        fits = _is_list_of(widths, int) and len(widths) == len(made.products)
+        require(fits and all(0 < w < MAX_SYMBOLS for w in widths), "widths of products")
+        made.sides, made.widths = (sides[0], sides[1]), widths
+        made.values = dict(zip(views, values, strict=True))
+        for term in made.terms:
+            has_boundary = BOUNDARY in made.values[term.view]
+            require(
+                not term.offset or has_boundary, "no value for the ends of sequences"
+            )
+        made._check_sides()
+        return made
+
+    def _views(self) -> list[View]:
+        return list(dict.fromkeys(term.view for term in self.terms))
+
+
+def expand(name: str, a: Any, b: Any) -> list[str]:
+    """
+    The templates that a name stands for, for sequences with these columns.
+
+    Parameters
+    ----------
+    name : str
+        ``simple``, ``anova2`` or ``tensor``, with ``+window`` or ``+profile``.
+    a, b : sequences
+
+    Examples
+    --------
+    >>> expand("simple+window", {"residue": "MK", "structure": "HH"}, {"residue": "M"})
+    ['residue ~ residue', 'structure ~ residue', 'residue[-2..-1]', 'residue[1..2]']
+    """
+    model, *additions = name.split("+")
+    if model not in MODELS or not set(additions) <= set(ADDITIONS):
+        raise SettingsError(
+            f"<templates={name!r}>: choose {', '.join(MODELS)}, with +window or "
+            "+profile, or give templates"
+        )
+    sides = [columns_of(x) for x in (a, b)]
+    words = [[n for n, c in side.items() if not is_real(c)] for side in sides]
+    lines = []
+    if words[0] and words[1]:
+        degrees = [MODELS[model] or len(side) for side in words]
+        for side, degree in zip(words, degrees, strict=True):
+            if degree > len(side):
+                raise SettingsError(
+                    f"<templates={name!r}> needs {degree} columns or more; there is "
+                    f"{', '.join(side)}"
+                )
+        chosen = [combinations(s, d) for s, d in zip(words, degrees, strict=True)]
+        lines = [
+            "|".join(left) + " ~ " + "|".join(right) for left, right in product(*chosen)
+        ]
+    if "window" in additions:
+        shared = [column for column in words[0] if column in words[1]]
+        for column in shared[1:] or shared:
+            lines += [f"{column}[{-REACH}..-1]", f"{column}[1..{REACH}]"]
+    if "profile" in additions:
+        real = [{n: c.shape[1] for n, c in s.items() if is_real(c)} for s in sides]
+        found = [
+            f"{left} * {right}"
+            for (left, p), (right, q) in product(real[0].items(), real[1].items())
+            if p == q and left != right
+        ] or [f"{n} * {n}" for n in real[0] if real[1].get(n) == real[0][n]]
+        if not found:
+            raise SettingsError(
+                f"<templates={name!r}> needs real columns of one width on both sides"
+            )
+        lines += found
+    return lines
+
+
+def is_name(templates: Any) -> bool:
+    """Whether templates are given by a name."""
+    return isinstance(templates, str) and templates.split("+")[0] in MODELS
+
+
+def _is_list_of(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(type(item) is kind for item in value)

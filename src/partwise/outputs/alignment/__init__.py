@@ -1,0 +1,1 @@
+"""Alignments of two sequences, and which of several candidates is the homologue."""

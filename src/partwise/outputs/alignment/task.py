@@ -1,0 +1,199 @@
+"""The task `align`: aligned FASTA files and annotation columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+
+if TYPE_CHECKING:
+    from partwise.objective import Formulation
+    from partwise.protocol import Problem
+    from partwise.report import Report
+
+TABLES = (".tsv", ".tsv.gz")
+
+
+class AlignTask(Task):
+    """Learn to align from files of aligned FASTA, all pairs of rows of each family.
+
+    A line `# family NAME` opens an alignment. Files that end in .tsv annotate
+    sequences: name, residue and further columns, a line per residue.
+
+    Example: `partwise train align train.afa --start BLOSUM62 --model m --dev dev.afa`
+    """
+
+    title: ClassVar[str] = "Aligner"
+    examples_name: ClassVar[str] = "pairs"
+    json_names: ClassVar[tuple[str, str]] = ("alignments", "alignment")
+    file_options: ClassVar[tuple[str, ...]] = ("max_length",)
+
+    def __init__(self, max_length: int | None = None) -> None:
+        if max_length is not None and max_length < 1:
+            raise ValueError(f"--max-length {max_length}: give a positive whole number")
+        self.max_length = max_length
+        self.annotations: dict[str, dict[str, list[str]]] = {}
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """Of sequences up to a length."""
+        return cls(options.max_length)
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """Any sequences."""
+        options.refuse("columns", "label", "separator", "comment")
+        return cls(options.max_length)
+
+    @classmethod
+    def template_language(cls) -> tuple[dict[str, str], Any]:
+        """Names of templates, and what refuses those with a fault."""
+        from partwise.features.pairs import ADDITIONS, MODELS, PairFeaturizer
+
+        names = [
+            *MODELS,
+            *(f"{model}+{more}" for model in MODELS for more in ADDITIONS),
+        ]
+        return {name: name for name in names}, PairFeaturizer
+
+    def as_in_training(self, model: Any) -> None:
+        """Leave out what training left out."""
+        self.max_length = model.info.get("reader", {}).get("max_length")
+
+    # -------------------------------------------------------------------- files
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """All pairs of each family, with their alignments if asked."""
+        from partwise.readers import ReaderError, read_annotations, read_families
+        from partwise.readers.fasta import AlignedPairs, aligned_pairs, annotated
+
+        for path in paths:
+            if path.endswith(TABLES):
+                self.annotations |= read_annotations(path)
+        found: Any = AlignedPairs([], [], [], [])
+        for path in paths:
+            if not path.endswith(TABLES):
+                families = read_families(path)
+                pairs = aligned_pairs(
+                    families, path, truth=truth, max_length=self.max_length
+                )
+                for have, more in zip(found, pairs, strict=True):
+                    have += more
+        if not found.X:
+            raise ReaderError(
+                f"{paths[0]}: no pair of sequences to align; give aligned FASTA, or "
+                "raise --max-length"
+            )
+        X = annotated(found, self.annotations)
+        n_letters = sum(len(a) + len(b) for a, b in found.X)
+        return Data(X, found.y if truth else None, n_letters, found)
+
+    def fit_arguments(self, data: Data) -> dict[str, Any]:
+        """Which pairs of tokens are core."""
+        return {"core": data.source.core}
+
+    def describe(self, data: Data) -> str:
+        """Pairs, families, letters."""
+        n_families = len({family for family, _, _ in data.source.names})
+        n_pairs = sum(map(len, data.y))
+        return (
+            f"{data.n_examples:,} pairs of {n_families:,} families, "
+            f"{n_pairs:,} aligned residues"
+        )
+
+    def reader_info(self) -> dict[str, Any]:
+        """The format."""
+        return {"format": "aligned FASTA", "max_length": self.max_length}
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """A family of two rows for each alignment; of several, the best first."""
+        from partwise.readers import Family, FastaRecord, write_families
+        from partwise.readers.fasta import aligned_rows
+
+        families = []
+        for i, ((family, *names), (a, b)) in enumerate(
+            zip(data.source.names, data.source.X, strict=True)
+        ):
+            alignments = [answers.best[i]]
+            if topk > 1:
+                alignments = [pairs for pairs, _ in answers.ranked[i]]
+            for pairs in alignments:
+                rows = aligned_rows(a, b, pairs)
+                records = [FastaRecord(*row) for row in zip(names, rows, strict=True)]
+                families.append(Family(family or "-", records))
+        write_families(output, families)
+
+    def as_json(self, output: Any) -> Any:
+        """Pairs of tokens."""
+        return output.tolist()
+
+    # --------------------------------------------------------------- evaluation
+
+    def reference(self, data: Data) -> list[Any]:
+        """The pairs of tokens that count."""
+        return [y[core] for y, core in zip(data.y, data.source.core, strict=True)]
+
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
+        """Q and Q4 in the core."""
+        from partwise.outputs.alignment.metrics import q, q4
+
+        truth = self.reference(data)
+        return {"q": q(truth, answers.best), "q4": q4(truth, answers.best)}
+
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
+        """Q and Q4 of each family."""
+        from partwise.outputs.alignment.metrics import q, q4
+
+        truth = self.reference(data)
+        by_family: dict[str, list[int]] = {}
+        for i, (family, _, _) in enumerate(data.source.names):
+            by_family.setdefault(family, []).append(i)
+        rows = []
+        for family, members in by_family.items():
+            both = [truth[i] for i in members], [answers.best[i] for i in members]
+            rows.append((family or "-", q(*both), q4(*both), len(members)))
+        names = ("family", "q", "q4", "pairs")
+        json = {"families": [dict(zip(names, row, strict=True)) for row in rows]}
+        shown = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
+        return Details([], json, [Listing("", names, shown)])
+
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
+        """Alignments, the learned matrix, gap scores."""
+        from partwise.outputs.alignment.report import alignment_report
+
+        values = self.measure(data, answers)
+        return alignment_report(
+            model, data.X, self.reference(data), answers.best, data.source.names,
+            values, **common,
+        )  # fmt: skip
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """The mode, and the templates."""
+        counts = model.feature_counts()
+        listed = "; ".join(f"{name} ({n:,})" for name, n in counts.items())
+        return [("Mode", model.options["mode"]), ("Templates", listed)]
+
+    @classmethod
+    def facts(cls, model: Any) -> dict[str, Any]:
+        """Templates with their feature counts, and the options."""
+        return {
+            "n_features": len(model.weights),
+            "templates": model.feature_counts(),
+            "columns": dict(zip("ab", map(list, model.featurizer.sides), strict=True)),
+            **model.options,
+            "has_start": model.start is not None,
+            "reader": model.info.get("reader", {}),
+        }
+
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """Winner against runner-up."""
+        return model.explain(data.X[row], top=top)
+
+    def pack(
+        self, model: Any, data: Data, formulation: Formulation, n_jobs: int
+    ) -> Problem:
+        """The training problem, with its core."""
+        core = data.source.core
+        return model.training_problem(data.X, data.y, formulation, n_jobs, core=core)

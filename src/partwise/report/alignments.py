@@ -1,0 +1,176 @@
+"""Alignments drawn as two rows of letters, and tables of scores as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from partwise.report import svg
+from partwise.report.wording import visible
+
+_CELL, _ROW, _TYPE = 15.0, 22.0, 13
+_MARGIN, _NAMES = 10.0, 16.0
+_FONT = "ui-monospace, monospace"
+_COLUMNS = 60  # of one stretch of a drawing
+RIGHT, WRONG, EXTRA = "#0b5ea8", "#b8430a", "#8a8f98"
+
+
+def alignment_picture(
+    a: Sequence[str], b: Sequence[str], pairs: Any, truth: Any = None
+) -> str:
+    """
+    Draw an alignment, a below b, in stretches of 60 columns.
+
+    Parameters
+    ----------
+    a, b : sequences of str
+        Letters.
+    pairs : int array (k, 2)
+        The alignment to draw.
+    truth : int array (m, 2), optional
+        Reference pairs. Matches that are among them are blue, matches of tokens that
+        the reference aligns otherwise orange, others grey. A dot above or below marks a
+        token with a reference partner, hollow where the drawn alignment misses it.
+
+    Returns
+    -------
+    str
+        SVG.
+
+    Examples
+    --------
+    >>> drawn = alignment_picture("MKV", "MV", [(0, 0), (2, 1)], [(0, 0), (1, 1)])
+    >>> drawn.startswith("<svg") and "1 of 2 reference pairs" in drawn
+    True
+    """
+    chosen = [(int(i), int(j)) for i, j in np.asarray(pairs).reshape(-1, 2)]
+    known = [] if truth is None else np.asarray(truth).reshape(-1, 2).tolist()
+    reference = {(i, j) for i, j in known}
+    found = reference & set(chosen)
+    columns = list(_columns(len(a), len(b), chosen))
+    shapes: list[str] = []
+    n_rows = -(-len(columns) // _COLUMNS)
+    for k, (i, j) in enumerate(columns):
+        x = _MARGIN + _CELL * (k % _COLUMNS + 0.5)
+        y = _MARGIN + (3 * _ROW + _NAMES) * (k // _COLUMNS)
+        if i is not None and j is not None:
+            colour = EXTRA
+            if (i, j) in found or truth is None:
+                colour = RIGHT
+            elif any(i == p or j == q for p, q in reference):
+                colour = WRONG
+            line = {"x1": x, "x2": x, "y1": y + _ROW + 4, "y2": y + 1.6 * _ROW - 2}
+            shapes.append(
+                svg.element("line", line | {"stroke": colour, "stroke-width": 2})
+            )
+        for side, token, letters, at in (
+            (0, i, a, y + _ROW),
+            (1, j, b, y + 2.3 * _ROW),
+        ):
+            letter = "–" if token is None else visible(letters[token], 1)
+            shapes.append(_letter(x, at, letter, token is None))
+            marked = token is not None and any(
+                pair[side] == token for pair in reference
+            )
+            if marked:
+                is_found = any(pair[side] == token for pair in found)
+                level = y + 2 if side == 0 else y + 2.3 * _ROW + 8
+                shapes.append(_dot(x, level, is_found))
+    width = 2 * _MARGIN + _CELL * min(len(columns), _COLUMNS)
+    height = 2 * _MARGIN + n_rows * (3 * _ROW + _NAMES)
+    label = f"Alignment of {len(a)} and {len(b)} letters, {len(chosen)} pairs"
+    if truth is not None:
+        label += f"; {len(found)} of {len(reference)} reference pairs are there"
+    return svg.drawing(width, height, label, shapes, css="alignment", standalone=True)
+
+
+def heat_map(
+    rows: Sequence[str], columns: Sequence[str], values: Any, title: str = ""
+) -> str:
+    """
+    Draw a table of scores: blue above zero, orange below, paler the nearer to it.
+
+    Parameters
+    ----------
+    rows, columns : sequences of str
+    values : array (n_rows, n_columns)
+    title : str
+
+    Returns
+    -------
+    str
+        SVG.
+
+    Examples
+    --------
+    >>> heat_map("AC", "AC", [[4, -1], [-1, 9]]).count("<rect")
+    4
+    """
+    table = np.asarray(values, float)
+    top = float(np.abs(table).max(initial=0.0)) or 1.0
+    left = _MARGIN + _CELL * 1.4
+    shapes = (
+        [_letter(left + _CELL * 2, _MARGIN + 2, title, False, "start")] if title else []
+    )
+    above = _MARGIN + (_NAMES if title else 0.0) + _CELL
+    for k, name in enumerate(columns):
+        shapes.append(
+            _letter(left + _CELL * (k + 0.5), above - 4, visible(name, 3), False)
+        )
+    for r, name in enumerate(rows):
+        y = above + _CELL * r
+        shapes.append(_letter(left - _CELL * 0.6, y + 12, visible(name, 3), False))
+        for c in range(len(columns)):
+            value = table[r, c]
+            box: dict[str, object] = {
+                "x": left + _CELL * c,
+                "y": y,
+                "width": _CELL,
+                "height": _CELL,
+                "fill": RIGHT if value >= 0 else WRONG,
+                "fill-opacity": f"{min(1.0, abs(value) / top):.2f}",
+            }
+            shapes.append(svg.element("rect", box))
+    width = left + _CELL * len(columns) + _MARGIN
+    height = above + _CELL * len(rows) + _MARGIN
+    label = f"{title or 'Scores'}: {len(rows)} × {len(columns)}, largest {top:.3g}"
+    return svg.drawing(width, height, label, shapes, css="heat", standalone=True)
+
+
+def _columns(
+    n: int, m: int, pairs: Sequence[tuple[int, int]]
+) -> Iterable[tuple[int | None, int | None]]:
+    """Tokens of either side in each column, None at gaps."""
+    i = j = 0
+    for i_next, j_next in [*pairs, (n, m)]:
+        yield from ((k, None) for k in range(i, i_next))
+        yield from ((None, k) for k in range(j, j_next))
+        if (i_next, j_next) != (n, m):
+            yield i_next, j_next
+        i, j = i_next + 1, j_next + 1
+
+
+def _letter(x: float, y: float, words: str, faint: bool, anchor: str = "middle") -> str:
+    attributes: dict[str, object] = {
+        "x": float(x),
+        "y": float(y),
+        "text-anchor": anchor,
+        "font-size": _TYPE,
+        "font-family": _FONT,
+        "fill": "currentColor",
+    }
+    if faint:
+        attributes["opacity"] = "0.4"
+    return svg.element(
+        "text", attributes, words.replace("&", "&amp;").replace("<", "&lt;")
+    )
+
+
+def _dot(x: float, y: float, is_found: bool) -> str:
+    colour = RIGHT if is_found else WRONG
+    fill = colour if is_found else "none"
+    return svg.element(
+        "circle", {"cx": x, "cy": y, "r": 2.2, "fill": fill, "stroke": colour}
+    )

@@ -1,0 +1,151 @@
+"""`partwise … align` in processes of its own, good files and bad."""
+
+import pytest
+
+from partwise.datasets import toy_alignments
+from partwise.readers import (
+    Family,
+    FastaRecord,
+    read_families,
+    write_annotations,
+    write_families,
+)
+from partwise.readers.fasta import aligned_pairs, aligned_rows
+
+MATRIX = "   A  R\nA  4 -1\nR -1  5\n"
+
+
+def families(n, seed):
+    X, y = toy_alignments(n, random_state=seed)
+    return [
+        Family(f"f{i}", [FastaRecord("a", rows[0]), FastaRecord("b", rows[1])])
+        for i, rows in enumerate(
+            aligned_rows(*x, pairs) for x, pairs in zip(X, y, strict=True)
+        )
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, process):
+    place = tmp_path_factory.mktemp("align")
+    for name, n, seed in (("train", 25, 0), ("dev", 8, 1)):
+        write_families(place / f"{name}.afa", families(n, seed))
+    columns = {}
+    for path in ("train.afa", "dev.afa"):
+        for family in read_families(place / path):
+            for record in family.records:
+                text = record.sequence.replace("-", "")
+                small = ["y" if c in "AGPST" else "n" for c in text]
+                # the names of both files are alike: dev's own come last
+                key = f"{family.name}/{record.name}"
+                if path == "train.afa":
+                    columns[key] = {"residue": list(text), "small": small}
+    write_annotations(place / "columns.tsv", columns)
+    (place / "matrix").write_text(MATRIX, encoding="utf-8")
+    done = process(
+        "train", "align", place / "train.afa", "--model", place / "m", "--tol", "0.02",
+        "--dev", place / "dev.afa", "--report", place / "r.html", "--start",
+        place / "matrix", "--mode", "semiglobal", "--cost", "q4", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["dev"]["q"] > 60 and done.json["dev"]["q4"] > 70
+    assert done.json["certificate"]["relative_gap"] <= 0.02
+    return place
+
+
+def test_report_shows_alignments_and_both_matrices(folder):
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "Learned: largest" in page and "Start: largest" in page
+    assert "reference pairs are there" in page and "gap, open" in page
+
+
+def test_commands(folder, run):
+    model, dev = folder / "m", folder / "dev.afa"
+    shown = run("evaluate", model, dev, "--json").json
+    assert set(shown["metrics"]) == {"q", "q4"} and len(shown["families"]) == 8
+    assert run("predict", model, dev, "--output", folder / "out.afa").code == 0
+    before, after = (aligned_pairs(read_families(p)) for p in (dev, folder / "out.afa"))
+    assert before.X == after.X and before.names == after.names
+    again = run("evaluate", model, folder / "out.afa", "--json").json
+    assert again["metrics"]["q"] == 100
+    ranked = run("predict", model, dev, "--topk", "2", "--json").json["topk"]
+    assert ranked[0][0]["alignment"] and ranked[0][0]["score"] >= ranked[0][1]["score"]
+    assert run("verify", model, folder / "train.afa").code == 0
+    assert run("verify", model, dev).code == 1
+    told = run("inspect", model, "--json").json
+    assert (
+        told["templates"]["residue ~ residue"] == 441 and told["mode"] == "semiglobal"
+    )
+    assert "residue=" in run("explain", model, dev).out
+
+
+def test_sequences_without_gaps_are_aligned(folder, run):
+    (folder / "new.fa").write_text(
+        ">x\nMKVLAAGR\n>y\nMKLAGR\n>z\nMK\n", encoding="utf-8"
+    )
+    assert (
+        run("predict", folder / "m", folder / "new.fa", "--output", folder / "o").code
+        == 0
+    )
+    assert len(read_families(folder / "o")) == 3
+    assert run("evaluate", folder / "m", folder / "new.fa").code == 2
+
+
+def test_annotations(folder, run):
+    train, table = folder / "train.afa", folder / "columns.tsv"
+    done = run(
+        "train", "align", train, table, "--model", folder / "t", "--preset", "tensor",
+        "--tol", "0.1", "--json",
+    )  # fmt: skip
+    assert done.json["n_features"] == (21 * 3) ** 2 + 2
+    assert run("evaluate", folder / "t", train, table).code == 0
+    assert "no column 'small'" in run("predict", folder / "t", train).err
+    assert (
+        "another sequence"
+        in run("predict", folder / "t", folder / "dev.afa", table).err
+    )
+    (folder / "lines").write_text("residue ~ small\nextend: small\n", encoding="utf-8")
+    done = run(
+        "train", "align", train, table, "--model", folder / "t", "--template",
+        folder / "lines", "--tol", "0.1", "--no-tie-gaps", "--json",
+    )  # fmt: skip
+    assert done.json["n_features"] == 21 * 3 + 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (None, (), "no such file"),
+        ("", (), "no sequence"),
+        ("hello\n", (), ":1: 'hello' before the first"),
+        (">a\nMK\n>b\nM\n", (), "different lengths"),
+        (">a\nMK\n", (), "one sequence"),
+        (">a\nM4\n>b\nMK\n", (), ":2: 'M4' is no sequence"),
+        (">a\nMKV\n>b\nMKV\n", ("--max-length", "2"), "raise --max-length"),
+        (">a\nMKV\n>b\nMKV\n", ("--max-length", "0"), "--max-length 0"),
+        (">a\nMKV\n>b\nMKV\n", ("--start", "nowhere"), "nowhere: no such file"),
+        (">a\nMKV\n>b\nMKV\n", ("--cost", "q5"), "--cost q5"),
+        (">a\nMKV\n>b\nMKV\n", ("--mode", "lokal"), "lokal"),
+        (">a\nMKV\n>b\nMKV\n", ("--preset", "simpel"), "did you mean 'simple'"),
+        (">a\nMKV\n>b\nMKV\n", ("--preset", "anova2"), "2 columns or more"),
+        (">a\nMKV\n>b\nMKV\n", ("--band", "-1"), "--band -1"),
+    ],
+)
+def test_bad_input_has_one_message(tmp_path, run, text, options, message):
+    path = tmp_path / "x.afa"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    done = run("train", "align", path, "--model", tmp_path / "m", *options)
+    assert done.code == 2 and message in done.err.replace("\n", " ")
+    assert "Traceback" not in done.err and not (tmp_path / "m").exists()
+
+
+def test_bad_files_in_a_process(folder, process):
+    (folder / "bad.afa").write_bytes(b">a\nM\x00K\n")
+    done = process("predict", folder / "m", folder / "bad.afa")
+    assert done.code == 2 and "bad.afa:2: NUL byte" in done.err
+    done = process("predict", folder / "m", folder / "dev.afa", "--given", "x")
+    assert done.code == 2 and "--given" in done.err
+    (folder / "cut").write_bytes((folder / "m").read_bytes()[:-9])
+    done = process("inspect", folder / "cut")
+    assert done.code == 2 and "Traceback" not in done.err
