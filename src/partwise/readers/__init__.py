@@ -1,5 +1,6 @@
 """Files to objects: each reader returns the pair X, y of its task."""
 
+from partwise.readers.arff import read_arff
 from partwise.readers.brackets import (
     format_tree,
     parse_tree,
@@ -13,6 +14,7 @@ from partwise.readers.conllu import (
     read_conllu_document,
     write_conllu,
 )
+from partwise.readers.hierarchies import path_parents, read_parents
 from partwise.readers.source import ReaderError
 from partwise.readers.table import Column, Table
 from partwise.readers.trees import (
@@ -35,10 +37,13 @@ __all__ = [
     "format_tree",
     "is_projective",
     "parse_tree",
+    "path_parents",
+    "read_arff",
     "read_brackets",
     "read_columns",
     "read_conllu",
     "read_conllu_document",
+    "read_parents",
     "read_vectors",
     "tagged_words",
     "write_brackets",

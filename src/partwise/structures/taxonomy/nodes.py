@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partwise.protocol import Floats, Ints
+from partwise.readers.hierarchies import path_parents
 
 MAX_NODES = 5000  # costs and ancestors are tables of nodes × nodes
 
@@ -63,7 +64,12 @@ class Nodes:
         if isinstance(parents, str):
             if not parents:
                 raise ValueError("parents='': give what separates the steps of a path")
-            table = _table_of_paths(labels, parents)
+            for label in labels:
+                if not isinstance(label, str):
+                    raise ValueError(
+                        f"parents={parents!r} needs paths, {label!r} is none"
+                    )
+            table = path_parents(sorted(labels), parents)
         elif parents is None:
             table = {label: () for label in labels}
         elif isinstance(parents, Mapping):
@@ -192,15 +198,3 @@ def _plain_table(parents: Mapping[Any, Any]) -> dict[Any, tuple[Any, ...]]:
         for node in up:
             table.setdefault(node, ())
     return table
-
-
-def _table_of_paths(labels: list[Any], separator: str) -> dict[Any, tuple[Any, ...]]:
-    table: dict[Any, tuple[Any, ...]] = {}
-    for label in labels:
-        if not isinstance(label, str):
-            raise ValueError(f"parents={separator!r} needs paths, {label!r} is none")
-        steps = label.split(separator)
-        for n in range(len(steps), 0, -1):
-            up = (separator.join(steps[: n - 1]),) if n > 1 else ()
-            table[separator.join(steps[:n])] = up
-    return dict(sorted(table.items()))
