@@ -21,12 +21,14 @@ from partwise import (
     Reranker,
     SequenceTagger,
     StructuredSVM,
+    TaxonomyClassifier,
 )
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
     toy_entities,
     toy_points,
+    toy_taxonomy,
     toy_treebank,
 )
 from partwise.model_file import load_model, model_kind
@@ -73,6 +75,9 @@ ESTIMATORS = {
     "MulticlassModel": MulticlassClassifier,
     "RankingModel": Ranker,
     "RerankerModel": Reranker,
+    "TaxonomyModel": TaxonomyClassifier,
+    "KernelTaxonomyModel": TaxonomyClassifier,
+    "NodeSetModel": TaxonomyClassifier,
 }
 
 
@@ -212,6 +217,13 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     ranked = Ranker(max_iter=5)
     yield "ranking", ranked, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
+    for name, options in (
+        ("taxonomy", {}), ("taxonomy-kernel", {"kernel": "rbf"}),
+        ("taxonomy-sets", {"multiple": True}),
+    ):  # fmt: skip
+        X, y = toy_taxonomy(N_SENTENCES, multiple="multiple" in options)
+        classifier = TaxonomyClassifier(parents="/", max_iter=5, **options)
+        yield name, classifier, (X, y), _use_by_predicting(X[:3], rows=True)
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only

@@ -16,12 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from partwise import MeasureClassifier, Ranker, Reranker, StructuredSVM, load
+from partwise import (
+    MeasureClassifier,
+    Ranker,
+    Reranker,
+    StructuredSVM,
+    TaxonomyClassifier,
+    load,
+)
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
     toy_entities,
     toy_points,
+    toy_taxonomy,
     toy_treebank,
 )
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
@@ -59,7 +67,13 @@ TRAINED = {
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
 DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
-NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights")
+# options of `TaxonomyClassifier`
+TAXONOMIES: dict[str, dict[str, Any]] = {
+    "taxonomy": {"cost": "path", "classes": "nodes"},
+    "taxonomy-kernel": {"kernel": "rbf:gamma=0.1", "budget": 6},
+    "taxonomy-sets": {"multiple": True, "leaves": "mandatory"},
+}
+NAMES = (*TRAINED, *TAXONOMIES, "measure", "ranking", "reranker", "weights")
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -87,6 +101,11 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return load(path).scores(toy_points(6)[0]).tolist()
     if name == "ranking":
         return load(path).predict(toy_points(6)[0])
+    if name in TAXONOMIES:
+        model, X = load(path), toy_taxonomy(6)[0]
+        if name == "taxonomy-sets":
+            return model.predict(X)
+        return model.scores(X).tolist()
     if name == "reranker":
         return [scores.tolist() for scores in load(path).scores(candidates(3)[0])]
     data = folder / f"new.{DATA[TRAINED[name][0]]}"
@@ -105,6 +124,10 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "ranking":
         X, y = toy_points(30)
         Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)
+    elif name in TAXONOMIES:
+        options = TAXONOMIES[name]
+        X, labels = toy_taxonomy(24, multiple=name == "taxonomy-sets")
+        TaxonomyClassifier(parents="/", **options).fit(X, labels).save(path)
     elif name == "reranker":
         ranker = Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c))
         ranker.fit(*candidates(6)).save(path)

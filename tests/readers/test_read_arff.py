@@ -48,9 +48,7 @@ def test_dense_rows_with_nominal_columns():
 
 def test_sparse_rows_with_several_labels():
     data = read(SPARSE)
-    np.testing.assert_array_equal(
-        data.X.toarray(), [[1, 0, 0.5], [0, 0, 0], [0, 3, 0]]
-    )
+    np.testing.assert_array_equal(data.X.toarray(), [[1, 0, 0.5], [0, 0, 0], [0, 3, 0]])
     assert list(data.y) == [["1/1", "2"], ["1/2"], ["1/1", "1/2"]]
     assert data.parents == {"1": (), "1/1": ("1",), "1/2": ("1",), "2": ()}
 

@@ -11,6 +11,7 @@ from partwise.datasets.sentences import (
     toy_sentences,
     toy_treebank,
 )
+from partwise.datasets.taxonomy import toy_taxonomy
 
 __all__ = [
     "CORPORA",
@@ -27,5 +28,6 @@ __all__ = [
     "toy_entities",
     "toy_points",
     "toy_sentences",
+    "toy_taxonomy",
     "toy_treebank",
 ]

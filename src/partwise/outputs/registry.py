@@ -86,6 +86,21 @@ OUTPUTS = [
         toy="toy_points",
     ),
     Output(
+        "partwise.outputs.taxonomy",
+        "TaxonomyClassifier",
+        {
+            "TaxonomyModel.v1": "file",
+            "KernelTaxonomyModel.v1": "file",
+            "NodeSetModel.v1": "file",
+        },
+        task=("taxonomy", "TaxonomyTask", "Classes in a tree or lattice, ARFF, too."),
+        structures=(
+            ("Taxonomy", "partwise.structures.taxonomy"),
+            ("NodeSets", "partwise.structures.taxonomy"),
+        ),
+        toy="toy_taxonomy",
+    ),
+    Output(
         "partwise.outputs.measure",
         "MeasureClassifier",
         {"MeasureModel.v1": "file"},
@@ -130,6 +145,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.ranking.estimator import Ranker as Ranker
     from partwise.outputs.reranking.estimator import Reranker as Reranker
     from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
+    from partwise.outputs.taxonomy.estimator import (
+        TaxonomyClassifier as TaxonomyClassifier,
+    )
     from partwise.structures.chain import Chain as Chain
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
@@ -139,6 +157,8 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar
     from partwise.structures.ranking import Ranking as Ranking
+    from partwise.structures.taxonomy import NodeSets as NodeSets
+    from partwise.structures.taxonomy import Taxonomy as Taxonomy
 
 
 def register(output: Output) -> None:

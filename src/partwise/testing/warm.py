@@ -232,6 +232,20 @@ def classes() -> None:
     MulticlassClassifier(kernel="rbf", max_iter=2).fit(X, y).explain(X[0])
 
 
+def taxonomies() -> None:
+    """Classes in a tree, one or several: sparse and dense."""
+    from scipy.sparse import csr_matrix
+
+    from partwise.datasets import toy_taxonomy
+    from partwise.outputs.taxonomy.estimator import TaxonomyClassifier
+
+    for multiple in (False, True):
+        X, y = toy_taxonomy(12, multiple=multiple)
+        for matrix in (X, csr_matrix(X)):
+            classifier = TaxonomyClassifier(parents="/", multiple=multiple, max_iter=2)
+            classifier.fit(matrix, y).predict(matrix)
+
+
 def measures() -> None:
     """Measures of all rows, and rankings: sparse and dense."""
     from scipy.sparse import csr_matrix
@@ -260,6 +274,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "kernel_chain": kernel_chain,
     "selection": selection,
     "classes": classes,
+    "taxonomies": taxonomies,
     "measures": measures,
 }
 SWEEPS = "sparse_chain"  # compiles what the jobs behind `BESIDE` use, too

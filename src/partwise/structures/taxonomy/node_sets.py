@@ -234,7 +234,8 @@ class NodeSets(Structure):
             raise ValueError("X has no rows; give at least one example")
         scorer = scorer or LinearScorer()
         rows = scorer.bind(features, padded(size))
-        y, number = np.zeros((n, size), np.int32), None
+        y: Ints = np.zeros((n, size), np.int32)
+        number = None
         if Y is not None:
             y = self._check_sets(Y, n)
             rows, number = scorer.ordered(rows)

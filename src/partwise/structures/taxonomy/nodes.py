@@ -60,7 +60,7 @@ class Nodes:
         labels : iterable
             Classes that must be nodes. Those of a table must stand in it.
         """
-        labels = list(dict.fromkeys(labels))
+        labels = list(dict.fromkeys(map(_plain, labels)))
         if isinstance(parents, str):
             if not parents:
                 raise ValueError("parents='': give what separates the steps of a path")
@@ -82,7 +82,7 @@ class Nodes:
                 )
         else:
             raise ValueError(
-                f"parents={parents!r}: give a dict from nodes to their parents, or what "
+                f"parents={parents!r}: give a dict from nodes to parents, or what "
                 "separates the steps of a path"
             )
         if len(table) > MAX_NODES:
@@ -189,12 +189,16 @@ def _plain_table(parents: Mapping[Any, Any]) -> dict[Any, tuple[Any, ...]]:
     table: dict[Any, tuple[Any, ...]] = {}
     for node, up in parents.items():
         if up is None:
-            table[node] = ()
+            up = ()
         elif isinstance(up, Hashable) and not isinstance(up, tuple | frozenset):
-            table[node] = (up,)
-        else:
-            table[node] = tuple(dict.fromkeys(up))
+            up = (up,)
+        table[_plain(node)] = tuple(dict.fromkeys(map(_plain, up)))
     for up in list(table.values()):
         for node in up:
             table.setdefault(node, ())
     return table
+
+
+def _plain(name: Any) -> Any:
+    """A number or string of numpy as Python's."""
+    return name.item() if isinstance(name, np.generic) else name
