@@ -95,7 +95,7 @@ def test_faults_are_named(text, message):
 
 
 def test_tables_of_parents():
-    table = read_parents(io.BytesIO(b"a\tx\na\ty\n\nx\n"))
+    table = read_parents(io.BytesIO(b"# node, parent\na\tx\na\ty\n\nx\n"))
     assert table == {"a": ("x", "y"), "x": ()}
     for text in (b"a\tb\tc\n", b"\tb\n"):
         with pytest.raises(ReaderError, match=":1: write"):

@@ -35,7 +35,7 @@ def read_parents(path: Source) -> dict[str, tuple[str, ...]]:
     ----------
     path : path, "-" or open binary file
         A node with several parents stands on several lines, one at the top alone on
-        its line.
+        its line. Lines that begin with # are comments.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def read_parents(path: Source) -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for number, line in enumerate(data.decode().splitlines(), 1):
         cells = [cell.strip() for cell in line.split("\t")]
-        if cells == [""]:
+        if cells == [""] or line.startswith("#"):
             continue
         if len(cells) > 2 or not all(cells):
             raise ReaderError(f"{name}:{number}: write `node<tab>parent`, or a node")
