@@ -15,6 +15,7 @@ from scipy import sparse
 from partwise import (
     ConstituencyParser,
     DependencyParser,
+    DiverseSelector,
     MeasureClassifier,
     MulticlassClassifier,
     Ranker,
@@ -25,6 +26,7 @@ from partwise import (
 )
 from partwise.cli.app import run
 from partwise.datasets import (
+    toy_candidates,
     toy_dependencies,
     toy_entities,
     toy_points,
@@ -71,6 +73,7 @@ ESTIMATORS = {
     "DependencyModel": DependencyParser,
     "KernelDependencyModel": DependencyParser,
     "ConstituencyModel": ConstituencyParser,
+    "DiversityModel": DiverseSelector,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
     "RankingModel": Ranker,
@@ -224,6 +227,9 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
         X, y = toy_taxonomy(N_SENTENCES, multiple="multiple" in options)
         classifier = TaxonomyClassifier(parents="/", max_iter=5, **options)
         yield name, classifier, (X, y), _use_by_predicting(X[:3], rows=True)
+    X, y = toy_candidates(6)
+    selector = DiverseSelector(k=2, features="rich", max_iter=5)
+    yield "diversity", selector, (X, y), _use_by_predicting(X[:3], rows=True)
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only

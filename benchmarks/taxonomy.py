@@ -180,8 +180,8 @@ def whole(name, options):
     for model, settings in MODELS.items():
         began = time.perf_counter()
         classifier = TaxonomyClassifier(
-            parents=parents, C=options.c[0] * len(y[0]), fit_intercept=False, tol=options.tol,
-            time_limit=options.time_limit, **settings,
+            parents=parents, C=options.c[0] * len(y[0]), fit_intercept=False,
+            tol=options.tol, time_limit=options.time_limit, **settings,
         ).fit(X[0], y[0])  # fmt: skip
         seconds = time.perf_counter() - began
         gap = classifier.certificate_.relative_gap

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from partwise import (
+    DiverseSelector,
     MeasureClassifier,
     Ranker,
     Reranker,
@@ -26,6 +27,7 @@ from partwise import (
 )
 from partwise.cli.app import run
 from partwise.datasets import (
+    toy_candidates,
     toy_dependencies,
     toy_entities,
     toy_points,
@@ -73,7 +75,15 @@ TAXONOMIES: dict[str, dict[str, Any]] = {
     "taxonomy-kernel": {"kernel": "rbf:gamma=0.1", "budget": 6},
     "taxonomy-sets": {"multiple": True, "leaves": "mandatory"},
 }
-NAMES = (*TRAINED, *TAXONOMIES, "measure", "ranking", "reranker", "weights")
+NAMES = (
+    *TRAINED,
+    *TAXONOMIES,
+    "diversity",
+    "measure",
+    "ranking",
+    "reranker",
+    "weights",
+)
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -101,6 +111,8 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return load(path).scores(toy_points(6)[0]).tolist()
     if name == "ranking":
         return load(path).predict(toy_points(6)[0])
+    if name == "diversity":
+        return [chosen.tolist() for chosen in load(path).predict(toy_candidates(4)[0])]
     if name in TAXONOMIES:
         model, X = load(path), toy_taxonomy(6)[0]
         if name == "taxonomy-sets":
@@ -124,6 +136,8 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "ranking":
         X, y = toy_points(30)
         Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)
+    elif name == "diversity":
+        DiverseSelector(k=3, features="rich").fit(*toy_candidates(8)).save(path)
     elif name in TAXONOMIES:
         options = TAXONOMIES[name]
         X, labels = toy_taxonomy(24, multiple=name == "taxonomy-sets")

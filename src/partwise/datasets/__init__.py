@@ -1,5 +1,6 @@
 """Small data made by the project, and public corpora fetched by name."""
 
+from partwise.datasets.candidates import toy_candidates
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.points import toy_points
@@ -24,6 +25,7 @@ __all__ = [
     "digit_images",
     "digit_strings",
     "fetch",
+    "toy_candidates",
     "toy_dependencies",
     "toy_entities",
     "toy_points",

@@ -1,4 +1,4 @@
-"""Candidate sets as covering problems: documents cover elements, elements have features.
+"""Candidate sets as covering problems: documents cover elements with features.
 
 By default elements are words: φ tells in how many documents of the set a word occurs
 (Joachims, Hofmann, Yue, Yu, CACM 2009, section 3.1). The rich features of SVM-div
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, check_magnitude
+from partwise.bounds import MAX_FEATURE, check_magnitude, entry, require
 from partwise.parameters import SettingsError
 
 WORD = re.compile(r"\w+")
@@ -26,6 +26,9 @@ WAYS = {
 }
 OFTEN = 4  # times in one document
 START = 0.1  # of a document
+MOST_SHARES = 1000
+
+Tables = dict[str, np.ndarray]  # by way: (n_documents, n_words) bool
 
 
 class CoveringSet(NamedTuple):
@@ -33,6 +36,7 @@ class CoveringSet(NamedTuple):
 
     features: np.ndarray  # (n_elements, n_features) φ(e, x)
     covers: np.ndarray  # (n_documents, n_elements) bool
+    names: list[str] | None = None  # of the elements, for explanations
 
     def check(self, name: str) -> CoveringSet:
         """With arrays as kernels want them, or a refusal."""
@@ -49,7 +53,7 @@ class CoveringSet(NamedTuple):
         if not len(covers):
             raise ValueError(f"{name} has no document")
         check_magnitude(features, MAX_FEATURE, name)
-        return CoveringSet(features, covers)
+        return CoveringSet(features, covers, self.names)
 
 
 class WordCovers:
@@ -61,9 +65,9 @@ class WordCovers:
     features : {"frequency", "rich"} or callable
         What φ tells; or a function from a candidate set to a `CoveringSet`, or to a
         pair (features of elements, documents × elements).
-    shares : sequence of float
+    shares : sequence of float or None
         A feature for each: whether a word occurs in at least this share of the
-        documents.
+        documents. None for `SHARES`.
 
     Notes
     -----
@@ -83,14 +87,14 @@ class WordCovers:
     [[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
     """
 
-    def __init__(self, features: Any = "frequency", shares: Any = SHARES) -> None:
+    def __init__(self, features: Any = "frequency", shares: Any = None) -> None:
         if not callable(features) and features not in WAYS:
             raise SettingsError(
                 f"<features={features!r}>: choose {' or '.join(WAYS)}, or give a "
                 "function"
             )
         self.features = features
-        self.shares = tuple(float(share) for share in shares)
+        self.shares = tuple(map(float, SHARES if shares is None else shares))
         if not self.shares or not all(0.0 <= share <= 1.0 for share in self.shares):
             raise SettingsError(f"<shares={shares!r}>: give shares from 0 to 1")
 
@@ -117,19 +121,50 @@ class WordCovers:
         if callable(self.features):
             made: Callable[[Any], Any] = self.features
             return CoveringSet(*made(x)).check(name)
-        tables = _text_tables(x, name) if _is_texts(x) else _count_tables(x, name)
+        make = _text_tables if _is_texts(x) else _count_tables
+        tables, words = make(x, name)
         ways = WAYS[self.features]
         share = tables["any"].mean(axis=0)  # of the documents, (n_words,)
         steps = share[:, None] >= np.array(self.shares)[None, :] - 1e-12
         size = len(self.shares)
-        features, covers = [], []
+        features, covers, names = [], [], []
         for w, way in enumerate(ways):
             used = tables[way].any(axis=0)
             block = np.zeros((int(used.sum()), len(ways) * size))
             block[:, w * size : (w + 1) * size] = steps[used] / max(len(share), 1)
             features.append(block)
             covers.append(tables[way][:, used])
-        return CoveringSet(np.vstack(features), np.hstack(covers))
+            names += [f"{words[v]} ({way})" for v in np.flatnonzero(used)]
+        return CoveringSet(np.vstack(features), np.hstack(covers), names)
+
+    # ------------------------------------------------------------------- files
+
+    kind = "word_covers.v1"
+
+    @property
+    def n_features_(self) -> int:
+        """Features of an element; 0 where a function makes them."""
+        return len(self.names or ())
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Settings for a model file."""
+        if callable(self.features):
+            raise ValueError(
+                "features= is a function, which cannot be kept in a file; give "
+                "covering sets in its place"
+            )
+        shares = list(self.shares)
+        return {"kind": self.kind, "features": self.features, "shares": shares}, {}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> WordCovers:
+        """Rebuild from `state`; nonsense raises ValueError."""
+        settings = dict(state)
+        require(settings.get("kind") == cls.kind, "no covers by words")
+        shares = entry(settings, "shares", list)
+        is_short = len(shares) <= MOST_SHARES
+        require(is_short and all(type(s) is float for s in shares), "shares")
+        return cls(entry(settings, "features", str), shares)
 
 
 def _is_texts(x: Any) -> bool:
@@ -147,8 +182,8 @@ def words_of(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def _text_tables(texts: Sequence[str], name: str) -> dict[str, np.ndarray]:
-    """Which documents have which words in each way, (n_documents, n_words) bool."""
+def _text_tables(texts: Sequence[str], name: str) -> tuple[Tables, list[str]]:
+    """Which documents have which words in each way, and the words."""
     number: dict[str, int] = {}
     found: list[tuple[int, int, int, bool, bool]] = []
     for d, text in enumerate(texts):
@@ -169,21 +204,23 @@ def _text_tables(texts: Sequence[str], name: str) -> dict[str, np.ndarray]:
         tables["often"][d, column] = count >= OFTEN
         tables["title"][d, column] = in_title
         tables["start"][d, column] = at_start
-    return tables
+    return tables, list(number)
 
 
-def _count_tables(x: Any, name: str) -> dict[str, np.ndarray]:
+def _count_tables(x: Any, name: str) -> tuple[Tables, list[str]]:
     counts = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
     if counts.ndim != 2 or not len(counts) or counts.dtype.kind not in "biuf":
         raise ValueError(
             f"{name}: give a list of texts, or a matrix (documents, words) of counts"
         )
-    counts = counts[:, (counts > 0).any(axis=0)]
+    used = np.flatnonzero((counts > 0).any(axis=0))
+    counts = counts[:, used]
     nowhere = np.zeros(counts.shape, bool)
-    return {
+    tables = {
         "any": counts > 0,
         "twice": counts >= 2,
         "often": counts >= OFTEN,
         "title": nowhere,
         "start": nowhere,
     }
+    return tables, [f"w{column}" for column in used]

@@ -115,6 +115,19 @@ OUTPUTS = [
         task=("rank", "RankTask", "Orders of the rows of queries, from svmlight."),
         structures=(("Ranking", "partwise.structures.ranking"),),
     ),
+    Output(
+        "partwise.outputs.diversity",
+        "DiverseSelector",
+        {"DiversityModel.v1": "file"},
+        task=(
+            "diversify",
+            "DiversityTask",
+            "Documents that cover subtopics.",
+        ),
+        structures=(("Coverage", "partwise.structures.coverage"),),
+        metrics=("subtopic_coverage", "subtopic_loss"),
+        toy="toy_candidates",
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -133,6 +146,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
     )
+    from partwise.outputs.diversity.estimator import DiverseSelector as DiverseSelector
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
     )
@@ -149,6 +163,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
         TaxonomyClassifier as TaxonomyClassifier,
     )
     from partwise.structures.chain import Chain as Chain
+    from partwise.structures.coverage import Coverage as Coverage
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector

@@ -7,6 +7,7 @@ from partwise.readers.brackets import (
     read_brackets,
     write_brackets,
 )
+from partwise.readers.candidates import Candidates, read_candidates
 from partwise.readers.columns import read_columns, write_columns
 from partwise.readers.conllu import (
     ConlluDocument,
@@ -27,6 +28,7 @@ from partwise.readers.trees import (
 from partwise.readers.vectors import read_vectors
 
 __all__ = [
+    "Candidates",
     "Column",
     "ConlluDocument",
     "DependencyTree",
@@ -40,6 +42,7 @@ __all__ = [
     "path_parents",
     "read_arff",
     "read_brackets",
+    "read_candidates",
     "read_columns",
     "read_conllu",
     "read_conllu_document",

@@ -246,6 +246,15 @@ def taxonomies() -> None:
             classifier.fit(matrix, y).predict(matrix)
 
 
+def coverage() -> None:
+    """Documents that cover subtopics."""
+    from partwise.datasets import toy_candidates
+    from partwise.outputs.diversity.estimator import DiverseSelector
+
+    X, y = toy_candidates(6)
+    DiverseSelector(k=2, search_nodes=10, max_iter=2).fit(X, y).predict(X)
+
+
 def measures() -> None:
     """Measures of all rows, and rankings: sparse and dense."""
     from scipy.sparse import csr_matrix
@@ -275,6 +284,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "selection": selection,
     "classes": classes,
     "taxonomies": taxonomies,
+    "coverage": coverage,
     "measures": measures,
 }
 SWEEPS = "sparse_chain"  # compiles what the jobs behind `BESIDE` use, too

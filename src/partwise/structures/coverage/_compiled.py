@@ -32,7 +32,7 @@ class CoverWork(NamedTuple):
     score: np.ndarray  # (elements,) <w, φ>
     spare: np.ndarray  # (elements,)
     benefit: np.ndarray  # (m,) scores, then what the loss adds for subtopics
-    count: np.ndarray  # (m,) int32
+    tally: np.ndarray  # (m,) int32, how often elements are covered
     gain: np.ndarray  # (n,)
     fresh: np.ndarray  # (n,) int32
     room: np.ndarray  # (k,)
@@ -62,8 +62,8 @@ class CoverBlocks(NamedTuple):
     offset: np.ndarray  # (n_blocks + 1,) int64, elements of each block
     y: np.ndarray  # (n_elements,) int32, 1 where the target covers an element
     document: np.ndarray  # (n_blocks + 1,) int64, first document of each block
-    indptr: np.ndarray  # (n_documents + 1,) int64 into `index`
-    index: np.ndarray  # int32 elements of documents, then subtopics; by block
+    indptr: np.ndarray  # (n_documents + 1,) int64 into `element`
+    element: np.ndarray  # int32 elements of documents, then subtopics; by block
     topic: np.ndarray  # (n_blocks + 1,) int64, first subtopic of each block
     weight: np.ndarray  # (n_subtopics,) shares of the loss
     least: np.ndarray  # (n_blocks,) loss of the target
@@ -89,7 +89,7 @@ class CoverBlocks(NamedTuple):
             for q in range(code.shape[0] - k, code.shape[0]):
                 d = blocks.document[i] + code[q]
                 for p in range(blocks.indptr[d], blocks.indptr[d + 1]):
-                    if blocks.index[p] == n_elements + t:
+                    if blocks.element[p] == n_elements + t:
                         is_covered = True
             if not is_covered:
                 loss += blocks.weight[blocks.topic[i] + t]
@@ -114,7 +114,7 @@ def search_block(blocks, work, i, code):
     first, n = blocks.document[i], blocks.document[i + 1] - blocks.document[i]
     k = n_chosen(blocks, i)
     m = n_elements + n_topics
-    benefit, count, chosen = work.benefit[:m], work.count[:m], work.chosen[:k]
+    benefit, count, chosen = work.benefit[:m], work.tally[:m], work.chosen[:k]
     for e in range(n_elements):
         benefit[e] = work.score[e]
     for t in range(n_topics):
@@ -122,7 +122,7 @@ def search_block(blocks, work, i, code):
         benefit[n_elements + t] = -share
     for e in range(m):
         count[e] = 0
-    indptr, index = blocks.indptr, blocks.index
+    indptr, index = blocks.indptr, blocks.element
     value = choose_greedily(
         indptr, index, first, n, k, benefit, count, work.gain, work.fresh, chosen
     )

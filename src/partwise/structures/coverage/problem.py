@@ -51,7 +51,7 @@ class CoverageProblem(WeightedRowsProblem):
         pieces = [
             (blocks.y, blocks.offset),
             (blocks.rows.x, blocks.offset),
-            (blocks.index, first),
+            (blocks.element, first),
             (np.diff(blocks.indptr), blocks.document),
             (blocks.weight, blocks.topic),
         ]
@@ -68,22 +68,24 @@ def pack_sets(
 ) -> CoverageProblem:
     """Lay elements, documents and subtopics end to end; find the targets."""
     offset, document, topic, size = [0], [0], [0], [0]
-    index: list[np.ndarray] = []
-    y, weight, least, excess = [], [], [], []
+    element: list[np.ndarray] = []
+    y: list[Ints] = []
+    weight, least, excess = [], [], []
     for i, x in enumerate(X):
         n, m = x.covers.shape
         table = x.covers
-        target, n_topics = np.zeros(m, np.int32), 0
+        target: Ints = np.zeros(m, np.int32)
+        n_topics = 0
         if topics is not None:
             has = topics[i].has
             chosen, bound = best_cover(has, topics[i].weight, coverage.k)
-            target = table[chosen].any(axis=0).astype(np.int32)
+            target = np.asarray(table[chosen].any(axis=0), np.int32)
             least.append(topics[i].loss(chosen))
             excess.append(max(least[-1] - (1.0 - bound), 0.0) if has.size else 0.0)
             weight.append(topics[i].weight)
             table, n_topics = np.hstack([table, has]), has.shape[1]
         rows, columns = np.nonzero(table)
-        index.append(columns)
+        element.append(columns)
         size += np.bincount(rows, minlength=n).tolist()
         y.append(target)
         offset.append(offset[-1] + m)
@@ -99,7 +101,7 @@ def pack_sets(
         y=np.concatenate(y),
         document=np.array(document, np.int64),
         indptr=np.cumsum(size, dtype=np.int64),
-        index=np.concatenate(index).astype(np.int32),
+        element=np.concatenate(element).astype(np.int32),
         topic=np.array(topic, np.int64),
         weight=np.concatenate(weight) if weight else np.zeros(0),
         least=np.array(least) if least else np.zeros(len(X)),
@@ -135,7 +137,7 @@ def best_cover(has: np.ndarray, weight: Floats, k: int) -> tuple[Ints, float]:
     indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=n))).astype(np.int64)
     index = columns.astype(np.int32)
     work = new_cover_work(max(n, 1), max(m, 1), max(k, 1))
-    benefit, count = np.array(weight, np.float64), work.count[:m]
+    benefit, count = np.array(weight, np.float64), work.tally[:m]
     chosen = work.chosen[:k]
     zero = np.int64(0)
     value = choose_greedily(

@@ -54,8 +54,10 @@ class Subtopics(NamedTuple):
     def loss(self, chosen: Any) -> float:
         """Weight of the subtopics that the chosen documents do not cover."""
         rows = self.has[np.asarray(chosen, np.int64)]
-        return float(1.0 - self.weight[rows.any(axis=0)].sum()) if rows.size else (
-            float(len(self.weight) > 0)
+        return (
+            float(1.0 - self.weight[rows.any(axis=0)].sum())
+            if rows.size
+            else (float(len(self.weight) > 0))
         )
 
 
