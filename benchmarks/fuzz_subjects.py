@@ -15,6 +15,7 @@ from scipy import sparse
 from partwise import (
     ConstituencyParser,
     DependencyParser,
+    DiverseSelector,
     MeasureClassifier,
     MulticlassClassifier,
     PartSelection,
@@ -23,13 +24,16 @@ from partwise import (
     SequenceAligner,
     SequenceTagger,
     StructuredSVM,
+    TaxonomyClassifier,
 )
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_alignments,
+    toy_candidates,
     toy_dependencies,
     toy_entities,
     toy_points,
+    toy_taxonomy,
     toy_treebank,
 )
 from partwise.model_file import load_model, model_kind
@@ -93,10 +97,14 @@ ESTIMATORS = {
     "KernelDependencyModel": DependencyParser,
     "ConstituencyModel": ConstituencyParser,
     "KernelConstituencyModel": ConstituencyParser,
+    "DiversityModel": DiverseSelector,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
     "RankingModel": Ranker,
     "RerankerModel": Reranker,
+    "TaxonomyModel": TaxonomyClassifier,
+    "KernelTaxonomyModel": TaxonomyClassifier,
+    "NodeSetModel": TaxonomyClassifier,
 }
 
 
@@ -244,6 +252,16 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     ranked = Ranker(max_iter=5)
     yield "ranking", ranked, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
+    for name, options in (
+        ("taxonomy", {}), ("taxonomy-kernel", {"kernel": "rbf"}),
+        ("taxonomy-sets", {"multiple": True}),
+    ):  # fmt: skip
+        X, y = toy_taxonomy(N_SENTENCES, multiple="multiple" in options)
+        classifier = TaxonomyClassifier(parents="/", max_iter=5, **options)
+        yield name, classifier, (X, y), _use_by_predicting(X[:3], rows=True)
+    X, y = toy_candidates(6)
+    selector = DiverseSelector(k=2, features="rich", max_iter=5)
+    yield "diversity", selector, (X, y), _use_by_predicting(X[:3], rows=True)
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only

@@ -17,19 +17,23 @@ from typing import Any
 import numpy as np
 
 from partwise import (
+    DiverseSelector,
     MeasureClassifier,
     PartSelection,
     Ranker,
     Reranker,
     StructuredSVM,
+    TaxonomyClassifier,
     load,
 )
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_alignments,
+    toy_candidates,
     toy_dependencies,
     toy_entities,
     toy_points,
+    toy_taxonomy,
     toy_treebank,
 )
 from partwise.readers import (
@@ -85,7 +89,22 @@ DATA = {
     "tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv",
     "align": "afa",
 }  # fmt: skip
-NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights", "parts-kernel")
+# options of `TaxonomyClassifier`
+TAXONOMIES: dict[str, dict[str, Any]] = {
+    "taxonomy": {"cost": "path", "classes": "nodes"},
+    "taxonomy-kernel": {"kernel": "rbf:gamma=0.1", "budget": 6},
+    "taxonomy-sets": {"multiple": True, "leaves": "mandatory"},
+}
+NAMES = (
+    *TRAINED,
+    *TAXONOMIES,
+    "diversity",
+    "measure",
+    "ranking",
+    "reranker",
+    "weights",
+    "parts-kernel",
+)
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -134,6 +153,13 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return load(path).scores(toy_points(6)[0]).tolist()
     if name == "ranking":
         return load(path).predict(toy_points(6)[0])
+    if name == "diversity":
+        return [chosen.tolist() for chosen in load(path).predict(toy_candidates(4)[0])]
+    if name in TAXONOMIES:
+        model, X = load(path), toy_taxonomy(6)[0]
+        if name == "taxonomy-sets":
+            return model.predict(X)
+        return model.scores(X).tolist()
     if name == "reranker":
         return [scores.tolist() for scores in load(path).scores(candidates(3)[0])]
     data = folder / f"new.{DATA[TRAINED[name][0]]}"
@@ -155,6 +181,12 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "ranking":
         X, y = toy_points(30)
         Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)
+    elif name == "diversity":
+        DiverseSelector(k=3, features="rich").fit(*toy_candidates(8)).save(path)
+    elif name in TAXONOMIES:
+        options = TAXONOMIES[name]
+        X, labels = toy_taxonomy(24, multiple=name == "taxonomy-sets")
+        TaxonomyClassifier(parents="/", **options).fit(X, labels).save(path)
     elif name == "reranker":
         ranker = Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c))
         ranker.fit(*candidates(6)).save(path)

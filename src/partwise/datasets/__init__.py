@@ -1,6 +1,7 @@
 """Small data made by the project, and public corpora fetched by name."""
 
 from partwise.datasets.alignments import toy_alignments, toy_homologues
+from partwise.datasets.candidates import toy_candidates
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
@@ -12,6 +13,7 @@ from partwise.datasets.sentences import (
     toy_sentences,
     toy_treebank,
 )
+from partwise.datasets.taxonomy import toy_taxonomy
 
 __all__ = [
     "CORPORA",
@@ -26,11 +28,13 @@ __all__ = [
     "fetch",
     "toy_alignments",
     "toy_binary",
+    "toy_candidates",
     "toy_dependencies",
     "toy_entities",
     "toy_homologues",
     "toy_points",
     "toy_queries",
     "toy_sentences",
+    "toy_taxonomy",
     "toy_treebank",
 ]

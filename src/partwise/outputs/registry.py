@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 
@@ -37,6 +38,8 @@ class Output(NamedTuple):
     toy : str
         Function that makes data (X, y) of it from (n, random_state), with its module;
         `partwise.testing.check_output` and the warm-up fit them.
+    toy_settings : mapping
+        Parameters of the estimator that the toy data need.
     variants : tuple of mappings
         Parameters of the estimator for which other code is compiled than for its
         defaults; they are fitted, too.
@@ -49,6 +52,7 @@ class Output(NamedTuple):
     structures: tuple[tuple[str, str], ...] = ()
     metrics: tuple[str, ...] = ()
     toy: str = ""
+    toy_settings: Mapping[str, Any] = MappingProxyType({})
     variants: tuple[Mapping[str, Any], ...] = ()
 
     def module(self, name: str) -> Any:
@@ -104,6 +108,23 @@ OUTPUTS = [
         variants=({"loss": "log"}, {"kernel": "rbf"}),
     ),
     Output(
+        "partwise.outputs.taxonomy",
+        "TaxonomyClassifier",
+        {
+            "TaxonomyModel.v1": "file",
+            "KernelTaxonomyModel.v1": "file",
+            "NodeSetModel.v1": "file",
+        },
+        task=("taxonomy", "TaxonomyTask", "Classes in a tree or lattice, ARFF, too."),
+        structures=(
+            ("Taxonomy", "partwise.structures.taxonomy"),
+            ("NodeSets", "partwise.structures.taxonomy"),
+        ),
+        toy="partwise.datasets.toy_taxonomy",
+        toy_settings={"parents": "/"},
+        variants=({"cost": "path"}, {"kernel": "rbf"}),
+    ),
+    Output(
         "partwise.outputs.measure",
         "MeasureClassifier",
         {"MeasureModel.v1": "file"},
@@ -132,6 +153,20 @@ OUTPUTS = [
         toy="partwise.datasets.toy_alignments",
         variants=({"loss": "log"}, {"formulation": "slack"}),
     ),
+    Output(
+        "partwise.outputs.diversity",
+        "DiverseSelector",
+        {"DiversityModel.v1": "file"},
+        task=(
+            "diversify",
+            "DiversityTask",
+            "Documents that cover subtopics.",
+        ),
+        structures=(("Coverage", "partwise.structures.coverage"),),
+        metrics=("subtopic_coverage", "subtopic_loss"),
+        toy="partwise.datasets.toy_candidates",
+        toy_settings={"k": 2, "search_nodes": 10},
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -153,6 +188,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
     )
+    from partwise.outputs.diversity.estimator import DiverseSelector as DiverseSelector
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
     )
@@ -165,8 +201,12 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.ranking.estimator import Ranker as Ranker
     from partwise.outputs.reranking.estimator import Reranker as Reranker
     from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
+    from partwise.outputs.taxonomy.estimator import (
+        TaxonomyClassifier as TaxonomyClassifier,
+    )
     from partwise.structures.alignment import Alignment as Alignment
     from partwise.structures.chain import Chain as Chain
+    from partwise.structures.coverage import Coverage as Coverage
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector
@@ -175,6 +215,8 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar
     from partwise.structures.ranking import Ranking as Ranking
+    from partwise.structures.taxonomy import NodeSets as NodeSets
+    from partwise.structures.taxonomy import Taxonomy as Taxonomy
 
 
 def register(output: Output) -> None:

@@ -1,4 +1,4 @@
-"""What tasks share whose files hold rows of numbers: svmlight and CSV."""
+"""What tasks share whose files hold rows of numbers: svmlight, CSV and ARFF."""
 
 from __future__ import annotations
 
@@ -66,6 +66,10 @@ class RowTask(Task):
         from partwise.readers.matrices import count_cells, read_csv, read_svmlight
 
         stem = path.removesuffix(".gz")
+        if stem.endswith(".arff"):
+            from partwise.readers import read_arff
+
+            return read_arff(path, self.label)
         if not stem.endswith(CSV):
             return read_svmlight(path)
         separator = self.separator or ("\t" if stem.endswith(".tsv") else ",")

@@ -152,10 +152,10 @@ class SavedEstimator(StructuredEstimator):
         from partwise.model_file import load_model
 
         model: Any = load_model(path)
-        wanted = cls.model_class
+        wanted = cls._model_classes()
         if not isinstance(model, wanted):
             raise ValueError(
-                f"{path} holds a {type(model).__name__}, not a {wanted.__name__}"
+                f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}"
             )
         if "certificate" not in model.info:
             raise ValueError(f"{path} has no certificate; load it with load_model")
@@ -166,6 +166,11 @@ class SavedEstimator(StructuredEstimator):
         estimator.history_ = [HistoryPoint(*row) for row in history]
         estimator.n_iter_ = model.info.get("n_iter", 0)
         return estimator
+
+    @classmethod
+    def _model_classes(cls) -> tuple[Any, ...]:
+        """Models that `load` takes."""
+        return (cls.model_class,)
 
     @classmethod
     def _parameters_in(cls, model: Any) -> dict[str, Any]:

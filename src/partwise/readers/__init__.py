@@ -1,11 +1,13 @@
 """Files to objects: each reader returns the pair X, y of its task."""
 
+from partwise.readers.arff import read_arff
 from partwise.readers.brackets import (
     format_tree,
     parse_tree,
     read_brackets,
     write_brackets,
 )
+from partwise.readers.candidates import Candidates, read_candidates
 from partwise.readers.columns import read_columns, write_columns
 from partwise.readers.conllu import (
     ConlluDocument,
@@ -25,6 +27,7 @@ from partwise.readers.fasta import (
     write_families,
     write_fasta,
 )
+from partwise.readers.hierarchies import path_parents, read_parents
 from partwise.readers.source import ReaderError
 from partwise.readers.substitution import (
     SubstitutionMatrix,
@@ -43,6 +46,7 @@ from partwise.readers.vectors import read_vectors
 
 __all__ = [
     "AlignedPairs",
+    "Candidates",
     "Column",
     "ConlluDocument",
     "DependencyTree",
@@ -57,14 +61,18 @@ __all__ = [
     "format_tree",
     "is_projective",
     "parse_tree",
+    "path_parents",
     "read_annotations",
+    "read_arff",
     "read_brackets",
+    "read_candidates",
     "read_columns",
     "read_conllu",
     "read_conllu_document",
     "read_families",
     "read_fasta",
     "read_matrix",
+    "read_parents",
     "read_vectors",
     "tagged_words",
     "write_annotations",

@@ -23,6 +23,7 @@ class MatrixData(NamedTuple):
     y: np.ndarray | None  # (n,) numbers or strings; None where the file has none
     names: list[str]  # of the columns
     groups: np.ndarray | None = None  # (n,) query ids of an svmlight file
+    parents: Any = None  # of an ARFF file with a hierarchy: a node to its parents
 
 
 def read_svmlight(path: Source) -> MatrixData:

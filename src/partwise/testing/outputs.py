@@ -57,7 +57,8 @@ def check_output(output: Output, **parameters: Any) -> Report:
     """
     kind = getattr(output.module("estimator"), output.estimator)
     X, y = output.make_toy(N_EXAMPLES)
-    settings = {"max_iter": 10, "random_state": 0, "n_jobs": 1} | parameters
+    settings: dict[str, Any] = {"max_iter": 10, "random_state": 0, "n_jobs": 1}
+    settings |= {**output.toy_settings, **parameters}
     estimator = kind(**settings)
     check = _Checks(output.estimator)
 

@@ -360,7 +360,7 @@ class _Check:
         self, problem: Any, formulation: Formulation, w: Floats, method: str
     ) -> None:
         """Planes of the oracle against the most violated ones of the enumeration."""
-        cuts = problem.oracle(w)
+        cuts = problem.oracle(problem.expand(w))
         outputs = problem.outputs(cuts)
         alpha = self.rng.uniform(size=len(cuts.block))
         combined = np.zeros(self.n_psi)
@@ -391,7 +391,7 @@ class _Check:
             if got > slack and abs(told - got) > slack:
                 text = f"{formulation}: states violation {got} of a plane at {told}"
                 self.fail(method, text, example=int(i), w=w)
-        close = np.abs(problem.combine(cuts, alpha) - combined)
+        close = np.abs(problem.compact(problem.combine(cuts, alpha)) - combined)
         if (close > 1e-8 * (1 + np.abs(combined).max())).any():
             self.fail(method, f"{formulation}: combine is not Σ α a", w=w)
 

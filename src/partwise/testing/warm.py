@@ -56,12 +56,13 @@ def fit_output(output: Output) -> None:
         inputs.append(csr_matrix(X))
     elif isinstance(X, list) and isinstance(X[0], np.ndarray):
         inputs.append([csr_matrix(x) for x in X])
+    needs = {"max_iter": 2, **output.toy_settings}
     for data in inputs:
         for solver in SOLVERS:
             with suppress(ValueError):  # not for this output
-                kind(solver=solver, max_iter=2).fit(data, y)
+                kind(**needs, solver=solver).fit(data, y)
         for settings in ({}, *output.variants):
-            estimator = kind(max_iter=2, **settings).fit(data, y)
+            estimator = kind(**needs | dict(settings)).fit(data, y)
             estimator.predict(data)
             for name in ("predict_topk", "predict_marginals"):
                 with suppress(AttributeError, CapabilityError):

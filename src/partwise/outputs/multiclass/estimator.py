@@ -121,7 +121,7 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
         used = weight > 0
         X, y, weight = X[used], y[used], weight[used]
         last = getattr(self, "model_", None) if self.warm_start else None
-        self.classes_ = np.unique(y) if last is None else np.array(last.labels)
+        self.classes_ = self._all_classes(y) if last is None else np.array(last.labels)
         codes = np.searchsorted(self.classes_, y)
         if last is not None and not np.isin(y, self.classes_).all():
             raise ValueError("y has a class that the last model does not know")
@@ -131,8 +131,8 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
             )
             weight = weight * factors[codes]
         self._total_weight = float(weight.sum())
-        fit = self._scoring_fit(X, feature_names, last)
-        structure: Any = Multiclass(len(self.classes_), cost=self._cost())
+        structure = self._structure()
+        fit = self._scoring_fit(X, feature_names, last, structure)
         n_jobs = self._n_jobs()
         problem = structure.pack(
             fit.parts, codes, self._formulation(), n_jobs=n_jobs,
@@ -148,7 +148,7 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
         scoring, weights = fit.finish(problem, weights)
         info = {"certificate": self.certificate_.to_dict()}
         labels = self.classes_.tolist()
-        self.model_ = MulticlassModel(
+        self.model_ = self.model_class(
             scoring, structure, labels, weights, info, support
         )
         self._remove_checkpoints()
@@ -160,7 +160,17 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
         if isinstance(self.kernel, str):
             parse_kernel(self.kernel)
 
-    def _scoring_fit(self, X: Any, names: Any, last: Any) -> ScoringFit:
+    def _all_classes(self, y: np.ndarray) -> np.ndarray:
+        """What may be predicted, in order: the classes of the training rows."""
+        return np.unique(y)
+
+    def _structure(self) -> Any:
+        """The structure over ``classes_``."""
+        return Multiclass(len(self.classes_), cost=self._cost())
+
+    def _scoring_fit(
+        self, X: Any, names: Any, last: Any, structure: Multiclass
+    ) -> ScoringFit:
         """Rows as features, or as inputs of a kernel."""
         if self.kernel is None:
             refuse_kernel_settings(self)
@@ -169,7 +179,7 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
                 last.scoring.check_start(None, None)
             return FeatureFit(RowFeatureScoring(featurizer), featurizer.transform(X))
         kernel, options = read_kernel(self, "float64")
-        hasher = ClassHasher(self.classes_.tolist())
+        hasher = ClassHasher(self.classes_.tolist(), structure)
         featurizer = self._featurizer(names, has_intercept=False)
         if last is not None:
             last.scoring.check_start(kernel, hasher.match)
@@ -240,8 +250,9 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
         if not hasattr(self, "model_"):
             raise AttributeError("not fitted yet")
         model = self.model_
-        table = model.scoring.coefficients(model.weights, len(model.labels))
-        return table if model.scoring.prefix else table[:, : self.n_features_in_]
+        if model.scoring.prefix:
+            return model.scoring.coefficients(model.weights, len(model.labels))
+        return model.class_weights().T[:, : self.n_features_in_]
 
     @property
     def intercept_(self) -> Floats:
@@ -249,4 +260,4 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
         model = self.model_
         if model.scoring.prefix or not model.featurizer.has_intercept:
             return np.zeros(len(model.labels))
-        return model.scoring.coefficients(model.weights, len(model.labels))[:, -1]
+        return model.class_weights()[-1]

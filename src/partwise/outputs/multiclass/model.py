@@ -27,6 +27,10 @@ class MulticlassModel(SequenceModel):
         for parts, scorer in self.scoring.batches(X):
             yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)  # type: ignore[misc]
 
+    def class_weights(self) -> Floats:
+        """Weights of features for classes, (n_features, K), of a model on features."""
+        return self.scoring.emission(self.weights, len(self.labels))
+
     def scores(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Scores of all classes, (n, K)."""
         return np.concatenate(

@@ -20,23 +20,28 @@ BATCH = 10_000  # rows that a kernel model scores at once
 
 
 class ClassHasher:
-    """Keys of classes for a kernel on rows: a class agrees with itself alone."""
+    """Keys of classes for a kernel on rows: the attributes that they have.
+
+    By default a class agrees with itself alone.
+    """
 
     match: ClassVar[tuple[str, ...]] = ("label",)
     names: ClassVar[list[str]] = ["label"]
     columns: ClassVar[list[str]] = []
     has_pairs: ClassVar[bool] = False
 
-    def __init__(self, labels: list[Any]) -> None:
+    def __init__(self, labels: list[Any], structure: Multiclass | None = None) -> None:
         self.labels = labels
+        self.structure = structure or Multiclass(len(labels))
+        self.attributes = getattr(self.structure, "attribute_names", labels)
 
     def transform(self, X: Any) -> LabelKeys:
         """Keys of all classes of each row."""
-        return Multiclass(len(self.labels)).label_keys(count_rows(X))
+        return self.structure.label_keys(count_rows(X))
 
     def describe(self, X: Any, keys: LabelKeys, part: int, number: int) -> str:
-        """The class of a part."""
-        return str(self.labels[part % len(self.labels)])
+        """The attribute behind a key of a part."""
+        return str(self.attributes[keys.key[part, number]])
 
 
 class RowKeyScoring(TokenKeyScoring):
@@ -64,9 +69,14 @@ class RowKeyScoring(TokenKeyScoring):
 
     @classmethod
     def from_state(  # type: ignore[override]
-        cls, settings: dict[str, Any], arrays: Arrays, labels: list[Any]
+        cls,
+        settings: dict[str, Any],
+        arrays: Arrays,
+        labels: list[Any],
+        structure: Multiclass | None = None,
     ) -> tuple[RowKeyScoring, Floats]:
         """Rebuild a scoring and its weights."""
+        hasher = ClassHasher(labels, structure)
         state = entry(settings, "index", dict)
         index, weights = index_from_state(state, under("index/", arrays))
         featurizer = RowFeaturizer.from_state(entry(settings, "featurizer", dict))
@@ -75,6 +85,7 @@ class RowKeyScoring(TokenKeyScoring):
         assert index.anchors is not None
         width = index.anchors.inputs.n_features
         require(width == featurizer.n_features_, "anchors of another width")
-        require(bool((index.key < len(labels)).all()), "keys of other classes")
+        known = len(hasher.attributes)
+        require(bool((index.key < known).all()), "keys of other classes")
         require(bool(index.names) or not len(index.key), "keys without names")
-        return cls(ClassHasher(labels), index, featurizer), weights
+        return cls(hasher, index, featurizer), weights

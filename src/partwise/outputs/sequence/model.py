@@ -202,7 +202,7 @@ class SequenceModel(ScoredModel):
         explanation.runner_up = self._name(runner)
         explanation.lead = score - second
         reasons = [
-            *self.scoring.reasons(X, self.weights, self.labels, (winner, runner)),
+            *self._part_reasons(X, (winner, runner)),
             *self._transition_reasons(winner, runner),
         ]
         explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
@@ -210,6 +210,12 @@ class SequenceModel(ScoredModel):
             shares = self.support.alpha * self._support_margins(X, winner, runner)
             explanation.support = self._supporters(shares, top)
         return explanation
+
+    def _part_reasons(
+        self, X: Any, outputs: tuple[Ints, Ints]
+    ) -> Iterator[Contribution]:
+        """Shares of features, or anchors, where labels differ."""
+        return self.scoring.reasons(X, self.weights, self.labels, outputs)
 
     def _transition_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
         """Shares of runs of labels, and of labels at both ends."""

@@ -1,0 +1,171 @@
+"""`DiverseSelector`: documents that cover subtopics with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.certificate import certify
+from partwise.features.covering import WordCovers
+from partwise.outputs.diversity.model import DiversityModel
+from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.saved import SavedEstimator
+from partwise.parameters import check_whole
+from partwise.protocol import Floats
+from partwise.structures.coverage import Coverage
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DiverseSelector(SavedEstimator):
+    """Choose k documents of a candidate set that together cover most subtopics.
+
+    Learns what covering a word is worth from candidate sets whose documents are
+    labelled with subtopics, and predicts for new ones by greedy choice (Yue and
+    Joachims, ICML 2008). Minimises ½‖w‖² + (C/n) Σ_i ξ_i over the n candidate sets.
+
+    Parameters
+    ----------
+    k : int
+        Documents to choose.
+    C : float or None
+        Weight of the losses; by default ten times the number of candidate sets.
+    features : {"frequency", "rich"} or callable
+        What is known of a word: the share of documents that have it, or also how.
+        Or a function from a candidate set to a pair: features of elements, and a matrix
+        (documents, elements) of what covers what.
+    shares : sequence of floats or None
+        Shares of documents from which on a word has a feature; None for seven of them,
+        from 0 to one half.
+    nonnegative : bool
+        Set negative weights to zero after training.
+        Greedy prediction is then within 1 − 1/e of the best; the certificate is that of
+        the weights kept.
+    search_nodes : int
+        Branches that a search may look at after the greedy choice.
+        0 for greedy alone. With enough of them searches are exact, and the certificate
+        has a gap.
+    metric : str
+        What `score` measures.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`; there is no ``loss="log"``.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
+
+    Attributes
+    ----------
+    coef_ : array (n_features,)
+    feature_names_ : list of str
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_candidates
+    >>> X, y = toy_candidates(40)
+    >>> selector = DiverseSelector(k=3, features="rich").fit(X[:30], y[:30])
+    >>> selector.predict(X[30:])[0].shape
+    (3,)
+    >>> selector.score(X[30:], y[30:]) > 0.8
+    True
+    """
+
+    k: int = 5
+    features: Any = "frequency"
+    shares: Any = None
+    nonnegative: bool = False
+    search_nodes: int = 0
+    metric: str = "subtopic_coverage"
+    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+
+    model_: DiversityModel = field(init=False)
+    model_class = DiversityModel
+    has_baseline = False
+    measured = "selections"
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        check_whole("k", self.k, 1)
+        check_whole("search_nodes", self.search_nodes, 0)
+        WordCovers(self.features, self.shares)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from candidate sets and the subtopics of their documents.
+
+        Parameters
+        ----------
+        X : list
+            Candidate sets: lists of texts, whose first line is the title; or matrices
+            of word counts (documents, words); or `CoveringSet`.
+        y : list of lists
+            For each document of each set, its subtopics: a list or set.
+        """
+        self.check_parameters()
+        if len(X) != len(y):
+            raise ValueError(f"y has {len(y)} items where X has {len(X)} sets")
+        covers = WordCovers(self.features, self.shares)
+        structure = Coverage(self.k, self.search_nodes)
+        model = DiversityModel(covers, structure, np.zeros(0), {})
+        problem = model.training_problem(X, y, self._formulation(), self._n_jobs())
+        last = getattr(self, "model_", None) if self.warm_start else None
+        self._weighted = False
+        start = None if last is None else problem.expand(last.weights)
+        state, _ = self._solve(problem, None, start)
+        weights = problem.compact(state.model)
+        if self.nonnegative and (weights < 0).any():
+            weights = np.maximum(weights, 0.0)
+            before = self.certificate_
+            after = certify(
+                problem, self.objective_, problem.expand(weights), dual=before.dual
+            )
+            self.certificate_ = replace(
+                after,
+                oracle_calls=before.oracle_calls + after.oracle_calls,
+                stopped=before.stopped,
+                note="negative weights set to zero; the objective was "
+                f"{before.primal:.6g} before",
+            )
+        model.weights = weights
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self._remove_checkpoints()
+        return self
+
+    def _default_C(self, n: int) -> float:
+        return 10.0 * n
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Numbers of the chosen documents of each set, in the order of choice."""
+        self._check_fitted()
+        return as_object_array(self.model_.predict(X, n_jobs=self._n_jobs()))
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """What each chosen document of one candidate set adds."""
+        self._check_fitted()
+        return self.model_.explain([x], top=top)
+
+    @classmethod
+    def _parameters_of(cls, model: DiversityModel) -> dict[str, Any]:
+        structure, covers = model.structure, model.featurizer
+        return {
+            "k": structure.k,
+            "search_nodes": structure.search_nodes,
+            "features": covers.features,
+            "shares": list(covers.shares),
+        }
+
+    @property
+    def coef_(self) -> Floats:
+        """What elements are worth, by feature, (n_features,)."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("not fitted yet")
+        return self.model_.weights
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features."""
+        return self.model_.feature_names

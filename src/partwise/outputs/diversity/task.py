@@ -1,0 +1,149 @@
+"""The task `diversify`: documents that cover subtopics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+
+if TYPE_CHECKING:
+    from partwise.readers import Candidates
+    from partwise.report import Report
+
+
+class DiversityTask(Task):
+    """Learn to choose documents that cover subtopics.
+
+    Files have a document on each line: query, document, subtopics (separated by
+    spaces), title and text, separated by tabs.
+
+    Example: `partwise train diversify train.tsv --k 5 --model m --dev dev.tsv`
+    """
+
+    title: ClassVar[str] = "Selector"
+    examples_name: ClassVar[str] = "candidate sets"
+    json_names: ClassVar[tuple[str, str]] = ("selections", "selection")
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """The task."""
+        return cls()
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """The task."""
+        options.refuse("columns", "label", "separator", "comment", "max_length")
+        return cls()
+
+    # -------------------------------------------------------------------- files
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Candidate sets; queries of different files are different."""
+        from partwise.readers import read_candidates
+
+        files = [read_candidates(path) for path in paths]
+        X = [x for file in files for x in file.X]
+        y = [y for file in files for y in file.y] if truth else None
+        return Data(X, y, sum(map(len, X)), files)
+
+    def describe(self, data: Data) -> str:
+        """Candidate sets, documents."""
+        return f"{len(data.X):,} candidate sets, {data.n_tokens:,} documents"
+
+    def reader_info(self) -> dict[str, Any]:
+        """The format."""
+        return {"format": "candidates"}
+
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Chosen documents of each set."""
+        if topk > 1:
+            raise ValueError(f"--topk {topk}: a set has one selection; drop it")
+        if given is not None:
+            self.known_parts(model, data, given)
+        return Answers(model.predict(data.X, n_jobs=n_jobs))
+
+    def as_json(self, output: Any) -> list[int]:
+        """Places of the chosen documents in their set, from 0 on."""
+        return output.tolist()
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """A line for each chosen document: query, place, document."""
+        from partwise.readers.sink import write_bytes
+
+        files: list[Candidates] = data.source
+        queries = [query for file in files for query in file.queries]
+        documents = [names for file in files for names in file.documents]
+        lines = []
+        for query, names, chosen in zip(queries, documents, answers.best, strict=True):
+            for place, d in enumerate(chosen.tolist(), 1):
+                lines.append(f"{query}\t{place}\t{names[d]}\n")
+        write_bytes(output, "".join(lines).encode())
+
+    # --------------------------------------------------------------- evaluation
+
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
+        """Weight of uncovered subtopics, beside that of selections without learning."""
+        from partwise.outputs.diversity.metrics import subtopic_loss
+        from partwise.structures.coverage import Coverage
+
+        k = max(map(len, answers.best))
+        best = [Coverage(k).target(y) for y in data.y]
+        loss = subtopic_loss(data.y, answers.best)
+        return {
+            "subtopic_loss": loss,
+            "subtopic_coverage": 1.0 - loss,
+            "least_subtopic_loss": subtopic_loss(data.y, best),
+        }
+
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
+        """Losses of selections that learn nothing."""
+        from partwise.outputs.diversity.metrics import subtopic_loss
+        from partwise.structures.coverage import baselines
+
+        k = model.structure.k
+        selections = {
+            "random": baselines.select_at_random(data.X, k),
+            "unweighted words": baselines.select_by_words(data.X, k, "unweighted"),
+            "essential pages": baselines.select_by_words(data.X, k, "essential_pages"),
+        }
+        losses = {n: subtopic_loss(data.y, s) for n, s in selections.items()}
+        rows = [(name, f"{loss:.4f}") for name, loss in losses.items()]
+        table = Listing("without learning", ("selection", "subtopic_loss"), rows)
+        return Details([], {"baselines": losses}, [table])
+
+    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
+        """Measures, baselines, and what features are worth."""
+        from partwise.report.content import MetricTable, Report
+        from partwise.report.training import history_points, stated_certificate
+
+        caption = common.pop("caption")
+        losses = self.details(model, data, answers).json["baselines"]
+        header = ("selection", "subtopic loss")
+        return Report(
+            certificate=stated_certificate(common.pop("certificate", None)),
+            history=history_points(common.pop("history", ())),
+            metrics=[
+                MetricTable(caption, dict(self.measure(data, answers))),
+                MetricTable("Without learning", {}, header, list(losses.items())),
+            ],
+            features=self.telling_features(model, 10),
+            **common,
+        )
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """How many documents are chosen."""
+        return [("Documents to choose", str(model.structure.k))]
+
+    @classmethod
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """How many documents are chosen, and how they are searched."""
+        structure = model.structure
+        return {"k": structure.k, "search_nodes": structure.search_nodes}
+
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """What each chosen document adds."""
+        return model.explain(data.X[row : row + 1], top=top)

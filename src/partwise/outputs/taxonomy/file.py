@@ -1,0 +1,99 @@
+"""What model files keep of models over a taxonomy, and the checks when they are read.
+
+``TaxonomyModel`` has features, ``KernelTaxonomyModel`` keys and an index;
+``NodeSetModel`` predicts several classes per row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import MAX_FEATURE, entry, read_numbers, require, under
+from partwise.outputs.multiclass.scoring import RowKeyScoring
+from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.scoring import Arrays, State
+from partwise.outputs.sequence.file import (
+    labels_from_state,
+    support_arrays,
+    support_from_arrays,
+)
+from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
+from partwise.structures.taxonomy import NodeSets, Taxonomy
+from partwise.structures.taxonomy.nodes import Nodes
+
+
+def to_state(model: TaxonomyModel | NodeSetModel) -> State:
+    """Settings for JSON, and arrays."""
+    structure: Any = model.structure
+    nodes = structure.nodes
+    settings: dict[str, Any] = {
+        "nodes": nodes.names,
+        "parents": [list(up) for up in nodes.parents],
+    }
+    nodes_from_state(settings)
+    scoring, arrays = model.scoring.to_state(model.weights)
+    settings |= scoring
+    name = "node_cost" if isinstance(structure, NodeSets) else "cost"
+    cost = getattr(structure, name)
+    if not isinstance(cost, str):
+        arrays["cost"], cost = np.asarray(cost, np.float64), "given"
+    settings["cost"] = cost
+    if isinstance(structure, NodeSets):
+        return settings | {"leaves": structure.leaves}, arrays
+    support = model.support
+    has_support = support is not None and len(support.alpha) > 0
+    if support is not None and has_support:
+        arrays |= support_arrays(support)
+    settings |= {"labels": model.labels, "features": structure.features}
+    return settings | {"support": has_support}, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> TaxonomyModel | NodeSetModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    nodes = nodes_from_state(settings)
+    cost: Any = entry(settings, "cost", str)
+    if "leaves" in settings:
+        if cost == "given":
+            cost = read_numbers(arrays, "cost", MAX_FEATURE, len(nodes))
+        sets = NodeSets(nodes, cost, entry(settings, "leaves", str))
+        sets.check()
+        sets.costs()  # refuses what are none
+        rows, weights = RowFeatureScoring.from_state(settings, arrays, nodes.names)
+        return NodeSetModel(rows, sets, weights, info)
+    labels = labels_from_state(settings)
+    require(all(label in nodes.number for label in labels), "a class that is no node")
+    if cost == "given":
+        cost = read_numbers(arrays, "cost", MAX_FEATURE, len(labels), len(labels))
+    structure = Taxonomy(nodes, labels, cost, entry(settings, "features", str))
+    structure.cost_matrix()
+    structure.attribute_matrix()
+    scoring: Any
+    if "index" in settings:
+        scoring, weights = RowKeyScoring.from_state(settings, arrays, labels, structure)
+    else:
+        names = structure.attribute_names
+        scoring, weights = RowFeatureScoring.from_state(settings, arrays, names)
+    support = None
+    if entry(settings, "support", bool):
+        n_features = scoring.featurizer.n_features_
+        support = support_from_arrays(
+            under("support/", arrays), n_features, len(labels)
+        )
+    return TaxonomyModel(scoring, structure, labels, weights, info, support)  # type: ignore[arg-type]
+
+
+def nodes_from_state(settings: dict[str, Any]) -> Nodes:
+    """The nodes, each after its parents."""
+    names = labels_from_state({"labels": entry(settings, "nodes", list)})
+    parents = entry(settings, "parents", list)
+    require(len(parents) == len(names), "parents of other nodes")
+    for k, up in enumerate(parents):
+        is_list = isinstance(up, list) and all(type(p) is int for p in up)
+        require(is_list, "parents that are no numbers")
+        fits = all(0 <= p < k for p in up) and len(set(up)) == len(up)
+        require(fits, "a node before its parents")
+    return Nodes(names, [tuple(up) for up in parents])

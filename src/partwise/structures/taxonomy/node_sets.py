@@ -1,0 +1,363 @@
+"""Several classes of a tree per example: sets of nodes closed under parents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, combinations
+from typing import Any, Self
+
+import numpy as np
+
+from partwise.compiled import plain_array
+from partwise.objective import Formulation
+from partwise.parameters import SettingsError
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Structure
+from partwise.scorers.linear import LinearScorer
+from partwise.structures.multiclass.problem import padded
+from partwise.structures.multiclass.structure import as_rows
+from partwise.structures.packed import PackedProblem, aligned_zeros, digests
+from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
+from partwise.structures.taxonomy.nodes import Nodes
+
+NODE_COSTS = ("uniform", "siblings")
+
+
+class NodeSets(Structure):
+    """Sets of nodes of a tree that contain the parent of each of their nodes.
+
+    Ψ(x, S) = Σ_{z ∈ S} Φ(x) ⊗ e_z: each node has weights of its own, and the score of a
+    set is the sum over its nodes. The loss is Σ c_z over the nodes in which two sets
+    differ. Both are sums over nodes, so one program from the leaves up finds the best
+    set exactly: with s_z the score of node z (and what the loss adds to it),
+
+        f(z) = s_z + Σ_{children c} max(0, f(c)),
+
+    where leaves are mandatory and all f(c) ≤ 0, the largest f(c) in place of the sum.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        Of a tree. In a lattice the best set is a maximum closure, which this program
+        does not find: refused.
+    node_cost : {"uniform", "siblings"} or array (N,)
+        c_z: the same for all nodes; 1 for all nodes at the top together, and the cost
+        of a parent shared by its children (Cesa-Bianchi et al., JMLR 2006), so that
+        errors near the top cost more; or numbers. Scaled to the sum 1: the loss is 1 at
+        most.
+    leaves : {"optional", "mandatory"}
+        Whether a set may end at an inner node, or be empty; or has at least one leaf,
+        and one below each of its nodes.
+
+    Notes
+    -----
+    An output y is a 0/1 vector over nodes. Runs margin rescaling with an L1 penalty.
+
+    Examples
+    --------
+    >>> nodes = Nodes.read({"cat": "animal", "dog": "animal", "oak": "plant"})
+    >>> sets = NodeSets(nodes)
+    >>> sets.closure([["cat"], []])
+    array([[1, 0, 1, 0, 0],
+           [0, 0, 0, 0, 0]], dtype=int32)
+    >>> sets.names(sets.best(np.array([-1.0, -1.0, 3.0, -2.0, 0.5])))
+    ['cat']
+    """
+
+    def __init__(
+        self, nodes: Nodes, node_cost: Any = "uniform", leaves: str = "optional"
+    ) -> None:
+        self.nodes = nodes
+        self.node_cost = node_cost
+        self.leaves = leaves
+
+    # ------------------------------------------------------------------ vectors
+
+    def check(self) -> None:
+        """Refuse settings that mean nothing."""
+        if self.leaves not in ("optional", "mandatory"):
+            raise SettingsError(
+                f"<leaves={self.leaves!r}>: choose 'optional' or 'mandatory'"
+            )
+        if not self.nodes.is_tree:
+            k = next(k for k, up in enumerate(self.nodes.parents) if len(up) > 1)
+            raise CapabilityError(
+                f"node {self.nodes.names[k]!r} has several parents; the search for "
+                "several classes per example is exact in trees alone: give each node "
+                "one parent"
+            )
+
+    def costs(self) -> Floats:
+        """c_z of all nodes, (N,), with the sum 1."""
+        size = len(self.nodes)
+        if isinstance(self.node_cost, str):
+            if self.node_cost not in NODE_COSTS:
+                raise SettingsError(
+                    f"<node_cost={self.node_cost!r}>: choose {', '.join(NODE_COSTS)}, "
+                    "or give numbers"
+                )
+            cost = np.ones(size)
+            if self.node_cost == "siblings":
+                ups = [up[0] if up else -1 for up in self.nodes.parents]
+                n_siblings = np.bincount(np.array(ups, np.int64) + 1)
+                for z, up in enumerate(ups):
+                    cost[z] = (cost[up] if up >= 0 else 1.0) / n_siblings[up + 1]
+        else:
+            cost = plain_array(self.node_cost, np.float64)
+            if cost.shape != (size,):
+                raise ValueError(
+                    f"node_cost has shape {cost.shape} where there are {size} nodes"
+                )
+            if not ((cost >= 0).all() and 0 < cost.sum() < np.inf):
+                raise ValueError("node_cost: give numbers ≥ 0, not all zero")
+        return cost / cost.sum()
+
+    def closure(self, labels: Sequence[Any]) -> Ints:
+        """Names of nodes for each example, with all their ancestors, (n, N) int32."""
+        above = self.nodes.ancestors()
+        out = np.zeros((len(labels), len(self.nodes)), np.int32)
+        for i, names in enumerate(labels):
+            if isinstance(names, str):
+                raise ValueError(f"y[{i}] is {names!r}; give a list of classes")
+            for name in names:
+                if name not in self.nodes.number:
+                    raise ValueError(f"y[{i}] has {name!r}, which is no node")
+                out[i] |= above[self.nodes.number[name]]
+        return out
+
+    def names(self, y: Any) -> list[Any]:
+        """The most specific nodes of a set."""
+        is_inner = np.zeros(len(self.nodes), bool)
+        for z in np.flatnonzero(y):
+            is_inner[list(self.nodes.parents[z])] = True
+        return [self.nodes.names[z] for z in np.flatnonzero(np.asarray(y) * ~is_inner)]
+
+    # ----------------------------------------------------------- the four methods
+
+    def setup(self, X: Any, Y: Any) -> Self:
+        """Number of features."""
+        self.check()
+        n_features = X.shape[1] if hasattr(X, "shape") else np.size(X[0])
+        self.n_psi_ = n_features * len(self.nodes)
+        return self
+
+    def joint_feature(self, x: Any, y: Any) -> Floats:
+        """Ψ(x, S), shape (n_features · N,)."""
+        return np.outer(_vector(x), np.asarray(y, np.float64)).ravel()
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Σ c_z over the nodes of one set alone."""
+        return float(self.costs()[np.asarray(y) != np.asarray(y_hat)].sum())
+
+    def argmax(self, x: Any, w: Floats) -> Ints:
+        """The set of highest score."""
+        return self.best(_vector(x) @ np.reshape(w, (-1, len(self.nodes))))
+
+    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Ints:
+        """The set of highest score plus loss."""
+        score = _vector(x) @ np.reshape(w, (-1, len(self.nodes)))
+        return self.best(score + self.costs() * (1.0 - 2.0 * np.asarray(y)))
+
+    def best(self, score: Floats) -> Ints:
+        """The valid set of the highest sum of scores, by the plain program."""
+        self.check()
+        must = self.leaves == "mandatory"
+        size = len(self.nodes)
+        children: list[list[int]] = [[] for _ in range(size + 1)]  # the root last
+        for z, up in enumerate(self.nodes.parents):
+            children[up[0] if up else size].append(z)
+        total = np.append(np.asarray(score, np.float64), 0.0)
+        taken: list[list[int]] = [[] for _ in range(size + 1)]
+        for z in [*range(size - 1, -1, -1), size]:
+            taken[z] = [c for c in children[z] if total[c] > 0.0]
+            if must and children[z] and not taken[z]:
+                taken[z] = [max(children[z], key=lambda c: total[c])]
+            total[z] += sum(total[c] for c in taken[z])
+        y = np.zeros(size, np.int32)
+        waiting = list(taken[size])
+        while waiting:
+            z = waiting.pop()
+            y[z] = 1
+            waiting += taken[z]
+        return y
+
+    def enumerate(self, x: Any) -> list[Ints]:
+        """All valid sets; for tiny trees."""
+        size = len(self.nodes)
+        sizes = (combinations(range(size), k) for k in range(size + 1))
+        vectors = (np.isin(np.arange(size), s) * 1 for s in chain(*sizes))
+        return [y.astype(np.int32) for y in vectors if self.is_valid(y)]
+
+    def is_valid(self, y: Any) -> bool:
+        """Whether parents are there, and leaves where they are mandatory."""
+        y = np.asarray(y)
+        parents = self.nodes.parents
+        if any(y[z] and not y[list(up)].all() for z, up in enumerate(parents)):
+            return False
+        if self.leaves == "optional":
+            return True
+        ends = y.astype(bool)
+        for z in np.flatnonzero(y):
+            ends[list(parents[z])] = False
+        return bool(y.any()) and bool(self.nodes.is_leaf()[ends].all())
+
+    # ------------------------------------------------------------------- batches
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        Y: Any,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+        scorer: Any = None,
+    ) -> NodeSetsProblem:
+        """Lay examples out for a solver.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, n_features); also `Features`, `DenseFeatures`
+        Y : int array (n, N) of valid sets; None to predict only
+        formulation : Formulation
+        n_jobs : int
+        scorer : LinearScorer, optional
+        """
+        self.check()
+        formulation = (formulation or Formulation()).validate()
+        if not formulation.is_additive:
+            raise CapabilityError(
+                "sets of nodes have no `frontier`: use <formulation='margin'> with "
+                "<penalty='l1'>"
+            )
+        features: Any = as_rows(X)
+        n, size = len(features.offset) - 1, len(self.nodes)
+        if n == 0:
+            raise ValueError("X has no rows; give at least one example")
+        scorer = scorer or LinearScorer()
+        rows = scorer.bind(features, padded(size))
+        y: Ints = np.zeros((n, size), np.int32)
+        number = None
+        if Y is not None:
+            y = self._check_sets(Y, n)
+            rows, number = scorer.ordered(rows)
+        parent = [up[0] if up else -1 for up in self.nodes.parents]
+        blocks = SetBlocks(
+            rows=rows,
+            y=y,
+            parent=np.array(parent, np.int32),
+            cost=self.costs(),
+            has_loss=1,
+            must_reach_leaf=int(self.leaves == "mandatory"),
+            width=padded(size),
+        )
+        return NodeSetsProblem(
+            self, blocks, features.offset, formulation, n_jobs, scorer, number
+        )
+
+    def _check_sets(self, Y: Any, n: int) -> Ints:
+        y = np.asarray(Y)
+        if y.shape != (n, len(self.nodes)):
+            raise ValueError(
+                f"Y has shape {y.shape}; give 0 or 1 for each of {n} rows and "
+                f"{len(self.nodes)} nodes"
+            )
+        for i, row in enumerate(y):
+            if not (np.isin(row, (0, 1)).all() and self.is_valid(row)):
+                what = "closed under parents"
+                if self.leaves == "mandatory":
+                    what += ", with a leaf below each node"
+                raise ValueError(f"Y[{i}] is no set of nodes that is {what}")
+        return plain_array(y, np.int32)
+
+
+class NodeSetsProblem(PackedProblem):
+    """Packed examples with sets of nodes.
+
+    A model has padded rows and may number features in its own way; `compact` and
+    `expand` convert from and to the plain layout (n_features, N).
+    """
+
+    def __init__(
+        self,
+        structure: NodeSets,
+        blocks: SetBlocks,
+        offset: Ints,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+        number: Ints | None,
+    ) -> None:
+        size, width = len(blocks.parent), blocks.width
+
+        def new_work() -> SetWork:
+            return SetWork(
+                aligned_zeros(1, width), aligned_zeros(1, width), np.zeros(size),
+                np.zeros(size), np.zeros(size, np.int32), np.zeros(size),
+            )  # fmt: skip
+
+        def localise() -> tuple[Any, int]:
+            local = scorer.local(blocks.rows, offset)
+            return blocks._replace(rows=local), local.n_features * width
+
+        rows: Any = blocks.rows
+        super().__init__(
+            blocks,
+            blocks._replace(has_loss=0),
+            localise,
+            n_blocks=len(blocks.y),
+            n_weights=rows.n_features * width,
+            formulation=formulation,
+            new_work=new_work,
+            n_jobs=n_jobs,
+        )
+        self.structure = structure
+        self.number = slice(None) if number is None else number
+
+    def _table(self, model: Floats) -> Floats:
+        return model.reshape(-1, self.blocks.width)
+
+    def compact(self, model: Floats) -> Floats:
+        """A model in the plain layout, flat."""
+        size = len(self.structure.nodes)
+        return self._table(model)[self.number, :size].ravel()
+
+    def expand(self, weights: Floats) -> Floats:
+        """A model of this problem from the plain layout."""
+        model, size = self.zero(), len(self.structure.nodes)
+        self._table(model)[self.number, :size] = np.reshape(weights, (-1, size))
+        return model
+
+    def effort(self) -> Floats:
+        """Features of each example."""
+        rows: Any = self.blocks.rows
+        if hasattr(rows, "indptr"):
+            return np.diff(rows.indptr) + 4.0
+        return np.ones(self.n_blocks)
+
+    def outputs(self, cuts: Cuts) -> list[Ints]:
+        """0/1 vectors of the cuts."""
+        return list(cuts.code.reshape(-1, len(self.structure.nodes)))
+
+    def decode(self, model: Floats) -> Ints:
+        """The best set of each row, (n, N)."""
+        codes = self.predict_codes(model).code
+        return codes.reshape(-1, len(self.structure.nodes))
+
+    def keys(self) -> list[bytes] | None:
+        """Digests of features, as the user numbers them, and of sets."""
+        rows: Any = self.blocks.rows
+        each = np.arange(self.n_blocks + 1)
+        pieces: list[tuple[Any, Ints]] = [(self.blocks.y, each)]
+        if hasattr(rows, "x"):
+            pieces.append((rows.x, each))
+        else:
+            plain = np.empty(rows.n_features, np.int32)
+            plain[np.arange(rows.n_features)[self.number]] = np.arange(rows.n_features)
+            pieces.append((plain[rows.indices], rows.indptr))
+            if rows.step:
+                pieces.append((rows.data, rows.indptr))
+        return digests(pieces, self.n_blocks)
+
+
+def _vector(x: Any) -> Floats:
+    dense = x.toarray() if hasattr(x, "toarray") else x
+    return np.asarray(dense, np.float64).ravel()
