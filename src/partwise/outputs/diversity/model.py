@@ -10,13 +10,13 @@ import numpy as np
 from partwise.features.covering import WordCovers
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import ScoredModel
+from partwise.outputs.model import WeightedModel
 from partwise.outputs.scoring import FeatureScoring
 from partwise.protocol import Floats, Ints
 from partwise.structures.coverage import Coverage
 
 
-class DiversityModel(ScoredModel):
+class DiversityModel(WeightedModel):
     """Chooses documents that cover what is worth most.
 
     Parameters
