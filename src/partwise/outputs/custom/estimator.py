@@ -280,6 +280,14 @@ def _expansion(path: Any, model: WeightsModel, structure: Any) -> PartExpansion:
         raise ValueError(
             f"{path} was trained with another kernel than that of the structure"
         )
+    anchors = model.index.anchors
+    width = getattr(structure, "n_psi_", None)
+    if anchors is not None and anchors.inputs.n_features != width:
+        raise ValueError(
+            f"{path} compares parts of {anchors.inputs.n_features} features where the "
+            f"structure has n_psi_ = {width}; call setup(X, y) with the training data "
+            "first"
+        )
     return PartExpansion(structure, model.index, model.weights)
 
 
