@@ -232,17 +232,17 @@ class DependencyTask(Task):
             )
         ]
         tags = next((n for n in ("upos", "xpos") if n in data.X.columns), None)
-        report = dependency_report(
+        return dependency_report(
             words=data.X.strings("form"),
             tags=None if tags is None else data.X.strings(tags),
             y=data.y,
             y_pred=answers.best,
-            features=groups if pairs else (),
+            features=groups if pairs else [],
+            pictures=support_tree_pictures(model),
+            pictures_title=TITLE,
+            pictures_note=NOTE,
             **common,
         )
-        report.pictures = support_tree_pictures(model)
-        report.pictures_title, report.pictures_note = TITLE, NOTE
-        return report
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
