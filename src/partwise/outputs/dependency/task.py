@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from partwise.outputs.listings import listing, shares, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import (
+    Answers,
+    Data,
+    Details,
+    FileOptions,
+    Listing,
+    Task,
+    short_rows,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,15 +114,9 @@ class DependencyTask(Task):
         tables = [document.table for document in documents]
         names = [n for n in tables[0].columns if all(n in t.columns for t in tables)]
         X = Table.concatenate([table.select(names) for table in tables])
-        rows = np.arange(len(X))
-        if self.max_length is not None:
-            rows = np.flatnonzero(np.diff(X.offset) <= self.max_length)
-            if not len(rows):
-                raise ReaderError(
-                    f"{paths[0]}: no sentence of at most {self.max_length} words; "
-                    "raise --max-length"
-                )
-            X = X[rows]
+        lengths = np.diff(X.offset).tolist()
+        rows = np.array(short_rows(lengths, self.max_length, paths[0]))
+        X = X if len(rows) == len(X) else X[rows]
         y = None
         if truth:
             trees: list[DependencyTree] = []
