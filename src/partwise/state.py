@@ -75,6 +75,11 @@ class Support(NamedTuple):
     cuts: Cuts
     alpha: Floats  # (m,)
 
+    def by_block(self) -> tuple[Ints, Cuts]:
+        """The blocks with planes, rising, and the cuts numbered by their places."""
+        blocks, place = np.unique(self.cuts.block, return_inverse=True)
+        return blocks, self.cuts._replace(block=place.astype(np.int64))
+
 
 class Votes(NamedTuple):
     """Models that vote: the zero model, then each after one more step Σ a."""

@@ -27,9 +27,7 @@ from partwise.features.keys import (
     NO_KEY,
     Hasher,
     MatchError,
-    answer_of,
     answers_of,
-    name_of,
     roles_of,
     shares_of,
     split_outside,
@@ -162,23 +160,9 @@ class ArcHasher(Hasher[Match]):
                 )
         self.check_columns(table, self.columns)
 
-    def describe(self, X: Any, keys: ArcKeys, part: int, number: int) -> str:
+    def agreement(self, match: Match, X: Any, keys: ArcKeys, i: int, at: int) -> str:
         """
-        What agrees when the key of an arc is met, in words.
-
-        Parameters
-        ----------
-        X : as given to `transform`
-        keys : ArcKeys
-            Of X.
-        part : int
-            An arc that has a key.
-        number : int
-            Of the hash function.
-
-        Returns
-        -------
-        str
+        What agrees of an arc, in words.
 
         Examples
         --------
@@ -187,15 +171,8 @@ class ArcHasher(Hasher[Match]):
         >>> hasher.describe(X, hasher.transform(X), 4, 0)
         'form=cat → form=a left'
         """
-        match = self.hashes[number]
-        if not isinstance(match, Match):
-            return (
-                f"{name_of(match)}={answer_of(match, number, keys.key[part, number])}"
-            )
         table = as_table(X)
-        i = int(np.searchsorted(keys.first, part, "right")) - 1
-        n = int(table.offset[i + 1] - table.offset[i])
-        head, dep = divmod(part - int(keys.first[i]), n)
+        head, dep = divmod(at, int(table.offset[i + 1] - table.offset[i]))
         told = {}
         for end, terms in match.template.parts:
             t = head - 1 if end == "head" else dep

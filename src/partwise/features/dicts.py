@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, read_array
+from partwise.bounds import MAX_FEATURE
 from partwise.features.arrays import Features, make_features
 from partwise.features.hashing import hash_strings
 from partwise.features.vocabulary import (
     check_settings,
-    pack_strings,
-    unpack_strings,
+    read_strings,
+    string_arrays,
 )
 
 Token = Mapping[str, Any] | Sequence[str] | AbstractSet[str]
@@ -137,8 +137,7 @@ class DictFeaturizer:
         }
         if self.hash_bits is not None:
             return meta, {}
-        text, text_offset = pack_strings(self.feature_names_)
-        return meta, {"text": text, "text_offset": text_offset}
+        return meta, string_arrays(self.feature_names_)
 
     @classmethod
     def from_state(
@@ -149,10 +148,7 @@ class DictFeaturizer:
             raise ValueError("damaged featurizer state: not a featurizer of dicts")
         featurizer = cls(meta.get("min_count", 1), meta.get("hash_bits"))
         if featurizer.hash_bits is None:
-            names = unpack_strings(
-                read_array(arrays, "text", np.uint8),
-                read_array(arrays, "text_offset", np.int64),
-            )
+            names = read_strings(arrays)
             if len(set(names)) < len(names):
                 raise ValueError("damaged featurizer state: a feature stands twice")
             featurizer._set_names(names)

@@ -104,6 +104,35 @@ class Hasher(Generic[N]):
         """How to show the hash functions."""
         return [name_of(one) for one in self.match]
 
+    def describe(self, X: Any, keys: Any, part: int, number: int) -> str:
+        """
+        What agrees when the key of a part is met, in words.
+
+        Parameters
+        ----------
+        X : as given to `transform`
+            When many parts are asked for, a Table: others become one at every call.
+        keys : keys of X
+        part : int
+            A part that has a key.
+        number : int
+            Of the hash function.
+
+        Returns
+        -------
+        str
+        """
+        match = self.hashes[number]
+        if callable(match):
+            answer = answer_of(match, number, keys.key[part, number])
+            return f"{name_of(match)}={answer}"
+        i = int(np.searchsorted(keys.first, part, "right")) - 1
+        return self.agreement(match, X, keys, i, part - int(keys.first[i]))
+
+    def agreement(self, match: N, X: Any, keys: Any, i: int, at: int) -> str:
+        """What agrees by a named hash function of part `at` of sequence i, in words."""
+        raise NotImplementedError
+
 
 def name_of(one: Any) -> str:
     """How to show a hash function."""

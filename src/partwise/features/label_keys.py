@@ -24,9 +24,7 @@ from partwise.features.keys import (
     NO_KEY,
     Hasher,
     MatchError,
-    answer_of,
     answers_of,
-    name_of,
     shares_of,
     split_outside,
     terms_of,
@@ -197,24 +195,11 @@ class LabelHasher(Hasher[LabelMatch]):
             found.append(answers_of(function, number, len(token), *args))
         return np.concatenate(found)
 
-    def describe(self, X: Any, keys: LabelKeys, part: int, number: int) -> str:
+    def agreement(
+        self, match: LabelMatch, X: Any, keys: LabelKeys, i: int, at: int
+    ) -> str:
         """
-        What agrees when the key of a part is met, in words.
-
-        Parameters
-        ----------
-        X : as given to `transform`
-            When many parts are asked for, a Table: others become one at every call.
-        keys : LabelKeys
-            Of X.
-        part : int
-            A part that has a key.
-        number : int
-            Of the hash function.
-
-        Returns
-        -------
-        str
+        What agrees of a label, or of a pair of labels, in words.
 
         Examples
         --------
@@ -223,17 +208,12 @@ class LabelHasher(Hasher[LabelMatch]):
         >>> hasher.describe(X, hasher.transform(X), 2, 0)
         'type=PER word[-1]=Mrs'
         """
-        match = self.hashes[number]
-        i = int(np.searchsorted(keys.first, part, "right")) - 1
         size = keys.n_labels
-        if _part(match) == PAIR:
-            a, b = divmod(part - int(keys.first[i + 1]) + size * size, size)
+        if match.part == PAIR:
+            n_parts = int(keys.first[i + 1] - keys.first[i])
+            a, b = divmod(at - n_parts + size * size, size)
             return f"{PAIR}={self.labels[a]}→{self.labels[b]}"
-        t, label = divmod(part - int(keys.first[i]), size)
-        if not isinstance(match, LabelMatch):
-            return (
-                f"{name_of(match)}={answer_of(match, number, keys.key[part, number])}"
-            )
+        t, label = divmod(at, size)
         name = self.labels[label]
         told = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
         if match.terms:

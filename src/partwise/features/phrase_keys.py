@@ -28,9 +28,7 @@ from partwise.features.keys import (
     NO_KEY,
     Hasher,
     MatchError,
-    answer_of,
     answers_of,
-    name_of,
     roles_of,
     shares_of,
     split_outside,
@@ -225,23 +223,11 @@ class PhraseHasher(Hasher[PhraseMatch]):
         labels = np.tile(np.array(self.labels), len(begin))
         return table[i : i + 1], labels, np.repeat(begin, size), np.repeat(end, size)
 
-    def describe(self, X: Any, keys: PhraseKeys, part: int, number: int) -> str:
+    def agreement(
+        self, match: PhraseMatch, X: Any, keys: PhraseKeys, i: int, at: int
+    ) -> str:
         """
-        What agrees when the key of a part is met, in words.
-
-        Parameters
-        ----------
-        X : as given to `transform`
-        keys : PhraseKeys
-            Of X.
-        part : int
-            A part that has a key.
-        number : int
-            Of the hash function.
-
-        Returns
-        -------
-        str
+        What agrees of a rule or a bracket, in words.
 
         Examples
         --------
@@ -250,12 +236,6 @@ class PhraseHasher(Hasher[PhraseMatch]):
         >>> hasher.describe(X, hasher.transform(X), 6, 0)
         'label=NP first.tag[-1]=DT length=1'
         """
-        match = self.hashes[number]
-        i = int(np.searchsorted(keys.first, part, "right")) - 1
-        at = part - int(keys.first[i])
-        if not isinstance(match, PhraseMatch):
-            answer = answer_of(match, number, keys.key[part, number])
-            return f"{name_of(match)}={answer}"
         if match.is_rule:
             return self.rules[at]
         table = self.table(X)

@@ -56,6 +56,28 @@ def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
         raise ValueError(f"damaged featurizer state: {error}") from error
 
 
+def string_arrays(
+    strings: Sequence[str], name: str = "text", offset: str | None = None
+) -> dict[str, np.ndarray]:
+    """Strings as arrays of a model file: `name`, and ``<name>_offset`` or `offset`."""
+    text, ends = pack_strings(strings)
+    return {name: text, offset or f"{name}_offset": ends}
+
+
+def read_strings(
+    arrays: Mapping[str, np.ndarray],
+    name: str = "text",
+    offset: str | None = None,
+    n: int | None = None,
+) -> list[str]:
+    """The strings, n if that is known, out of the arrays of `string_arrays`."""
+    text = read_array(arrays, name, np.uint8)
+    ends = read_array(
+        arrays, offset or f"{name}_offset", np.int64, None if n is None else n + 1
+    )
+    return unpack_strings(text, ends)
+
+
 def numbered(strings: Iterable[str]) -> dict[str, int]:
     """Each string with its place."""
     return {string: code for code, string in enumerate(strings)}
@@ -63,23 +85,16 @@ def numbered(strings: Iterable[str]) -> dict[str, int]:
 
 def pack_views(strings: Mapping[Any, Mapping[str, int]]) -> dict[str, np.ndarray]:
     """The strings of all views of a featurizer, as arrays."""
-    text, offset = pack_strings([one for known in strings.values() for one in known])
+    listed = [one for known in strings.values() for one in known]
     sizes = np.array([len(known) for known in strings.values()], np.int64)
-    return {
-        "text": text,
-        "text_offset": offset,
-        "view_offset": np.append(0, np.cumsum(sizes)),
-    }
+    return {**string_arrays(listed), "view_offset": np.append(0, np.cumsum(sizes))}
 
 
 def unpack_views(
     views: Sequence[Any], arrays: Mapping[str, np.ndarray]
 ) -> dict[Any, dict[str, int]]:
     """The strings of each view, numbered, from the arrays of `pack_views`."""
-    strings = unpack_strings(
-        read_array(arrays, "text", np.uint8),
-        read_array(arrays, "text_offset", np.int64),
-    )
+    strings = read_strings(arrays)
     offset = read_array(arrays, "view_offset", np.int64)
     check_offsets(offset, len(strings), "views")
     if len(offset) != len(views) + 1:

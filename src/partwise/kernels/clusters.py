@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.bounds import check_indices, read_array
-from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.checks import check_whole
 from partwise.kernels.inputs import table_of
 from partwise.kernels.word_vectors import as_vectors, group_vectors
@@ -207,11 +207,9 @@ class WordClusters(Parameters):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Give what a model file must keep: JSON-able settings, and arrays."""
-        text, text_offset = pack_strings(list(self.clusters_))
         group = [int(name[1:]) for name in self.clusters_.values()]
         arrays = {
-            "text": text,
-            "text_offset": text_offset,
+            **string_arrays(list(self.clusters_)),
             "group": np.array(group, np.int32),
         }
         params = self.get_params()
@@ -235,10 +233,7 @@ class WordClusters(Parameters):
         from_vectors = meta.get("vectors", False)
         if not isinstance(from_vectors, bool):
             raise ValueError("damaged word clusters: vectors neither true nor false")
-        words = unpack_strings(
-            read_array(arrays, "text", np.uint8),
-            read_array(arrays, "text_offset", np.int64),
-        )
+        words = read_strings(arrays)
         group = read_array(arrays, "group", np.int32)
         if len(group) != len(words) or len(set(words)) < len(words):
             raise ValueError("damaged word clusters: words without a cluster")

@@ -9,8 +9,8 @@ import numpy as np
 
 from partwise.bounds import check_indices, check_offsets, read_array
 from partwise.features.vocabulary import (
-    pack_strings,
-    unpack_strings,
+    read_strings,
+    string_arrays,
 )
 
 WORD = -1  # arity of a leaf
@@ -54,10 +54,8 @@ class Forest(NamedTuple):
 
     def pack(self) -> dict[str, np.ndarray]:
         """Flat arrays for a model file."""
-        text, text_offset = pack_strings(self.strings)
         return {
-            "text": text,
-            "text_offset": text_offset,
+            **string_arrays(self.strings),
             "symbol": self.symbol,
             "arity": self.arity,
             "offset": self.offset,
@@ -66,8 +64,7 @@ class Forest(NamedTuple):
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Forest:
         """A forest from `pack`; nonsense raises ValueError."""
-        text = read_array(arrays, "text", np.uint8)
-        strings = unpack_strings(text, read_array(arrays, "text_offset", np.int64))
+        strings = read_strings(arrays)
         symbol = read_array(arrays, "symbol", np.int32)
         arity = read_array(arrays, "arity", np.int32)
         offset = read_array(arrays, "offset", np.int64)

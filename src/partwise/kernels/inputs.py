@@ -14,7 +14,7 @@ import numpy as np
 
 from partwise.bounds import check_indices, read_array
 from partwise.features.columnar import as_table
-from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.forests import Forest, encode_trees
 from partwise.kernels.matrices import (
     DenseMatrix,
@@ -111,11 +111,9 @@ class Sequences(Inputs):
         strings = list(table.columns)
         for column in columns:
             strings += column.values
-        text, text_offset = pack_strings(strings)
         sizes = np.array([len(column.values) for column in columns], np.int64)
         return {
-            "text": text,
-            "text_offset": text_offset,
+            **string_arrays(strings),
             "values": sizes,
             "codes": np.concatenate([column.codes for column in columns]),
             "offset": table.offset,
@@ -123,8 +121,7 @@ class Sequences(Inputs):
 
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> Table:
         """A table."""
-        text = read_array(arrays, "text", np.uint8)
-        strings = unpack_strings(text, read_array(arrays, "text_offset", np.int64))
+        strings = read_strings(arrays)
         sizes = read_array(arrays, "values", np.int64)
         codes = read_array(arrays, "codes", np.int32)
         offset = read_array(arrays, "offset", np.int64)

@@ -144,8 +144,8 @@ class RowTask(Task):
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Measures, and the heaviest features; a table by class and confusions."""
         from partwise.metrics import confusion, label_report
-        from partwise.report.content import Confusion, MetricTable, Report
-        from partwise.report.training import history_points, stated_certificate
+        from partwise.report.content import Confusion, MetricTable
+        from partwise.report.training import training_report
 
         caption = common.pop("caption")
         metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
@@ -159,9 +159,7 @@ class RowTask(Task):
             metrics.append(MetricTable("By class", {}, header, rows))
             labels, matrix = confusion(truth, predicted)
             confusions = Confusion([str(label) for label in labels], matrix.tolist())
-        return Report(
-            certificate=stated_certificate(common.pop("certificate", None)),
-            history=history_points(common.pop("history", ())),
+        return training_report(
             metrics=metrics,
             confusion=confusions,
             features=self.telling_features(model, 10),

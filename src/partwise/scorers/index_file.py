@@ -21,7 +21,7 @@ from partwise.bounds import (
     require,
     under,
 )
-from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.inputs import Positions, Sequences, Vectors
 from partwise.kernels.naming import from_dict
 from partwise.parameters import SettingsError
@@ -63,7 +63,7 @@ def index_state(index: KernelIndex, weight: Floats) -> tuple[dict[str, Any], Arr
         "weight": np.asarray(weight, np.float64),
     }
     if index.names:
-        arrays["name"], arrays["name_offset"] = pack_strings(index.names)
+        arrays |= string_arrays(index.names, "name")
     if index.kernel is None or index.anchors is None:
         return {"kernel": None, "by_token": False, "dtype": index.dtype}, arrays
     anchors, family = index.anchors, index.kernel.input_family()
@@ -76,7 +76,7 @@ def index_state(index: KernelIndex, weight: Floats) -> tuple[dict[str, Any], Arr
     arrays["row"] = anchors.row
     if index.by_token:
         arrays["token"] = anchors.token
-        arrays["text"], arrays["text_offset"] = pack_strings(anchors.words)
+        arrays |= string_arrays(anchors.words)
     settings = {
         "kernel": index.kernel.to_dict(),
         "by_token": index.by_token,
@@ -102,7 +102,7 @@ def index_from_state(
     dtype = entry(settings, "dtype", str)
     require(dtype in ("float64", "float32"), "an unknown precision")
     by_token = entry(settings, "by_token", bool)
-    names = _strings(arrays, "name", len(key)) if "name" in arrays else []
+    names = read_strings(arrays, "name", n=len(key)) if "name" in arrays else []
     require(bool(names) or settings["kernel"] is not None or not len(key), "no names")
     if settings["kernel"] is None:
         check_indices(anchor, 1, "an anchor")
@@ -123,15 +123,8 @@ def index_from_state(
         token = read_array(arrays, "token", np.int64, n)
         check_indices(token, MAX_INT, "a token")
         rising |= (row[1:] == row[:-1]) & (token[1:] > token[:-1])
-        words = _strings(arrays, "text", n)
+        words = read_strings(arrays, n=n)
     require(bool(rising.all()), "anchors out of order")
     anchors = Anchors(inputs, row, token, words)
     index = KernelIndex(key, begin, anchor, kernel, by_token, anchors, names, dtype)
     return index, weight
-
-
-def _strings(arrays: Arrays, name: str, n: int) -> list[str]:
-    return unpack_strings(
-        read_array(arrays, name, np.uint8, None),
-        read_array(arrays, f"{name}_offset", np.int64, n + 1),
-    )

@@ -8,13 +8,14 @@ column by column, each by one thread, so the bits do not depend on `n_jobs`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from partwise.features.arrays import DenseFeatures, Features, as_features
-from partwise.protocol import Cuts, Floats, Formulation, Ints
+from partwise.protocol import Cuts, Floats, Formulation, Ints, Structure
 from partwise.structures import _weighted_rows_compiled as compiled
 from partwise.structures.packed import PackedProblem, digests
 from partwise.threads import Shards, run_sharded, shards_by_effort
@@ -165,6 +166,48 @@ class WeightedRowsProblem(PackedProblem):
             if rows.step:
                 pieces.append((rows.data, first))
         return digests(pieces, self.n_blocks)
+
+
+class WeightedRowsStructure(Structure):
+    """What structures over the rows of a block share."""
+
+    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
+        """The most violated output."""
+        problem = self.pack(x, y)
+        return problem.outputs(problem.oracle(problem.expand(w)))[0]
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        Y: Any,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+        scorer: Any = None,
+    ) -> WeightedRowsProblem:
+        """Lay blocks of rows out for a solver.
+
+        Parameters
+        ----------
+        X : matrix, list of matrices, Features or DenseFeatures
+            One matrix (rows × features), sparse or dense, is one block; several are
+            several blocks, each with a loss of its own.
+        Y : array (n_rows,), or one per matrix
+            The truth of each row.
+        formulation : Formulation
+        n_jobs : int
+            Threads; they share the rows of large blocks.
+        scorer : LinearScorer, optional
+            How rows are scored.
+        """
+        formulation = (formulation or Formulation()).validate()
+        return self.pack_rows(X, Y, formulation, n_jobs, scorer)
+
+    @abstractmethod
+    def pack_rows(
+        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
+    ) -> WeightedRowsProblem:
+        """The problem of these blocks."""
 
 
 def as_blocks(X: Any, Y: Any) -> tuple[Features | DenseFeatures, list[Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -32,6 +33,7 @@ class Lead(NamedTuple):
     reasons: list[tuple[int, float]]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StructuredSVM(StructuredEstimator):
     """Maximum-margin learning over any output space.
 
@@ -43,9 +45,11 @@ class StructuredSVM(StructuredEstimator):
         `partwise.JointKernel`. It is cloned, never changed.
     C : float or None
         Weight of the losses; None stands for a tenth of the number of examples.
-    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
-        See `StructuredEstimator`. What the structure lacks for a formulation is
-        refused by name before any work.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`. ``loss="log"`` needs ``solver="lbfgs"``. What the
+        structure lacks for a formulation is refused by name before any work.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -65,41 +69,12 @@ class StructuredSVM(StructuredEstimator):
     [[0, 1, 0], [1, 1]]
     """
 
-    coef_: Any
-    structure_: Structure
+    structure: Any = field(default=None, kw_only=False)
+    C: float | None = field(default=None, kw_only=True)
+    solver: Any = "bcfw"
 
-    def __init__(
-        self,
-        structure: Any = None,
-        *,
-        C: float | None = None,
-        formulation: Literal["margin", "slack", "hard"] = "margin",
-        penalty: Literal["l1", "l2"] = "l1",
-        solver: Any = "bcfw",
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        random_state: int = 0,
-        n_jobs: int = 1,
-        warm_start: bool = False,
-    ) -> None:
-        self.structure = structure
-        self.C = C
-        self.formulation = formulation
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
+    coef_: Any = field(init=False)
+    structure_: Structure = field(init=False)
 
     @with_callbacks
     def fit(
@@ -279,6 +254,14 @@ def _expansion(path: Any, model: WeightsModel, structure: Any) -> PartExpansion:
     if model.index is None or not same_kernel(kernel, model.index.kernel):
         raise ValueError(
             f"{path} was trained with another kernel than that of the structure"
+        )
+    anchors = model.index.anchors
+    width = getattr(structure, "n_psi_", None)
+    if anchors is not None and anchors.inputs.n_features != width:
+        raise ValueError(
+            f"{path} compares parts of {anchors.inputs.n_features} features where the "
+            f"structure has n_psi_ = {width}; call setup(X, y) with the training data "
+            "first"
         )
     return PartExpansion(structure, model.index, model.weights)
 

@@ -41,8 +41,7 @@ class SupportTrees(NamedTuple):
     @classmethod
     def create(cls, table: Table, y: Ints, support: Support) -> SupportTrees:
         """Keep only the sentences that carry dual mass."""
-        rows, block = np.unique(support.cuts.block, return_inverse=True)
-        cuts = support.cuts._replace(block=block.astype(np.int64))
+        rows, cuts = support.by_block()
         codes = np.split(np.asarray(y), table.offset[1:-1])
         truth = [codes[i] for i in rows] or [np.zeros(0, np.int32)]
         return cls(table[rows], np.concatenate(truth), cuts, support.alpha, rows)

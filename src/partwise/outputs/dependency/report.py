@@ -18,12 +18,11 @@ from partwise.readers.trees import DependencyTree, is_projective
 from partwise.report.arcs import dependency_picture
 from partwise.report.content import (
     Confusion,
-    FeatureGroup,
     MetricTable,
     Picture,
     Report,
 )
-from partwise.report.training import history_points, stated_certificate
+from partwise.report.training import training_report
 
 Trees = Sequence[DependencyTree]
 
@@ -36,60 +35,39 @@ _NOTE = (
 
 def dependency_report(
     *,
-    title: str,
     words: Sequence[Sequence[str]],
     y: Trees,
     y_pred: Trees,
     tags: Sequence[Sequence[str]] | None = None,
-    subtitle: str = "",
     caption: str = "Evaluation",
-    facts: Sequence[tuple[str, str]] = (),
-    certificate: dict[str, Any] | None = None,
-    history: Sequence[Any] = (),
-    tolerance: float | None = None,
-    features: Sequence[FeatureGroup] = (),
     n_errors: int = 12,
+    **page: Any,
 ) -> Report:
     """Fill a report from a parser's predictions.
 
     Parameters
     ----------
-    title, subtitle : str
     words, tags : lists of lists of str
         The evaluated sentences, as they are drawn.
     y, y_pred : lists of DependencyTree
     caption : str
         What was evaluated.
-    facts : list of (str, str)
-    certificate : dict, optional
-        As `partwise.Certificate.to_dict` gives it.
-    history : list of partwise.protocol.HistoryPoint
-    tolerance : float, optional
-    features : list of FeatureGroup
     n_errors : int
         How many errors to draw.
-
-    Returns
-    -------
-    Report
+    **page
+        Title, certificate and the like, see `training_report`.
     """
     relations = [
         [[universal_relation(label) for label in tree[1]] for tree in trees]
         for trees in (y, y_pred)
     ]
     labels, matrix = confusion(*relations)
-    return Report(
-        title,
-        subtitle,
-        facts=list(facts),
-        certificate=stated_certificate(certificate),
-        history=history_points(history),
-        tolerance=tolerance,
+    return training_report(
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion(labels, matrix.tolist()),
-        features=list(features),
         drawings=_worst_errors(words, tags, y, y_pred, n_errors),
         drawings_note=_NOTE,
+        **page,
     )
 
 

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from partwise.outputs.listings import listing, shares, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import (
+    Answers,
+    Data,
+    Details,
+    FileOptions,
+    Listing,
+    Task,
+    short_rows,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,15 +114,9 @@ class DependencyTask(Task):
         tables = [document.table for document in documents]
         names = [n for n in tables[0].columns if all(n in t.columns for t in tables)]
         X = Table.concatenate([table.select(names) for table in tables])
-        rows = np.arange(len(X))
-        if self.max_length is not None:
-            rows = np.flatnonzero(np.diff(X.offset) <= self.max_length)
-            if not len(rows):
-                raise ReaderError(
-                    f"{paths[0]}: no sentence of at most {self.max_length} words; "
-                    "raise --max-length"
-                )
-            X = X[rows]
+        lengths = np.diff(X.offset).tolist()
+        rows = np.array(short_rows(lengths, self.max_length, paths[0]))
+        X = X if len(rows) == len(X) else X[rows]
         y = None
         if truth:
             trees: list[DependencyTree] = []
@@ -232,17 +234,17 @@ class DependencyTask(Task):
             )
         ]
         tags = next((n for n in ("upos", "xpos") if n in data.X.columns), None)
-        report = dependency_report(
+        return dependency_report(
             words=data.X.strings("form"),
             tags=None if tags is None else data.X.strings(tags),
             y=data.y,
             y_pred=answers.best,
-            features=groups if pairs else (),
+            features=groups if pairs else [],
+            pictures=support_tree_pictures(model),
+            pictures_title=TITLE,
+            pictures_note=NOTE,
             **common,
         )
-        report.pictures = support_tree_pictures(model)
-        report.pictures_title, report.pictures_note = TITLE, NOTE
-        return report
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

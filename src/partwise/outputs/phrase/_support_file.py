@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from partwise.bounds import check_offsets, read_array, require
-from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
 from partwise.outputs.phrase.explanation import SupportPhrases
 from partwise.protocol import Ints
@@ -28,23 +28,23 @@ def support_arrays(grammar: Grammar, support: SupportPhrases) -> Arrays:
         "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
         **plane_arrays(support.cuts, support.alpha, support.rows),
     }
-    for name, strings in (
-        ("words", [word for word, _ in words]),
-        ("tags", [tag for _, tag in words]),
-    ):
-        arrays[f"{name}/text"], arrays[f"{name}/offset"] = pack_strings(strings)
-    return arrays
+    arrays |= texts("words", [word for word, _ in words])
+    return arrays | texts("tags", [tag for _, tag in words])
+
+
+def texts(name: str, strings: list[str]) -> Arrays:
+    """Strings under ``name/``."""
+    return string_arrays(strings, f"{name}/text", f"{name}/offset")
+
+
+def read_texts(arrays: Arrays, name: str) -> list[str]:
+    """Strings out of the arrays of `texts`."""
+    return read_strings(arrays, f"{name}/text", f"{name}/offset")
 
 
 def support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
     """Rebuild a dual; whatever kernels could stumble over raises ValueError."""
-    words, tags = (
-        unpack_strings(
-            read_array(arrays, f"{name}/text", np.uint8, None),
-            read_array(arrays, f"{name}/offset", np.int64, None),
-        )
-        for name in ("words", "tags")
-    )
+    words, tags = (read_texts(arrays, name) for name in ("words", "tags"))
     require(len(words) == len(tags), "support words without tags")
     offset = read_array(arrays, "offset", np.int64, None)
     lengths = read_lengths(offset)

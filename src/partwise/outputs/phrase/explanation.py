@@ -33,8 +33,7 @@ class SupportPhrases(NamedTuple):
         cls, sentences: list[Any], trees: list[PhraseTree], support: Support
     ) -> SupportPhrases:
         """Keep only the sentences that carry dual mass."""
-        rows, block = np.unique(support.cuts.block, return_inverse=True)
-        cuts = support.cuts._replace(block=block.astype(np.int64))
+        rows, cuts = support.by_block()
         return cls(
             [sentences[i] for i in rows], [trees[i] for i in rows], cuts, support.alpha,
             rows,

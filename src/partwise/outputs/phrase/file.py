@@ -27,8 +27,12 @@ from partwise.bounds import (
     under,
 )
 from partwise.features.spans import BEGIN, END, SpanFeatures
-from partwise.features.vocabulary import pack_strings, unpack_strings
-from partwise.outputs.phrase._support_file import support_arrays, support_from_arrays
+from partwise.outputs.phrase._support_file import (
+    read_texts,
+    support_arrays,
+    support_from_arrays,
+    texts,
+)
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.phrase.scoring import PhraseFeatureScoring, PhraseKeyScoring
 from partwise.outputs.scoring import Arrays, State
@@ -90,10 +94,10 @@ def to_state(model: ConstituencyModel) -> State:
             ("pair_words", [word for word, _ in lexicon.pairs]),
             ("pair_tags", [tag for _, tag in lexicon.pairs]),
         ):
-            _put(arrays, f"lexicon/{name}", strings)
+            arrays |= texts(f"lexicon/{name}", strings)
     if grammar.spans_ is not None:
-        _put(arrays, "spans/words", grammar.spans_.words_.tolist())
-        _put(arrays, "spans/tags", grammar.spans_.tags_.tolist())
+        arrays |= texts("spans/words", grammar.spans_.words_.tolist())
+        arrays |= texts("spans/tags", grammar.spans_.tags_.tolist())
         for k, values in enumerate(grammar.spans_.values_):
             arrays[f"spans/values{k}"] = values.astype(np.int64)
     if model.support is not None:
@@ -104,17 +108,6 @@ def to_state(model: ConstituencyModel) -> State:
 
 def _numbers(counts: RuleCounts) -> dict[Any, int]:
     return {name: k for k, name in enumerate([*counts.symbols, *counts.tags])}
-
-
-def _put(arrays: Arrays, name: str, strings: list[str]) -> None:
-    arrays[f"{name}/text"], arrays[f"{name}/offset"] = pack_strings(strings)
-
-
-def _get(arrays: Arrays, name: str) -> list[str]:
-    return unpack_strings(
-        read_array(arrays, f"{name}/text", np.uint8, None),
-        read_array(arrays, f"{name}/offset", np.int64, None),
-    )
 
 
 def from_state(
@@ -208,10 +201,10 @@ def _counts(settings: dict[str, Any], arrays: Arrays) -> RuleCounts:
 
 
 def _lexicon(arrays: Arrays, counts: RuleCounts) -> Lexicon:
-    words, tags = _get(arrays, "pair_words"), _get(arrays, "pair_tags")
+    words, tags = read_texts(arrays, "pair_words"), read_texts(arrays, "pair_tags")
     require(len(words) == len(tags), "words without tags")
     require(all(tag in counts.tags for tag in tags), "a word with an unknown tag")
-    lexicon = Lexicon(_get(arrays, "words"), zip(words, tags, strict=True))
+    lexicon = Lexicon(read_texts(arrays, "words"), zip(words, tags, strict=True))
     require(len(set(lexicon.pairs)) == len(words), "a word that stands twice")
     known = all(word in lexicon.tags for word in lexicon.words)
     require(known and UNKNOWN in lexicon.tags, "a word without tags")
@@ -220,8 +213,8 @@ def _lexicon(arrays: Arrays, counts: RuleCounts) -> Lexicon:
 
 def _spans(arrays: Arrays, min_count: int) -> SpanFeatures:
     spans = SpanFeatures(min_count)
-    spans.words_ = np.array(_get(arrays, "words"), dtype=str)
-    spans.tags_ = np.array(_get(arrays, "tags"), dtype=str)
+    spans.words_ = np.array(read_texts(arrays, "words"), dtype=str)
+    spans.tags_ = np.array(read_texts(arrays, "tags"), dtype=str)
     for column in (spans.words_, spans.tags_):
         require(bool((column[:-1] < column[1:]).all()), "words out of order")
     width = {"word": len(spans.words_) + 2, "tag": len(spans.tags_) + 2}

@@ -16,7 +16,7 @@ from partwise.report.content import (
     Picture,
     Report,
 )
-from partwise.report.training import history_points, stated_certificate
+from partwise.report.training import training_report
 
 Trees = Sequence[Any]
 
@@ -29,56 +29,38 @@ _NOTE = (
 
 def phrase_report(
     *,
-    title: str,
     y: Trees,
     y_pred: Trees,
-    subtitle: str = "",
     caption: str = "Evaluation",
-    facts: Sequence[tuple[str, str]] = (),
-    certificate: dict[str, Any] | None = None,
-    history: Sequence[Any] = (),
-    tolerance: float | None = None,
     features: Sequence[FeatureGroup] = (),
     n_failures: int | None = None,
     n_errors: int = 10,
+    **page: Any,
 ) -> Report:
     """Fill a report from a parser's predictions.
 
     Parameters
     ----------
-    title, subtitle : str
     y, y_pred : lists of PhraseTree
         A prediction may be None where parsing failed.
     caption : str
         What was evaluated.
-    facts : list of (str, str)
-    certificate : dict, optional
-        As `partwise.Certificate.to_dict` gives it.
-    history : list of partwise.protocol.HistoryPoint
-    tolerance : float, optional
     features : list of FeatureGroup
     n_failures : int, optional
         Sentences without a parse, where they have a tree nevertheless; those that are
         None by default.
     n_errors : int
         How many errors to draw.
-
-    Returns
-    -------
-    Report
+    **page
+        Title, certificate and the like, see `training_report`.
     """
-    return Report(
-        title,
-        subtitle,
-        facts=list(facts),
-        certificate=stated_certificate(certificate),
-        history=history_points(history),
-        tolerance=tolerance,
+    return training_report(
         metrics=_tables(y, y_pred, caption, n_failures),
         confusion=_confusion(y, y_pred),
         features=list(features),
         drawings=_worst_errors(y, y_pred, n_errors),
         drawings_note=_NOTE,
+        **page,
     )
 
 

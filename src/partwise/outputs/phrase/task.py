@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import listing, telling_features, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import (
+    Answers,
+    Data,
+    Details,
+    FileOptions,
+    Listing,
+    Task,
+    short_rows,
+)
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
@@ -73,31 +81,21 @@ class PhraseTask(Task):
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Tagged words, and trees if asked; longer sentences are left out."""
-        from partwise.readers import ReaderError
-
         X: list[list[tuple[str, str]]] = []
         y: list[Any] = []
         for path in paths:
             sentences, trees = self._read_one(path, truth)
             X += sentences
             y += trees
-        if self.max_length is not None:
-            kept = [s for s, x in enumerate(X) if len(x) <= self.max_length]
-            if not kept:
-                raise ReaderError(
-                    f"{paths[0]}: no sentence of at most {self.max_length} words; "
-                    "raise --max-length"
-                )
-            X = [X[s] for s in kept]
-            y = [y[s] for s in kept] if truth else y
+        kept = short_rows(map(len, X), self.max_length, paths[0])
         if self._trained is not None:
             model = self._trained
             kept = [
                 s
-                for s, tree in enumerate(y)
-                if not model.is_too_long(X[s]) and model.grammar.fits(tree)
+                for s in kept
+                if not model.is_too_long(X[s]) and model.grammar.fits(y[s])
             ]
-            X, y = [X[s] for s in kept], [y[s] for s in kept]
+        X, y = [X[s] for s in kept], [y[s] for s in kept] if truth else y
         return Data(X, y if truth else None, sum(map(len, X)), None)
 
     def _read_one(self, path: str, truth: bool) -> tuple[list[Any], list[Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -41,6 +42,7 @@ class RankExplanation(NamedTuple):
     anchors: list[tuple[int, int, float]]  # training example, candidate in it, share
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Reranker(StructuredEstimator):
     """Choose among candidates by a kernel, or features, and the base model's score.
 
@@ -90,49 +92,18 @@ class Reranker(StructuredEstimator):
     True
     """
 
-    model_: RerankerModel
-    can_vote = True
+    kernel: Any = field(default=None, kw_only=False)
+    features: Any = None
+    base: Any = None
+    n_candidates: int = 20
+    metric: Any = "exact_match"
+    base_scale: float = 1.0
+    C: float | None = field(default=None, kw_only=True)
+    solver: Any = "bcfw"
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        features: Any = None,
-        base: Any = None,
-        n_candidates: int = 20,
-        metric: Any = "exact_match",
-        base_scale: float = 1.0,
-        C: float | None = None,
-        formulation: Literal["margin", "slack", "hard"] = "margin",
-        penalty: Literal["l1", "l2"] = "l1",
-        solver: Any = "bcfw",
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        random_state: int = 0,
-        n_jobs: int = 1,
-    ) -> None:
-        self.kernel = kernel
-        self.features = features
-        self.base = base
-        self.n_candidates = n_candidates
-        self.metric = metric
-        self.base_scale = base_scale
-        self.C = C
-        self.formulation = formulation
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    model_: RerankerModel = field(init=False)
+    n_left_out_: int = field(init=False)
+    can_vote = True
 
     @with_callbacks
     def fit(self, X: Any, y: Sequence[Any], sample_weight: Any = None) -> Self:

@@ -25,7 +25,7 @@ from partwise.bounds import (
     under,
 )
 from partwise.features import DenseFeatures, Features
-from partwise.features.vocabulary import pack_strings, unpack_strings
+from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.inputs import SEQUENCES
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
 from partwise.outputs.scoring import Arrays, State, prefixed
@@ -138,12 +138,10 @@ def input_arrays(inputs: Any) -> Arrays:
 
 def support_arrays(support: SupportSet) -> Arrays:
     """Arrays of a dual and of its sequences."""
-    text, text_offset = pack_strings([t for row in support.tokens for t in row])
     arrays: Arrays = {
         "offset": np.asarray(support.offset, np.int64),
         "y": np.asarray(support.y, np.int32),
-        "text": text,
-        "text_offset": text_offset,
+        **string_arrays([t for row in support.tokens for t in row]),
         **plane_arrays(support.cuts, support.alpha, support.rows),
         **input_arrays(support.inputs),
     }
@@ -168,10 +166,7 @@ def support_from_arrays(
     check_indices(y, n_labels, "a true label")
     cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
     check_indices(cuts.code, n_labels, "a label of a cut")
-    strings = unpack_strings(
-        read_array(arrays, "text", np.uint8, None),
-        read_array(arrays, "text_offset", np.int64, n_tokens + 1),
-    )
+    strings = read_strings(arrays, n=n_tokens)
     tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
     return SupportSet(inputs, y, cuts, alpha, rows, tokens)
 

@@ -21,7 +21,7 @@ from partwise.report.content import (
     Report,
 )
 from partwise.report.support import support_pictures
-from partwise.report.training import history_points, stated_certificate
+from partwise.report.training import training_report
 
 if TYPE_CHECKING:
     from partwise.outputs.sequence.model import SequenceModel
@@ -32,51 +32,31 @@ Labels = list[list[Any]]
 def sequence_report(
     model: SequenceModel,
     *,
-    title: str,
     tokens: Sequence[Sequence[str]],
     y: Labels,
     y_pred: Labels,
-    subtitle: str = "",
     caption: str = "Evaluation",
-    facts: Sequence[tuple[str, str]] = (),
-    certificate: dict[str, Any] | None = None,
-    history: Sequence[Any] = (),
-    tolerance: float | None = None,
     n_features: int = 10,
     n_errors: int = 20,
+    **page: Any,
 ) -> Report:
     """Fill a report from a tagger and its predictions.
 
     Parameters
     ----------
     model : SequenceModel
-    title, subtitle : str
     tokens : list of lists of str
         The evaluated sequences, as they are shown.
     y, y_pred : lists of lists of labels
     caption : str
         What was evaluated.
-    facts : list of (str, str)
-    certificate : dict, optional
-        As `partwise.Certificate.to_dict` gives it.
-    history : list of partwise.protocol.HistoryPoint
-        Objectives before the first full pass are the solver's estimates.
-    tolerance : float, optional
     n_features, n_errors : int
         How many features per label and how many errors to show.
-
-    Returns
-    -------
-    Report
+    **page
+        Title, certificate and the like, see `training_report`.
     """
     labels, matrix = confusion(y, y_pred)
-    return Report(
-        title,
-        subtitle,
-        facts=list(facts),
-        certificate=stated_certificate(certificate),
-        history=history_points(history),
-        tolerance=tolerance,
+    return training_report(
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion([str(label) for label in labels], matrix.tolist()),
         features=telling_features(model, n_features),
@@ -84,6 +64,7 @@ def sequence_report(
         pictures=support_pictures(model),
         pictures_title=support.TITLE,
         pictures_note=support.NOTE,
+        **page,
     )
 
 

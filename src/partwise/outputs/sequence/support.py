@@ -41,11 +41,10 @@ class SupportSet(NamedTuple):
         tokens : callable
             Row number to the list of strings to show.
         """
-        rows, block = np.unique(support.cuts.block, return_inverse=True)
+        rows, cuts = support.by_block()
         length = np.diff(offset)[rows]
         place = np.repeat(np.asarray(offset)[rows] - np.cumsum(length) + length, length)
         token_rows = place + np.arange(len(place))
-        cuts = support.cuts._replace(block=block.astype(np.int64))
         shown = [tokens(int(i)) for i in rows]
         kept = take_sequences(inputs, rows, token_rows)
         return cls(kept, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import Floats, Ints, Structure
+from partwise.protocol import Floats, Ints
 from partwise.structures.label_vector.measures import (
     ContingencyLoss,
     contingency_loss,
@@ -16,9 +16,10 @@ from partwise.structures.label_vector.measures import (
 )
 from partwise.structures.label_vector.problem import LabelVectorProblem, pack_labels
 from partwise.structures.pair_orders import PairOrders
+from partwise.structures.weighted_rows import WeightedRowsStructure
 
 
-class LabelVector(Structure):
+class LabelVector(WeightedRowsStructure):
     """Labels of all rows at once, for measures that are no sums over rows.
 
     An input x is a matrix (rows × features), sparse or dense, an output a label −1 or 1
@@ -125,36 +126,10 @@ class LabelVector(Structure):
         labels[np.argsort(-score, kind="stable")[:size]] = 1
         return labels
 
-    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
-        """The most violated output."""
-        problem = self.pack(x, y)
-        return problem.outputs(problem.oracle(problem.expand(w)))[0]
-
-    def pack(  # type: ignore[override]
-        self,
-        X: Any,
-        Y: Any,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-        scorer: Any = None,
+    def pack_rows(
+        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
     ) -> LabelVectorProblem:
-        """Lay the rows out for a solver.
-
-        Parameters
-        ----------
-        X : matrix, list of matrices, Features or DenseFeatures
-            One matrix (rows × features), sparse or dense, is one block; several are
-            several blocks, each with a measure of its own.
-        Y : array (n_rows,), or one per matrix
-            1 for positive rows; −1 or 0 for negative ones.
-        formulation : Formulation
-        n_jobs : int
-            Threads; they share the rows of large blocks.
-        scorer : LinearScorer, optional
-            How rows are scored.
-        """
-        formulation = (formulation or Formulation()).validate()
+        """Blocks with labels of rows: 1, and −1 or 0."""
         return pack_labels(self, X, Y, formulation, n_jobs, scorer)
 
 

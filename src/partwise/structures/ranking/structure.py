@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import Floats, Ints, Structure
+from partwise.protocol import Floats, Ints
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking.measures import (
     MAX_GRADE,
@@ -20,6 +20,7 @@ from partwise.structures.ranking.measures import (
     reciprocal_rank,
 )
 from partwise.structures.ranking.problem import RankingProblem, pack_queries
+from partwise.structures.weighted_rows import WeightedRowsStructure
 
 
 class RankedRows(NamedTuple):
@@ -35,7 +36,7 @@ class RankedRows(NamedTuple):
         return place
 
 
-class Ranking(Structure):
+class Ranking(WeightedRowsStructure):
     """Orders of the rows of a query, by graded relevance.
 
     An input x is a matrix (rows × features) with the candidates of one query, a truth
@@ -180,35 +181,11 @@ class Ranking(Structure):
         """Scores of the rows, which rank them."""
         return np.asarray(x @ w).ravel()
 
-    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
-        """The most violated output."""
-        problem = self.pack(x, y)
-        return problem.outputs(problem.oracle(problem.expand(w)))[0]
-
-    def pack(  # type: ignore[override]
-        self,
-        X: Any,
-        Y: Any,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-        scorer: Any = None,
+    def pack_rows(
+        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
     ) -> RankingProblem:
-        """Lay queries out for a solver.
-
-        Parameters
-        ----------
-        X : list of matrices, Features, DenseFeatures, or one matrix
-            One block per query; one matrix is one query.
-        Y : array (n_rows,), or one per query
-            Grades.
-        formulation : Formulation
-        n_jobs : int
-        scorer : LinearScorer, optional
-            How rows are scored.
-        """
+        """Queries, each a block with the grades of its rows."""
         self.check()
-        formulation = (formulation or Formulation()).validate()
         return pack_queries(self, X, Y, formulation, n_jobs, scorer)
 
 
