@@ -3,45 +3,13 @@
 import numpy as np
 
 from partwise.objective import Formulation, Objective
-from partwise.testing.enumeration import EnumeratedStructure, Planes, minimum
-
-
-class Places(EnumeratedStructure):
-    """A class is observed; the row of the input that shows it is hidden."""
-
-    def setup(self, X, Y):
-        self.n_psi_ = 2 * X[0].shape[1]
-        return self
-
-    def enumerate(self, x):
-        return [(label, row) for label in range(2) for row in range(len(x))]
-
-    def joint_feature(self, x, y):
-        label, row = y
-        psi = np.zeros((2, x.shape[1]))
-        psi[label] = x[row]
-        return psi.ravel()
-
-    def loss(self, y, y_hat):
-        return float(y[0] != y_hat[0])
-
-    def complete(self, x, y, w):
-        rows = [(y[0], row) for row in range(len(x))]
-        return max(rows, key=lambda output: self.score(x, output, w))
-
-
-def examples(n=40, seed=0, n_rows=3, n_features=4):
-    rng = np.random.default_rng(seed)
-    Y = [(int(label), None) for label in rng.integers(0, 2, size=n)]
-    X = [rng.normal(size=(n_rows, n_features)) for _ in Y]
-    for x, (label, _) in zip(X, Y, strict=True):
-        x[rng.integers(n_rows)] += 2.0 * np.eye(n_features)[label]
-    return X, Y
+from partwise.testing.enumeration import Planes, minimum
+from partwise.testing.toys import ToyPlaces, toy_places
 
 
 def posed(n=40, seed=0, C=5.0, rescaling="margin", penalty="l1", **sizes):
-    X, Y = examples(n, seed, **sizes)
-    structure = Places().setup(X, Y)
+    X, Y = toy_places(n, seed, **sizes)
+    structure = ToyPlaces().setup(X, Y)
     problem = structure.pack(X, Y, Formulation(rescaling, penalty))
     kind = "hard" if rescaling == "hard" else penalty
     return problem, Objective.create(C * n, n, kind)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from places import Places, optimum, posed
+from places import optimum, posed
 
 from partwise.protocol import Latent, offers
 from partwise.solvers.bcfw import BCFW
@@ -11,6 +11,7 @@ from partwise.solvers.n_slack import NSlack
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.latent_loop import LatentLoopProblem
 from partwise.testing import check_structure
+from partwise.testing.toys import ToyPlaces
 
 SOLVERS = [
     BCFW(tol=1e-5),
@@ -27,7 +28,7 @@ def test_a_structure_that_completes_is_packed_as_a_latent_problem():
     assert isinstance(problem, LatentLoopProblem)
     assert offers(problem, Latent)
     pairs = [(x, y) for x, y in zip(problem.blocks.X, problem.blocks.Y, strict=True)]
-    assert "complete" in check_structure(Places(), pairs).passed
+    assert "complete" in check_structure(ToyPlaces(), pairs).passed
 
 
 def test_completion_returns_the_old_truths_of_what_changed():

@@ -133,12 +133,16 @@ OUTPUTS = [
             ("PartSelection", "partwise.structures.parts"),
         ),
     ),
+    Output("partwise.outputs.latent", "LatentStructuredSVM", {}),
 ]
 
 if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
+    )
+    from partwise.outputs.latent.estimator import (
+        LatentStructuredSVM as LatentStructuredSVM,
     )
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
