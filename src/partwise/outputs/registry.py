@@ -134,6 +134,15 @@ OUTPUTS = [
         ),
     ),
     Output("partwise.outputs.latent", "LatentStructuredSVM", {}),
+    Output(
+        "partwise.outputs.motif",
+        "MotifClassifier",
+        {"MotifModel.v1": "file"},
+        task=("motif", "MotifTask", "Classes by a hidden motif, from FASTA or TSV."),
+        structures=(("Motif", "partwise.structures.motif"),),
+        toy="partwise.datasets.toy_motifs",
+        variants=({"both_strands": True, "restarts": 2, "length": 6},),
+    ),
 ]
 
 if TYPE_CHECKING:  # the public names for editors and type checkers
@@ -147,6 +156,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
     )
+    from partwise.outputs.motif.estimator import MotifClassifier as MotifClassifier
     from partwise.outputs.multiclass.estimator import (
         MulticlassClassifier as MulticlassClassifier,
     )
@@ -160,6 +170,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector
+    from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection
