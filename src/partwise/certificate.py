@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Objective
-from partwise.protocol import Likelihood, Model, Problem
+from partwise.protocol import Latent, Likelihood, Model, Problem, offers
 from partwise.state import relative
 
 
@@ -26,6 +26,10 @@ class Certificate:
 
     When the search returns outputs of a relaxation (``is_relaxed``), all of this is
     said of the relaxed problem, whose optimum is at least that of the true one.
+
+    When truths have hidden parts (``is_local``), all of this is said of the convex
+    problem with these parts as the model completes them; other completions may have a
+    smaller objective.
     """
 
     at_least: float
@@ -39,6 +43,7 @@ class Certificate:
     note: str = ""
     is_relaxed: bool = False
     n_planes: int | None = None  # constraints added while training
+    is_local: bool = False
 
     @property
     def primal(self) -> float:
@@ -82,6 +87,8 @@ class Certificate:
     def statements(self) -> list[str]:
         """What holds, in words, for people who read the figures."""
         problem = "the relaxed problem" if self.is_relaxed else "the training problem"
+        if self.is_local:
+            problem += " with these completions of its hidden parts"
         said = []
         if self.search == "exact":
             said.append("the search was exact: the objective is known")
@@ -98,6 +105,8 @@ class Certificate:
         said.append(f"the optimum of {problem} is at least {self.lower:.6g}")
         if self.is_relaxed:
             said.append("the optimum of the true problem may be lower")
+        if self.is_local:
+            said.append("the optimum is local: other completions may do better")
         if self.stopped == "search exhausted":
             said.append("training ended because the search found nothing more")
         return said
@@ -106,8 +115,8 @@ class Certificate:
         """Plain values for JSON, derived ones included."""
         names = (
             "primal", "dual", "gap", "relative_gap", "data_bound", "oracle_calls",
-            "exact_oracle", "search", "at_least", "at_most", "is_relaxed", "n_planes",
-            "stopped", "penalty", "note",
+            "exact_oracle", "search", "at_least", "at_most", "is_relaxed", "is_local",
+            "n_planes", "stopped", "penalty", "note",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -189,6 +198,7 @@ def certify(
         note=note,
         is_relaxed=problem.is_relaxed,
         n_planes=n_planes,
+        is_local=offers(problem, Latent),
     )
 
 

@@ -289,7 +289,7 @@ def check_info(info: Mapping[str, Any]) -> None:
         numbers = [known.at_least, known.oracle_calls]
         numbers += [n for n in optional if n is not None]
         texts = (known.stopped, known.penalty, known.note)
-        flags = (known.exact_oracle, known.is_relaxed)
+        flags = (known.exact_oracle, known.is_relaxed, known.is_local)
         if (
             not all(map(_is_number, numbers))
             or not all(isinstance(flag, bool) for flag in flags)

@@ -48,6 +48,7 @@ __all__ = [
     "Checkpoint",
     "Cuts",
     "Floats",
+    "Forking",
     "Formulation",
     "Generative",
     "HistoryPoint",
@@ -60,6 +61,7 @@ __all__ = [
     "Objective",
     "Parameters",
     "Problem",
+    "RandomStarts",
     "Scorer",
     "Solver",
     "SparseModels",
@@ -91,7 +93,7 @@ class Problem(ABC):
         outputs (`Cuts`); results do not depend on `n_jobs`.
 
     Optional capabilities are the protocols below: `KBest`, `Marginals`, `Likelihood`,
-    `Generative`, `Latent`, `SparseModels`.
+    `Generative`, `Latent` (with `RandomStarts` and `Forking`), `SparseModels`.
     """
 
     n_blocks: int
@@ -277,6 +279,22 @@ class Latent(Protocol):
         """
 
 
+@runtime_checkable
+class RandomStarts(Protocol):
+    """A latent problem that knows what a random completion is."""
+
+    def complete_at_random(self, rng: np.random.Generator) -> Cuts:
+        """Draw the hidden parts of all truths; returns what `complete` returns."""
+
+
+@runtime_checkable
+class Forking(Protocol):
+    """A latent problem that may be solved from several starts at the same time."""
+
+    def fork(self) -> Problem:
+        """A problem for one thread on the same data, with completions of its own."""
+
+
 # ------------------------------------------------------- where scores come from
 
 
@@ -338,8 +356,9 @@ class Structure(Parameters, ABC):
         (loss, ŷ), the output of highest score for each attainable loss, zero included
         where others than the truth attain it, for slack rescaling and L2;
         ``two_best(x, w)`` the two outputs of highest score, for hard margins;
-        ``complete(x, y, w)`` latent parts. A method that is absent is refused by name
-        before any work.
+        ``complete(x, y, w)`` latent parts, and ``complete_at_random(x, y, rng)`` a draw
+        of them to begin with. A method that is absent is refused by name before any
+        work.
 
     Attributes
     ----------
@@ -408,7 +427,8 @@ class Structure(Parameters, ABC):
         n_jobs: int = 1,
     ) -> Problem:
         """Lay the data out for a solver; built-in structures return numba problems."""
-        from partwise.structures.loop import Completing, LatentLoopProblem, LoopProblem
+        from partwise.structures.latent_loop import Completing, LatentLoopProblem
+        from partwise.structures.loop import LoopProblem
 
         kind = LatentLoopProblem if offers(self, Completing) else LoopProblem
         return kind(self, X, Y, formulation or Formulation())

@@ -135,6 +135,7 @@ def _checks(
 ) -> Iterator[Check]:
     from partwise.certificate import Certificate, certify
     from partwise.objective import Formulation, Objective
+    from partwise.protocol import Latent, offers
     from partwise.scorers.anchors import ForeignData
 
     stated = Certificate.from_dict(model.info["certificate"])
@@ -158,7 +159,10 @@ def _checks(
     if settings["loss"] == "log":
         penalty = "log"
     objective = Objective.create(settings["C"], problem.n_blocks, penalty)
-    found = certify(problem, objective, problem.expand(model.weights))
+    weights = problem.expand(model.weights)
+    if offers(problem, Latent):
+        problem.complete(weights)
+    found = certify(problem, objective, weights)
     claimed = float(model.info["certificate"]["primal"])
     holds = _near(claimed, found.primal, found.primal)
     yield Check("primal", claimed, found.primal, holds, "one pass over the data")

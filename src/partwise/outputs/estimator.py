@@ -31,15 +31,19 @@ from partwise.parameters import (
 from partwise.protocol import (
     CapabilityError,
     HistoryPoint,
+    Latent,
     Problem,
     Solver,
     Start,
     State,
     Support,
+    offers,
 )
 from partwise.solvers import (
     SOLVERS,
+    in_rounds,
     is_generative,
+    is_in_rounds,
     make_solver,
     solver_class,
     suitable_solver,
@@ -179,7 +183,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         others = [
             other
             for other in SOLVERS
-            if penalty in solver_class(other).penalties and not is_generative(other)
+            if penalty in solver_class(other).penalties
+            and not is_generative(other)
+            and not is_in_rounds(other)
         ]
         raise SettingsError(
             f"<solver={name!r}> does not go with <{asks}={penalty!r}>; choose "
@@ -187,19 +193,26 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         )
 
     def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
+        settings = self._solver_settings()
         if isinstance(self.solver, Solver):
-            return self.solver
+            return in_rounds(self.solver, problem, settings)
         name = self.solver
         if name == "auto":
             name = suitable_solver(problem, objective)
-        settings = {
+        if not is_in_rounds(name) and offers(problem, Latent):
+            convex = make_solver(name, {"random_state": self.random_state})
+            return in_rounds(convex, problem, settings)
+        return make_solver(name, settings)
+
+    def _solver_settings(self) -> dict[str, Any]:
+        """Settings of a solver given by name; it takes those that it has."""
+        return {
             "tol": self.tol,
             "eps": self.eps,
             "max_iter": self.max_iter,
             "time_limit": self.time_limit,
             "random_state": self.random_state,
         }
-        return make_solver(name, settings)
 
     def _default_C(self, n: int) -> float:
         """What ``C=None`` stands for, for n examples."""

@@ -178,6 +178,16 @@ OUTPUTS = [
             ("PartSelection", "partwise.structures.parts"),
         ),
     ),
+    Output("partwise.outputs.latent", "LatentStructuredSVM", {}),
+    Output(
+        "partwise.outputs.motif",
+        "MotifClassifier",
+        {"MotifModel.v1": "file"},
+        task=("motif", "MotifTask", "Classes by a hidden motif, from FASTA or TSV."),
+        structures=(("Motif", "partwise.structures.motif"),),
+        toy="partwise.datasets.toy_motifs",
+        variants=({"both_strands": True, "restarts": 2, "length": 6},),
+    ),
 ]
 
 if TYPE_CHECKING:  # the public names for editors and type checkers
@@ -189,9 +199,13 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
         DependencyParser as DependencyParser,
     )
     from partwise.outputs.diversity.estimator import DiverseSelector as DiverseSelector
+    from partwise.outputs.latent.estimator import (
+        LatentStructuredSVM as LatentStructuredSVM,
+    )
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
     )
+    from partwise.outputs.motif.estimator import MotifClassifier as MotifClassifier
     from partwise.outputs.multiclass.estimator import (
         MulticlassClassifier as MulticlassClassifier,
     )
@@ -210,6 +224,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector
+    from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection

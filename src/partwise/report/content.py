@@ -30,6 +30,8 @@ class Certificate:
         The objective by what the search found, and by the bounds that it knows.
     is_relaxed : bool
         Whether all of this is said of a relaxation of the training problem.
+    is_local : bool
+        Whether it is said of a convex problem with hidden parts as they were completed.
     n_planes : int or None
         Constraints added while training.
     data_bound : float or None
@@ -50,6 +52,7 @@ class Certificate:
     at_least: float | None = None
     at_most: float | None = None
     is_relaxed: bool = False
+    is_local: bool = False
     n_planes: int | None = None
     data_bound: float | None = None
     note: str = ""

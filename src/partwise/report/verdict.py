@@ -163,6 +163,8 @@ def _details(c: Certificate, has_dual_drawn: bool) -> list[tuple[str, str]]:
         rows.append(("Objective, at least", number(c.at_least, 6)))
     if c.is_relaxed:
         rows.append(("Problem", "a relaxation of the training problem"))
+    if c.is_local:
+        rows.append(("Optimum", "local: that of the hidden parts as last completed"))
     # the figure names the dual where it is the bound drawn
     if c.dual is None:
         rows.append(("Dual", "no dual bound"))

@@ -8,7 +8,14 @@ from importlib import import_module
 from typing import Any
 
 from partwise.parameters import SettingsError
-from partwise.protocol import Generative, Objective, Problem, Solver
+from partwise.protocol import (
+    Generative,
+    Latent,
+    Objective,
+    Problem,
+    Solver,
+    offers,
+)
 
 SOLVERS = {
     "bcfw": ("bcfw", "BCFW"),
@@ -21,6 +28,7 @@ SOLVERS = {
     "mira": ("online", "MIRA"),
     "pegasos": ("online", "Pegasos"),
     "lbfgs": ("lbfgs", "LBFGS"),
+    "cccp": ("cccp", "CCCP"),
     "hmm": ("generative", "Generative"),
     "generative": ("generative", "Generative"),
     "pcfg": ("generative", "RelativeFrequencies"),
@@ -48,13 +56,28 @@ def suitable_solver(problem: Problem, objective: Objective) -> str:
     """The name that ``solver="auto"`` stands for.
 
     A single example, as of a measure over all data, is one joint plane: a bundle. Else
-    Frank-Wolfe, and for the conditional likelihood L-BFGS.
+    Frank-Wolfe, and for the conditional likelihood L-BFGS. Hidden parts need rounds of
+    convex problems, see `in_rounds`.
     """
+    if offers(problem, Latent):
+        return "cccp"
     if objective.penalty == "log":
         return "lbfgs"
     if problem.n_blocks == 1 and objective.penalty != "hard":
         return "bundle"
     return "bcfw"
+
+
+def is_in_rounds(name: str) -> bool:
+    """Whether a solver completes hidden parts between convex problems."""
+    return Latent in solver_class(name).needs
+
+
+def in_rounds(convex: Solver, problem: Problem, settings: dict[str, Any]) -> Solver:
+    """A convex solver within rounds of completion where a problem has hidden parts."""
+    if not offers(problem, Latent) or Latent in convex.needs:
+        return convex
+    return make_solver("cccp", settings | {"convex": convex})
 
 
 def make_solver(name: str, settings: dict[str, Any]) -> Solver:

@@ -8,10 +8,13 @@ import numpy as np
 
 from partwise.protocol import Cuts, Objective, Problem, Start, State
 from partwise.solvers._cut_pool import BlockDual
+from partwise.solvers._joint_steps import JointSteps
 from partwise.solvers._planes import PlaneStore, add_plane
 from partwise.solvers._starts import transferred
 
 CAPACITY = 8
+RENEWAL = 10  # ascents over rebased pools, which ask no oracle
+SOLVED = 1e-4  # relative, of the optimum over the rebased pools of few blocks
 
 
 class JointPool:
@@ -48,6 +51,15 @@ class JointPool:
             self._ascend(state)
         self._join(planes, state)
         return True
+
+    def renew(self, planes: PlaneStore, state: State) -> None:
+        """Ascend after a change of truths, and add the plane that results."""
+        for _ in range(RENEWAL):
+            self._ascend(state)
+        joint = JointSteps.create(self.problem, self.objective)
+        if joint is not None:
+            joint.solve(self.dual, SOLVED)
+        self._join(planes, state)
 
     def add_to(self, planes: PlaneStore, cuts: Cuts, state: State) -> None:
         """Enlarge the pools by the cuts of a pass, ascend, and add their plane."""

@@ -151,6 +151,9 @@ class ProximalBundle(Solver):
         if memo.pool is not None and kept is None:
             memo.pool.begin(memo.planes, objective, start, state)
             memo.alpha = memo.planes.alpha.copy()
+        elif memo.pool is not None:
+            memo.pool.renew(memo.planes, state)
+            memo.alpha = np.append(memo.alpha, np.zeros(1))
         found = full_pass(problem, objective, centre, state, is_last=True)
         assert found is not None
         state.primal, state.found = found.primal, found.found

@@ -170,6 +170,8 @@ class OneSlack(Solver):
         memo = kept_memo(start, OneSlackMemo, objective)
         if memo is not None:
             state = State(model=memo.model, memo=memo)
+            if memo.pool is not None:
+                memo.pool.renew(memo.planes, state)
             self._solve_dual(state)
             return state
         memo = self._new_memo(problem, objective)

@@ -43,13 +43,6 @@ class TwoBest(Protocol):
         """The two outputs of highest score."""
 
 
-class Completing(Protocol):
-    """A structure with hidden parts."""
-
-    def complete(self, x: Any, y: Any, w: Floats) -> Any:
-        """The best output that agrees with what is observed of the truth."""
-
-
 class Frontier(Protocol):
     """A structure for every formulation."""
 
@@ -78,7 +71,7 @@ def sparse_feature(psi: Any, n_psi: int) -> tuple[Ints, Floats]:
     return index, value
 
 
-class _Output:
+class LoopOutput:
     """An output ŷ that the structure has returned, with Ψ and Δ computed once."""
 
     __slots__ = ("index", "loss", "value", "y")
@@ -113,8 +106,8 @@ class LoopBlocks:
         self.with_loss = True
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples and Y {len(Y)}")
-        self.truth = [_Output(y, self.psi(i, y), 0.0) for i, y in enumerate(Y)]
-        self.table: list[_Output] = []
+        self.truth = [LoopOutput(y, self.psi(i, y), 0.0) for i, y in enumerate(Y)]
+        self.table: list[LoopOutput] = []
         self.places: dict[Any, int] = {}
 
     def psi(self, i: int, y: Any) -> tuple[Ints, Floats]:
@@ -131,7 +124,7 @@ class LoopBlocks:
         key = (i, loss, psi[0].tobytes(), psi[1].tobytes())
         if key not in self.places:
             self.places[key] = len(self.table)
-            self.table.append(_Output(y_hat, psi, loss))
+            self.table.append(LoopOutput(y_hat, psi, loss))
         return self.places[key]
 
     def view(self, w: Floats, i: int) -> Any:
@@ -343,47 +336,6 @@ class LoopProblem(Problem):
         for place, (i, listed) in enumerate(pairs):
             if self.blocks.place(i, from_json(listed)) != place:
                 raise ValueError("the checkpoint's outputs are not those of the data")
-
-
-class LatentLoopProblem(LoopProblem):
-    """Truths with hidden parts: see `Latent`.
-
-    ``structure.complete(x, y, w)`` fills them in; at first at the zero model. Losses
-    look at the observed truth alone.
-    """
-
-    def __init__(
-        self,
-        structure: Structure,
-        X: Sequence[Any],
-        Y: Sequence[Any],
-        formulation: Formulation,
-    ) -> None:
-        latent: Any = structure
-        zero = np.zeros(structure.n_psi_)
-        first = [latent.complete(x, y, zero) for x, y in zip(X, Y, strict=True)]
-        super().__init__(structure, X, first, formulation)
-        self.completed = first
-        self.blocks.Y = self.plain_blocks.Y = list(Y)
-
-    def complete(self, model: Floats) -> Cuts:
-        """Complete all truths; the old ones of the blocks that changed, as cuts."""
-        latent: Any = self.structure
-        blocks, changed, codes = self.blocks, [], []
-        for i, (x, y) in enumerate(zip(blocks.X, blocks.Y, strict=True)):
-            new = latent.complete(x, y, model)
-            psi = sparse_feature(self.structure.joint_feature(x, new), self.n_weights)
-            old = blocks.truth[i]
-            if np.array_equal(psi[0], old.index) and np.array_equal(psi[1], old.value):
-                continue
-            changed.append(i)
-            codes.append(blocks.place(i, self.completed[i]))
-            self.completed[i] = new
-            blocks.truth[i] = _Output(new, psi, 0.0)
-        zero, one = np.zeros(len(changed)), np.ones(len(changed))
-        rows = np.array(changed, np.int64)
-        code = np.array(codes, np.int32)
-        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), code)
 
 
 def refuse_missing(structure: Any, formulation: Formulation) -> None:

@@ -321,12 +321,14 @@ class _Check:
 
     def problems(self) -> None:
         """Oracles of all five formulations, looped and packed."""
-        if self.is_latent or self.outputs_of is None:
+        if self.outputs_of is None:
             self.skipped.append("pack")
             return
         for formulation in FORMULATIONS:
             name = f"pack[{formulation.rescaling}, {formulation.penalty}]"
             for way in dict.fromkeys([Structure.pack, self.pack]):
+                if self.is_latent:
+                    self.examples = [e._replace(truth=None) for e in self.examples]
                 try:
                     problem = way(self.structure, self.X, self.Y, formulation)
                 except CapabilityError as refusal:
@@ -337,10 +339,28 @@ class _Check:
                     if way is Structure.pack:  # a loop over what the user wrote
                         method = self._searching(formulation)
                     for w in self.models[:6]:
+                        self._completion(problem)
                         self._oracle(problem, formulation, w, method)
                     self.passed.append(name)
         self.passed = list(dict.fromkeys(self.passed))
         self.skipped = [n for n in dict.fromkeys(self.skipped) if n not in self.passed]
+
+    def _completion(self, problem: Any) -> None:
+        """Complete hidden parts at a random model, where no two are alike."""
+        if not self.is_latent:
+            return
+        w = self.rng.normal(size=self.n_psi)
+        before = [example.truth for example in self.examples]
+        for i, example in enumerate(self.examples):
+            completed = self.structure.complete(example.x, example.y, w)
+            self.examples[i] = example._replace(truth=self.psi(i, completed))
+        old = problem.complete(w)
+        if before[0] is None or not len(old.block):
+            return
+        changed = [self.examples[i].truth - before[i] for i in old.block]
+        got = problem.combine(old, np.ones(len(changed)))
+        if (np.abs(got - sum(changed)) > 1e-8 * (1 + np.abs(got).max())).any():
+            self.fail("complete", "of the problem does not return the old truths", w=w)
 
     def _searching(self, formulation: Formulation) -> str:
         """The method that finds the most violated output under a formulation."""

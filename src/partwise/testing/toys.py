@@ -38,6 +38,50 @@ class ToyClasses(EnumeratedStructure):
         return abs(y - y_hat) / 2
 
 
+class ToyPlaces(EnumeratedStructure):
+    """A class is observed; the row of the input that shows it is hidden.
+
+    An output is (class, row); a truth is (class, None).
+    """
+
+    def setup(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+        """One weight per class and coordinate."""
+        self.n_psi_ = 2 * X[0].shape[1]
+        return self
+
+    def enumerate(self, x: Floats) -> Iterable[tuple[int, int]]:
+        """All classes and rows."""
+        return [(label, row) for label in range(2) for row in range(len(x))]
+
+    def joint_feature(self, x: Floats, y: tuple[int, int]) -> Floats:
+        """The row in the place of the class."""
+        label, row = y
+        psi = np.zeros((2, x.shape[1]))
+        psi[label] = x[row]
+        return psi.ravel()
+
+    def loss(self, y: tuple[int, None], y_hat: tuple[int, int]) -> float:
+        """Whether the classes differ."""
+        return float(y[0] != y_hat[0])
+
+    def complete(self, x: Floats, y: tuple[int, None], w: Floats) -> tuple[int, int]:
+        """The best row for the class."""
+        rows = [(y[0], row) for row in range(len(x))]
+        return max(rows, key=lambda output: self.score(x, output, w))
+
+
+def toy_places(
+    n: int, random_state: int = 0, n_rows: int = 3, n_features: int = 4
+) -> tuple[list[Any], list[Any]]:
+    """Inputs one row of which shows the class, and truths for `ToyPlaces`."""
+    rng = np.random.default_rng(random_state)
+    Y = [(int(label), None) for label in rng.integers(0, 2, size=n)]
+    X = [rng.normal(size=(n_rows, n_features)) for _ in Y]
+    for x, (label, _) in zip(X, Y, strict=True):
+        x[rng.integers(n_rows)] += 2.0 * np.eye(n_features)[label]
+    return X, Y
+
+
 class ToyChain(EnumeratedStructure):
     """Binary labels of up to a few tokens, with emissions and transitions."""
 

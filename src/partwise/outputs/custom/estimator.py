@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, NamedTuple, Self
@@ -88,6 +88,16 @@ class StructuredSVM(StructuredEstimator):
             Inputs and true outputs, as the structure's methods take them.
         sample_weight : array (n,), optional
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        sample_weight: Any,
+        begin: Callable[[Any, Any], Any] | None = None,
+    ) -> Self:
+        """Fit; ``begin(problem, start)`` may choose another model to start from."""
         if not isinstance(self.structure, Structure):
             raise TypeError(
                 f"structure is a {type(self.structure).__name__}; give an instance of "
@@ -105,6 +115,8 @@ class StructuredSVM(StructuredEstimator):
             )
         problem = structure.pack(X, y, self._formulation(), n_jobs=self._n_jobs())
         start = None if previous is None else problem.expand(previous)
+        if begin is not None:
+            start = begin(problem, start)
         state, support = self._solve(problem, sample_weight, start)
         self.structure_ = structure
         self.coef_ = problem.compact(state.model)

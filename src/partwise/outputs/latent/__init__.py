@@ -1,0 +1,1 @@
+"""Outputs of a user's own structure with hidden parts."""

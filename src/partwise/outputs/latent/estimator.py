@@ -1,0 +1,159 @@
+"""`LatentStructuredSVM`: a user's structure whose truths have hidden parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from partwise.outputs.custom.estimator import StructuredSVM
+from partwise.outputs.estimator import as_object_array
+from partwise.protocol import Floats, offers
+from partwise.solvers.cccp import Round
+from partwise.structures.latent_loop import Completing
+
+
+class LatentStructuredSVM(StructuredSVM):
+    """Maximum-margin learning where truths tell only a part of the outputs.
+
+    Minimises ½‖w‖² + Σ c_i (max [Δ(y_i, ŷ) + <w, Ψ(x_i, ŷ)>] − max <w, Ψ(x_i, y)>), the
+    second maximum over all outputs y that agree with the truth y_i, by the
+    concave-convex procedure (`partwise.solvers.cccp`). The result is a local optimum.
+
+    Parameters
+    ----------
+    structure : Structure
+        With ``complete(x, y, w)``: the output of highest score that agrees with the
+        truth y, and has no loss. ``loss(y, output)`` looks at the truth and the output,
+        never at a completion. ``complete_at_random(x, y, rng)`` draws one, for random
+        starts; without it they begin at random weights.
+    C, formulation, penalty, tol, eps, max_iter, time_limit, random_state, n_jobs
+        See `StructuredEstimator`. `tol` and `eps` are decreases of the objective by a
+        round, `max_iter` counts rounds.
+    solver : str or Solver
+        Of the convex problems: auto (bundle), bcfw, one_slack, n_slack; or a `CCCP`
+        object with settings of its own.
+    eps_times_C : bool
+        Stop at a decrease of C·eps, as the program of Yu and Joachims does, not at eps,
+        as their paper says.
+    first : {"given", "random"}
+        First completions: those given to `fit` (at zero weights without them), or
+        random ones.
+    restarts : int
+        Runs, of which the best is kept; all but the first begin at random completions.
+    self_paced : bool
+        Begin with the examples that are easy, see `CCCP`.
+
+    Attributes
+    ----------
+    rounds_ : list of Round
+        Objective, precision, oracle calls and changed completions of each round.
+    coef_, structure_, certificate_, history_, n_iter_
+        As in `StructuredSVM`; the certificate is that of the convex problem with the
+        completions of this model.
+
+    Examples
+    --------
+    >>> from partwise.testing.toys import ToyPlaces, toy_places
+    >>> X, y = toy_places(30)
+    >>> svm = LatentStructuredSVM(ToyPlaces(), C=30.0, restarts=3).fit(X, y)
+    >>> svm.score(X, y) > -0.3
+    True
+    >>> label, row = svm.complete(X[:1], y[:1])[0]
+    """
+
+    rounds_: list[Round]
+
+    def __init__(
+        self,
+        structure: Any = None,
+        *,
+        C: float | None = None,
+        formulation: Literal["margin", "slack", "hard"] = "margin",
+        penalty: Literal["l1", "l2"] = "l1",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        eps: float | None = None,
+        eps_times_C: bool = False,
+        first: Literal["given", "random"] = "given",
+        restarts: int = 1,
+        self_paced: bool = False,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        warm_start: bool = False,
+    ) -> None:
+        super().__init__(
+            structure, C=C, formulation=formulation, penalty=penalty, solver=solver,
+            tol=tol, eps=eps, max_iter=max_iter, time_limit=time_limit,
+            checkpoint=checkpoint, checkpoint_every=checkpoint_every,
+            random_state=random_state, n_jobs=n_jobs, warm_start=warm_start,
+        )  # fmt: skip
+        self.eps_times_C = eps_times_C
+        self.first = first
+        self.restarts = restarts
+        self.self_paced = self_paced
+
+    def _solver_settings(self) -> dict[str, Any]:
+        return super()._solver_settings() | {
+            "eps_times_C": self.eps_times_C,
+            "first": self.first,
+            "restarts": self.restarts,
+            "self_paced": self.self_paced,
+        }
+
+    @with_callbacks
+    def fit(  # type: ignore[override]
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        sample_weight: Any = None,
+        *,
+        completions: Sequence[Any] | None = None,
+        weights: Floats | None = None,
+    ) -> Self:
+        """Learn from inputs and what is known of their outputs.
+
+        Parameters
+        ----------
+        X, y : sequences of equal length
+            Inputs and truths, as the structure's methods take them.
+        sample_weight : array (n,), optional
+        completions : sequence of outputs, optional
+            What the first run begins with; each must agree with its truth.
+        weights : array (n_psi,), optional
+            Or weights whose completions it begins with.
+        """
+        if completions is not None and weights is not None:
+            raise ValueError("give completions or weights to begin with, not both")
+        if not offers(self.structure, Completing):
+            raise TypeError(
+                f"{type(self.structure).__name__} has no `complete(x, y, w)`; define "
+                "it, or use StructuredSVM where truths are whole outputs"
+            )
+
+        def begin(problem: Any, start: Any) -> Any:
+            if completions is not None:
+                problem.begin_with(completions)
+                return None
+            if weights is not None:
+                return problem.expand(np.asarray(weights, np.float64))
+            return start
+
+        return self._fit(X, y, sample_weight, begin)
+
+    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
+        super()._record(problem, objective, solver, state)
+        self.rounds_ = state.memo.rounds
+
+    def complete(self, X: Sequence[Any], y: Sequence[Any]) -> np.ndarray:
+        """Outputs of highest score that agree with truths, a 1-D object array."""
+        self._check_fitted()
+        structure: Any = self.structure_
+        pairs = zip(X, y, strict=True)
+        return as_object_array([structure.complete(x, t, self.coef_) for x, t in pairs])

@@ -1,0 +1,84 @@
+"""Around the rounds of the concave-convex procedure: duals, starts, restarts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from partwise.protocol import Cuts, Forking, Objective, Solver, Start, State, offers
+
+
+def best_of(
+    runs: Sequence[Solver],
+    problem: Any,
+    objective: Objective,
+    start: Any,
+    callback: Callable[[State], Any] | None,
+    pulse: Callable[[State], Any] | None,
+) -> State:
+    """The run of smallest objective; `problem` is left with its completions.
+
+    The first one has the start. Runs are parallel where the problem can be forked, and
+    one after the other where it cannot; their results are the same.
+    """
+    clock = time.perf_counter()
+    starts = [start] + [None] * (len(runs) - 1)
+    states: list[State] = []
+    if problem.n_jobs > 1 and offers(problem, Forking):
+        forks = [problem.fork() for _ in runs]
+        with ThreadPoolExecutor(problem.n_jobs) as threads:
+            states += threads.map(
+                lambda run, own, first: run.solve(own, objective, start=first),
+                runs, forks, starts,
+            )  # fmt: skip
+    else:
+        for run, first in zip(runs, starts, strict=True):
+            states.append(
+                run.solve(
+                    problem, objective, start=first, callback=callback, pulse=pulse
+                )
+            )
+            if states[-1].stopped in ("interrupted", "callback"):
+                break
+    best = min(states, key=lambda state: state.found)
+    problem.complete(best.model)
+    best.oracle_calls = sum(state.oracle_calls for state in states)
+    values = ", ".join(f"{state.found:.6g}" for state in states)
+    best.note += f"; best of {len(states)} runs with objectives {values}"
+    best.seconds = time.perf_counter() - clock
+    return best
+
+
+def as_start(problem: Any, convex: Solver, solved: State) -> Start:
+    """Model and planes, for a convex problem with other weights."""
+    support, keys = convex.planes_at_hand(solved), problem.keys()
+    if support is None or keys is None:
+        return Start(solved.model)
+    outputs = problem.portable_outputs(support.cuts)
+    return Start(solved.model, support, keys, outputs)
+
+
+def local_dual(
+    problem: Any,
+    objective: Objective,
+    convex: Solver,
+    solved: State,
+    old_truths: Cuts,
+) -> float:
+    """A lower bound for the convex problem at the new completions."""
+    if not len(old_truths.block):
+        return solved.dual
+    support = convex.support(solved)
+    if support is None:
+        return -np.inf
+    cuts, alpha = support
+    model = problem.combine(cuts, alpha)
+    offset, mass = (
+        np.bincount(cuts.block, each, problem.n_blocks).astype(np.float64)
+        for each in (alpha * cuts.b, alpha)
+    )
+    return objective.dual(problem.dot(model, model), offset, mass)

@@ -1,0 +1,399 @@
+"""Concave-convex procedure, for truths with hidden parts.
+
+Minimises, over w, the objective of `objective.py` with the hidden parts h of each truth
+chosen by the model itself,
+
+    L(w) = ½‖w‖² + Σ_i c_i ξ_i(w),
+    ξ_i(w) = max_{ŷ,ĥ} [Δ(y_i, ŷ, ĥ) + <w, φ(x_i, ŷ, ĥ)>] − max_h <w, φ(x_i, y_i, h)>
+
+(L1 margin rescaling; else ξ_i(w) = min_h of the slack with (y_i, h) for a truth).
+It is the difference of two convex functions. With completions h fixed in the second
+maximum it is convex, lies above L, and touches L where h are the best completions. So
+rounds of
+
+1. a convex solve with completions fixed, to a relative gap that shrinks from
+   `first_tol` to the last precision as rounds gain less;
+2. completion: h_i = argmax_h <w, φ(x_i, y_i, h)>, after which the planes of the convex
+   solver follow the new truths (`Solver.rebase`) instead of being found again,
+
+never raise L: U(w') ≤ U(w) = L(w) for the better of the result and the start, and
+completing lowers U(w') to L(w'). `Round` records it, and a round that cannot improve on
+its start keeps the start.
+
+Stops when a round at the last precision lowers L by
+
+* ``tol``: no more than tol·L, the relative gap of the convex problem at the new
+  completions being at most tol, too;
+* ``eps``: less than ε, as printed in the paper (it takes ε = 0.001, and 0.05 for
+  coreference), the gap being at most ε/2; with ``eps_times_C``, less than C·ε with
+  C = Σ c_i, as in the authors' program;
+
+or leaves all completions as they were. The result is a local minimum or a saddle point.
+The dual is that of the convex problem at the last completions: no weights do better as
+long as these completions stand. `restarts` runs from several first completions and
+keeps the one of smallest L.
+
+``self_paced=True`` begins with the examples of small slack (half of them, after a first
+loose round with all), and admits those of 1.3 times the slack in each round until all
+are in; only then rounds count for the stopping rule.
+
+Yu, Joachims: Learning structural SVMs with latent variables, ICML 2009, section 4 (its
+Algorithm 1 has the sign of line 6 reversed, and v_t lacks the factor −C). Yuille,
+Rangarajan: The concave-convex procedure, Neural Computation 15, 2003. Kumar, Packer,
+Koller: Self-paced learning for latent variable models, NIPS 2010.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.parameters import ParameterError
+from partwise.protocol import (
+    Checkpoint,
+    Cuts,
+    Latent,
+    Model,
+    Objective,
+    Problem,
+    RandomStarts,
+    Solver,
+    Start,
+    State,
+    Support,
+    offers,
+)
+from partwise.solvers import make_solver
+from partwise.solvers._latent_runs import as_start, best_of, local_dual
+from partwise.solvers._passes import full_pass
+from partwise.state import EXACT
+
+EASE = 0.1  # of the last decrease: the gap that the next convex solve may leave
+PACE = 1.3  # by which the slack of admitted examples grows, each round
+IDLE = 1e-6  # weight of an example that is not admitted yet; 0 would have no dual
+LIMITS = ("time limit", "interrupted", "callback")
+
+
+class Round(NamedTuple):
+    """What a round did."""
+
+    objective: float  # L(w) after completion
+    before: float  # L of the start; infinite when it was not known
+    tol: float  # relative gap asked of the convex solve
+    dual: float  # of the convex problem solved
+    n_iter: int  # iterations of the convex solver
+    oracle_calls: int
+    n_changed: int  # examples with another completion afterwards
+    kept_start: bool  # whether the convex solve found nothing better than its start
+    n_admitted: int  # examples with full weight
+
+
+@dataclass
+class CCCPMemo:
+    """The convex solver with its last state, and how far rounds have come."""
+
+    convex: Solver
+    last: State | Start
+    precision: float  # of the next convex solve
+    rounds: list[Round] = field(default_factory=list)
+    admitted: float = np.inf  # slack up to which examples are admitted
+
+
+class CCCP(Solver):
+    """Concave-convex procedure: complete the hidden parts, solve, and again.
+
+    Parameters
+    ----------
+    convex : str or Solver
+        Solver of the convex problems: ``"bundle"``, ``"bcfw"``, ``"one_slack"``,
+        ``"n_slack"``, or an object with settings of its own, whose stopping rule is
+        replaced.
+    tol : float
+        Relative decrease of a round to stop at, and relative gap of its convex problem.
+    eps : float or None
+        Decrease to stop at instead of `tol`, as printed in the paper.
+    eps_times_C : bool
+        Multiply `eps` by C, as the authors' program does.
+    max_iter : int
+        Rounds.
+    time_limit : float or None
+        Seconds.
+    random_state : int
+        Seed of random first completions, and of the convex solver.
+    first_tol : float
+        Relative gap asked of the first round.
+    first : {"given", "random"}
+        First completions: those of the start or of the packed problem, or random ones.
+    restarts : int
+        Runs, of which the best is kept; all but the first begin at random completions.
+    self_paced : bool
+        Begin with easy examples.
+
+    Examples
+    --------
+    >>> from partwise.solvers.cccp import CCCP
+    >>> CCCP(convex="bcfw", restarts=10).get_params()["restarts"]
+    10
+    """
+
+    needs = (Latent,)
+
+    def __init__(
+        self,
+        convex: Any = "bundle",
+        tol: float = 1e-3,
+        eps: float | None = None,
+        eps_times_C: bool = False,
+        max_iter: int = 100,
+        time_limit: float | None = None,
+        random_state: int = 0,
+        first_tol: float = 0.1,
+        first: str = "given",
+        restarts: int = 1,
+        self_paced: bool = False,
+    ) -> None:
+        self.convex = convex
+        self.tol = tol
+        self.eps = eps
+        self.eps_times_C = eps_times_C
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.first_tol = first_tol
+        self.first = first
+        self.restarts = restarts
+        self.self_paced = self_paced
+
+    def refuse(self, problem: Problem, objective: Objective) -> None:
+        """What the convex solver cannot run is refused, too."""
+        super().refuse(problem, objective)
+        if self.first not in ("given", "random"):
+            raise ParameterError("first", self.first, "choose 'given' or 'random'")
+        if not self.restarts >= 1:
+            raise ParameterError("restarts", self.restarts, "give 1 or more")
+        self._convex().refuse(problem, objective)
+
+    def _convex(self) -> Solver:
+        """A convex solver of our own, whose stopping rule rounds may change."""
+        if isinstance(self.convex, Solver):
+            solver = copy.copy(self.convex)
+        else:
+            solver = make_solver(self.convex, {"random_state": self.random_state})
+        solver.eps = None
+        return solver
+
+    # -------------------------------------------------------------------- rounds
+
+    def begin(self, problem: Any, objective: Objective, start: Start) -> State:
+        """First completions: as packed, by the model of a start, or random ones."""
+        state = State(model=problem.zero())
+        if start.model is not None:
+            state.model = start.model
+            problem.complete(start.model)
+            found = full_pass(problem, objective, start.model, state, is_last=True)
+            assert found is not None
+            state.primal, state.found = found.primal, found.found
+        elif self.first == "random":
+            self._complete_at_random(problem)
+        state.memo = CCCPMemo(self._convex(), start, self.first_tol)
+        return state
+
+    def _complete_at_random(self, problem: Any) -> None:
+        """By the problem's own draw, or at a model drawn from a normal distribution."""
+        rng = np.random.default_rng(self.random_state)
+        if offers(problem, RandomStarts):
+            problem.complete_at_random(rng)
+            return
+        model = problem.zero()
+        model[:] = rng.normal(size=model.shape)
+        problem.complete(model)
+
+    def step(self, problem: Any, objective: Objective, state: State) -> None:
+        """One round: a convex solve, then completion at its result."""
+        memo: CCCPMemo = state.memo
+        weighted, n_admitted = self._pace(problem, objective, state)
+        is_whole = n_admitted == problem.n_blocks
+        before = state.found if is_whole else np.inf
+        last = self._last_precision(objective, state) if np.isfinite(before) else 0.0
+        tol = max(memo.precision, last)
+        convex = memo.convex
+        convex.tol = tol
+        if state.deadline < np.inf:
+            convex.time_limit = max(state.deadline - time.perf_counter(), 1e-3)
+        solved = convex.solve(
+            problem, weighted, start=memo.last, pulse=lambda _: state.is_late()
+        )
+        state.oracle_calls += solved.oracle_calls
+        state.n_planes += solved.n_planes
+        kept_start = not solved.found <= before
+        if not kept_start:
+            state.model, state.primal, state.found = (
+                solved.model, solved.primal, solved.found,
+            )  # fmt: skip
+        old_truths = problem.complete(state.model)
+        convex.rebase(solved, old_truths)
+        solved.model = state.model
+        self._follow(problem, objective, state, old_truths, known=is_whole)
+        if is_whole:
+            state.dual = local_dual(problem, objective, convex, solved, old_truths)
+        memo.rounds.append(
+            Round(
+                state.found, before, tol, solved.dual, solved.n_iter,
+                solved.oracle_calls, len(old_truths.block), kept_start, n_admitted,
+            )
+        )  # fmt: skip
+        memo.last = solved
+        if self.self_paced and memo.admitted > -np.inf:  # the next weights are others
+            memo.last = as_start(problem, convex, solved)
+        if solved.stopped in LIMITS:
+            state.stopped = solved.stopped
+        elif is_whole:
+            self._judge(objective, state)
+        else:
+            memo.precision = max(memo.precision / 2, self.tol)
+
+    def _follow(
+        self,
+        problem: Any,
+        objective: Objective,
+        state: State,
+        old_truths: Cuts,
+        *,
+        known: bool,
+    ) -> None:
+        """From the value at the old completions to that at the new ones."""
+        is_exact = abs(state.primal - state.found) <= EXACT * abs(state.found)
+        if known and problem.formulation.is_additive and is_exact:
+            # a better completion is an output of no loss, which the search has seen
+            gain = problem.margins(state.model, old_truths)
+            drop = float(np.sum(objective.weight[old_truths.block] * gain))
+            state.primal, state.found = state.primal - drop, state.found - drop
+        elif len(old_truths.block) or not known:
+            found = full_pass(problem, objective, state.model, state, is_last=True)
+            assert found is not None
+            state.primal, state.found = found.primal, found.found
+
+    def _last_precision(self, objective: Objective, state: State) -> float:
+        """The relative gap of the last convex problem."""
+        if self.eps is None:
+            return self.tol
+        size = max(abs(state.found), 1e-300)
+        return min(0.5 * self._least_decrease(objective, state) / size, 0.5)
+
+    def _least_decrease(self, objective: Objective, state: State) -> float:
+        """A round that lowers the objective by less is the last one."""
+        if self.eps is None:
+            return self.tol * abs(state.found)
+        total = float(np.sum(objective.weight))
+        return self.eps * total if self.eps_times_C else self.eps
+
+    def _judge(self, objective: Objective, state: State) -> None:
+        """Whether rounds have come to their end; else how precise the next one is."""
+        memo: CCCPMemo = state.memo
+        done = memo.rounds[-1]
+        last = self._last_precision(objective, state)
+        decrease = max(done.before - done.objective, 0.0)
+        is_precise = done.tol <= last * (1 + EXACT)
+        is_small = decrease <= self._least_decrease(objective, state)
+        if self.eps is None and state.relative_gap_found > self.tol:
+            is_small = False  # the new completions leave more to gain
+        if is_precise and (is_small or not done.n_changed):
+            state.stopped = "converged"
+        wanted = EASE * decrease / max(abs(state.found), 1e-300)
+        if not done.n_changed:  # the same convex problem again, more precisely
+            wanted = last
+        memo.precision = max(min(memo.precision, wanted), last)
+
+    def _pace(
+        self, problem: Any, objective: Objective, state: State
+    ) -> tuple[Objective, int]:
+        """The objective with the weights of this round, and how many are full."""
+        memo: CCCPMemo = state.memo
+        n = problem.n_blocks
+        is_first = not memo.rounds and not np.isfinite(state.found)
+        if not self.self_paced or is_first or memo.admitted == -np.inf:
+            return objective, n
+        cuts = problem.oracle(state.model)
+        state.oracle_calls += n
+        slack = np.maximum(cuts.violation, 0.0)
+        if memo.admitted == np.inf:
+            memo.admitted = float(np.median(slack))
+        else:
+            memo.admitted *= PACE
+        is_easy = slack <= memo.admitted
+        if is_easy.all() or not memo.admitted > 0:
+            memo.admitted = -np.inf  # from now on all
+            return objective, n
+        weight = np.where(is_easy, 1.0, IDLE) * objective.weight
+        return objective._replace(weight=weight), int(is_easy.sum())
+
+    def _verdict(self, state: State) -> str | None:
+        """The duality gap of one convex problem does not end the rounds."""
+        if state.stopped:
+            return state.stopped
+        if state.n_iter >= self.max_iter:
+            return "max_iter"
+        if self.time_limit is not None and state.seconds >= self.time_limit:
+            return "time limit"
+        return None
+
+    def finish(self, problem: Any, objective: Objective, state: State) -> None:
+        """Tell how the rounds went."""
+        memo: CCCPMemo = state.memo
+        if not memo.rounds:
+            return
+        rises = sum(r.objective > r.before * (1 + EXACT) for r in memo.rounds)
+        said = f"local optimum after {len(memo.rounds)} rounds"
+        if rises:
+            said += f"; the objective rose in {rises} of them, because the search is "
+            said += "not exact"
+        state.note = said
+
+    def support(self, state: State) -> Support | None:
+        """Planes of the last convex problem; their a are those of its completions."""
+        memo: CCCPMemo = state.memo
+        if isinstance(memo.last, State):
+            return memo.convex.support(memo.last)
+        return memo.last.support
+
+    # ------------------------------------------------------------------ restarts
+
+    def solve(
+        self,
+        problem: Any,
+        objective: Objective,
+        *,
+        start: Start | State | Model | None = None,
+        checkpoint: Checkpoint | None = None,
+        callback: Callable[[State], Any] | None = None,
+        pulse: Callable[[State], Any] | None = None,
+    ) -> State:
+        """Minimise, by one run or the best of several; see `Solver.solve`.
+
+        The problem is left with the completions of the model returned.
+        """
+        if self.restarts == 1:
+            return super().solve(
+                problem, objective, start=start, checkpoint=checkpoint,
+                callback=callback, pulse=pulse,
+            )  # fmt: skip
+        if checkpoint is not None:
+            self.export(State(None))  # refuses
+        self.refuse(problem, objective)
+        runs = [self._run(r) for r in range(self.restarts)]
+        return best_of(runs, problem, objective, start, callback, pulse)
+
+    def _run(self, r: int) -> CCCP:
+        """The solver of one run."""
+        settings: dict[str, Any] = {"restarts": 1}
+        if r:
+            seed = np.random.SeedSequence([self.random_state, r]).generate_state(1)[0]
+            settings |= {"first": "random", "random_state": int(seed)}
+        if self.time_limit is not None:
+            settings["time_limit"] = self.time_limit / self.restarts
+        return type(self)(**(self.get_params(deep=False) | settings))

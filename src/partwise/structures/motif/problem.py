@@ -1,0 +1,147 @@
+"""Packed sequences with hidden motifs: a `Problem` in numba."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partwise.compiled import Reference, plain_array
+from partwise.objective import MARGIN
+from partwise.protocol import Cuts, Floats, Formulation, Ints
+from partwise.structures.motif._compiled import (
+    PREDICT,
+    SEARCH,
+    WINDOW,
+    MotifBlocks,
+    MotifWork,
+)
+from partwise.structures.motif.sequences import encode, n_contexts
+from partwise.structures.packed import PackedProblem, digests
+
+if TYPE_CHECKING:
+    from partwise.structures.motif.structure import Motif
+
+
+class MotifProblem(PackedProblem):
+    """Packed sequences; a model is 4·l weights of the motif, then the background's.
+
+    Truths have hidden windows (`Latent`); at first the first one of each sequence.
+    """
+
+    def __init__(
+        self,
+        structure: Motif,
+        tag: MotifBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+    ) -> None:
+        size = np.diff(tag.offset)
+        most = int(size.max(initial=0))
+        n_weights = 4 * structure.length + n_contexts(structure.order)
+        super().__init__(
+            tag,
+            tag._replace(way=PREDICT, rule=MARGIN),
+            lambda: (tag, n_weights),  # models are small
+            n_blocks=len(size),
+            n_weights=n_weights,
+            formulation=formulation,
+            new_work=lambda: MotifWork(np.zeros(most), np.zeros(most)),
+            n_jobs=n_jobs,
+        )
+        self.structure = structure
+        self._tag = tag
+        self._windows = Reference(tag._replace(way=WINDOW))
+
+    def effort(self) -> Floats:
+        """Letters of each sequence."""
+        return np.diff(self._tag.offset).astype(np.float64) + 1.0
+
+    def outputs(self, cuts: Cuts) -> list[Any]:
+        """`Site` of each cut."""
+        from partwise.structures.motif.structure import ABSENT, Site
+
+        return [
+            Site(abs(code) - 1, 1 if code > 0 else -1) if code else ABSENT
+            for code in cuts.code.tolist()
+        ]
+
+    def best_windows(self, model: Floats) -> Cuts:
+        """The best window of each sequence, with its score as the violation.
+
+        The code is 0 where a sequence is shorter than the motif.
+        """
+        return self._search(self._windows, model, None)
+
+    def complete(self, model: Floats) -> Cuts:
+        """The best windows of sequences with the motif; the old ones that changed."""
+        best = self.best_windows(model)
+        is_better = (self._tag.y > 0) & (self.margins(model, best) < 0)
+        return self._begin_with(np.where(is_better, best.code, self._tag.truth))
+
+    def complete_at_random(self, rng: np.random.Generator) -> Cuts:
+        """Windows drawn uniformly, strands too."""
+        n_windows = np.diff(self._tag.offset) - self.structure.length + 1
+        code = (rng.random(self.n_blocks) * n_windows).astype(np.int64) + 1
+        if self.structure.both_strands:
+            code = code * rng.choice([-1, 1], size=self.n_blocks)
+        return self._begin_with(np.where(self._tag.y > 0, code, 0))
+
+    def _begin_with(self, code: Ints) -> Cuts:
+        truth = self._tag.truth
+        rows = np.flatnonzero(code != truth)
+        old = truth[rows].copy()
+        truth[:] = code  # in place: all tags share the array
+        zero, one = np.zeros(len(rows)), np.ones(len(rows))
+        return Cuts(rows, zero, one, zero, zero, np.arange(len(rows) + 1), old)
+
+    def truths(self) -> Cuts:
+        """The completed truths, as cuts."""
+        rows, code = np.arange(self.n_blocks), self._tag.truth.copy()
+        zero, one = np.zeros(len(rows)), np.ones(len(rows))
+        return Cuts(rows, zero, one, zero, zero, np.arange(len(rows) + 1), code)
+
+    def keys(self) -> list[bytes]:
+        """Digests of sequences and truths."""
+        one = np.arange(self.n_blocks + 1)
+        pieces = [(self._tag.letter, self._tag.offset), (self._tag.y, one)]
+        return digests(pieces, self.n_blocks)
+
+    def fork(self) -> MotifProblem:
+        """The same sequences with completions of their own, for one thread."""
+        tag = self._tag._replace(truth=self._tag.truth.copy())
+        return MotifProblem(self.structure, tag, self.formulation, 1)
+
+
+def pack_motifs(
+    structure: Motif,
+    X: Sequence[str],
+    Y: Sequence[int] | None,
+    formulation: Formulation,
+    n_jobs: int,
+) -> MotifProblem:
+    """Lay sequences end to end; refuse those too short for the motif they have."""
+    offset, letter, context = encode(X, structure.order)
+    y = np.zeros(len(X), np.int32)
+    if Y is not None:
+        y[:] = np.asarray(Y) > 0
+        if len(Y) != len(X):
+            raise ValueError(f"{len(X)} sequences and {len(Y)} truths")
+    for i in np.flatnonzero((y > 0) & (np.diff(offset) < structure.length)).tolist():
+        raise ValueError(
+            f"sequence {i} has {offset[i + 1] - offset[i]} letters, too few for a "
+            f"motif of length {structure.length}; leave it out, or take a shorter motif"
+        )
+    tag = MotifBlocks(
+        plain_array(offset, np.int64),
+        plain_array(letter, np.int32),
+        plain_array(context, np.int32),
+        y,
+        np.where(y > 0, 1, 0).astype(np.int32),
+        int(structure.length),
+        int(structure.both_strands),
+        formulation.rule,
+        SEARCH,
+    )
+    return MotifProblem(structure, tag, formulation, n_jobs)

@@ -1,0 +1,163 @@
+"""Motifs: whether a sequence has a hidden site, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.protocol import Floats, Structure
+from partwise.structures.motif.problem import MotifProblem, pack_motifs
+from partwise.structures.motif.sequences import MAX_ORDER, encode, n_contexts
+
+
+class Site(NamedTuple):
+    """Where a sequence has the motif; `position` is None where it has none."""
+
+    position: int | None  # of the first letter, from 0
+    strand: int = 1  # -1: the motif is on the reverse complement
+
+
+ABSENT = Site(None)
+
+
+class Motif(Structure):
+    """A sequence with a motif at a hidden place, or without one.
+
+    An input is a string of A, C, G and T; a truth is 1 (it has the motif) or 0; an
+    output is a `Site`. With a window of length l at place h,
+
+        Ψ(x, 1, h) = Σ_j φ_j(x_{h+j}) + background of all letters outside the window
+        Ψ(x, 0)    = background of all letters
+
+    where φ_j counts the letter at place j of the motif (4·l weights) and the background
+    counts each letter with up to `order` letters before it. The difference of two
+    outputs is thus a matter of their windows. Δ is 0 or 1.
+
+    Parameters
+    ----------
+    length : int
+        Letters of the motif, l.
+    order : int
+        Of the Markov background, 0 to 6.
+    both_strands : bool
+        Whether the motif may be on the reverse complement.
+
+    Notes
+    -----
+    Yu and Joachims, ICML 2009, section 5.1 (order 3). Letters other than A, C, G, T and
+    U have no weights.
+
+    Examples
+    --------
+    >>> motif = Motif(length=2, order=0).setup(["ACGT"], [1])
+    >>> w = np.zeros(motif.n_psi_)
+    >>> w[[1, 4 + 2]] = 1.0  # C, then G
+    >>> motif.argmax("ACGT", w)
+    Site(position=1, strand=1)
+    """
+
+    def __init__(
+        self, length: int = 8, order: int = 3, both_strands: bool = False
+    ) -> None:
+        self.length = length
+        self.order = order
+        self.both_strands = both_strands
+
+    def setup(self, X: Sequence[Any] = (), Y: Sequence[Any] = ()) -> Self:
+        """4·l weights of the motif, then those of the background."""
+        self.check()
+        self.n_psi_ = 4 * self.length + n_contexts(self.order)
+        return self
+
+    def check(self) -> None:
+        """Refuse settings that mean nothing."""
+        if not (isinstance(self.length, int | np.integer) and self.length >= 1):
+            raise ValueError(f"length={self.length!r}: give a positive whole number")
+        if not (
+            isinstance(self.order, int | np.integer) and 0 <= self.order <= MAX_ORDER
+        ):
+            raise ValueError(f"order={self.order!r}: give a number from 0 to 6")
+
+    def enumerate(self, x: str) -> Iterator[Site]:
+        """All outputs: none, and each place on each strand."""
+        yield ABSENT
+        for position in range(len(x) - self.length + 1):
+            yield Site(position)
+            if self.both_strands:
+                yield Site(position, -1)
+
+    def joint_feature(self, x: str, y: Site) -> Floats:
+        """Counts of the letters of the window, and of the background outside it."""
+        _, letter, context = encode([x], self.order)
+        n_motif = 4 * self.length
+        psi = np.zeros(n_motif + n_contexts(self.order))
+        is_outside = np.ones(len(x), bool)
+        if y.position is not None:
+            window = slice(y.position, y.position + self.length)
+            is_outside[window] = False
+            letters = letter[window]
+            if y.strand < 0:
+                letters = np.where(letters < 0, -1, 3 - letters)[::-1]
+            places = np.flatnonzero(letters >= 0)
+            psi[4 * places + letters[places]] = 1.0
+        np.add.at(psi, n_motif + context[is_outside & (context >= 0)], 1.0)
+        return psi
+
+    def loss(self, y: int, y_hat: Site) -> float:
+        """Whether only one of the two has the motif."""
+        return float(bool(y) != (y_hat.position is not None))
+
+    def argmax(self, x: str, w: Floats) -> Site:
+        """The output of highest score."""
+        return self._best(x, w, self.enumerate(x))
+
+    def loss_augmented_argmax(self, x: str, y: int, w: Floats) -> Site:
+        """The output of highest score plus loss."""
+        outputs = list(self.enumerate(x))
+        values = [self._score(x, o, w) + self.loss(y, o) for o in outputs]
+        return outputs[int(np.argmax(values))]
+
+    def frontier(self, x: str, y: int, w: Floats) -> Iterator[tuple[float, Site]]:
+        """The best output that has the motif, and the one that has not."""
+        for loss in (0.0, 1.0):
+            outputs = [o for o in self.enumerate(x) if self.loss(y, o) == loss]
+            if outputs:
+                yield loss, self._best(x, w, outputs)
+
+    def complete(self, x: str, y: int, w: Floats) -> Site:
+        """The best place of a sequence that has the motif."""
+        outputs = [o for o in self.enumerate(x) if self.loss(y, o) == 0]
+        return self._best(x, w, outputs)
+
+    def complete_at_random(self, x: str, y: int, rng: np.random.Generator) -> Site:
+        """Any place, all alike."""
+        outputs = [o for o in self.enumerate(x) if self.loss(y, o) == 0]
+        return outputs[int(rng.integers(len(outputs)))]
+
+    def _score(self, x: str, y: Site, w: Floats) -> float:
+        return float(np.sum(self.joint_feature(x, y) * w))
+
+    def _best(self, x: str, w: Floats, outputs: Any) -> Site:
+        return max(outputs, key=lambda y: self._score(x, y, w))
+
+    def decode(self, X: Sequence[str], w: Floats) -> list[Site]:
+        """The best output of each sequence."""
+        problem = self.pack(X, None)
+        return problem.outputs(problem.predict_codes(problem.expand(w)))
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Sequence[str],
+        Y: Sequence[int] | None,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> MotifProblem:
+        """Lay sequences out for a solver; without Y, to predict."""
+        self.check()
+        return pack_motifs(
+            self, X, Y, (formulation or Formulation()).validate(), n_jobs
+        )
