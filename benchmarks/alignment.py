@@ -11,8 +11,8 @@ homologues: error rates of the generative model and the SVM (L2 slacks, ε = 0.1
     grid that is best on the test set, as in the paper. C = 0.01 is the weight of
     (1/n) Σ ξ²/2, or with ``--per-example`` of Σ ξ²/2, which is nearer to the paper.
 balibase: RV11 and RV12 by family, BB and BBS twins together. Families are in four
-    folds; one is the test, the next one chooses C and the scale of BLOSUM62, the others train,
-    and the model of the best setting is trained again on these three. At most
+    folds; one is the test, the next one chooses C and the scale of BLOSUM62, the others
+    train, and the model of the best setting is trained again on these three. At most
     ``--pairs`` pairs of each family train, 10 are evaluated, no sequence longer than
     ``--longest``. BLOSUM62 has gaps of 11 + k, global alignment. Q and Q4 in the core,
     means over families of all folds; p is that of Wilcoxon's signed rank test of the

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from partwise.outputs.registry import Output
 from partwise.protocol import CapabilityError
@@ -55,6 +53,9 @@ def check_output(output: Output, **parameters: Any) -> Report:
     >>> check_output(tasks()["rank"]).skipped
     ('predict_topk', 'predict_marginals', 'margin')
     """
+    from sklearn.base import clone  # as late as estimators load it
+    from sklearn.exceptions import NotFittedError
+
     kind = getattr(output.module("estimator"), output.estimator)
     X, y = output.make_toy(N_EXAMPLES)
     settings: dict[str, Any] = {"max_iter": 10, "random_state": 0, "n_jobs": 1}

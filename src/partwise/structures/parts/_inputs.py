@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from partwise.features import DenseFeatures, Features
 from partwise.protocol import Ints
+
+if TYPE_CHECKING:
+    from partwise.features import DenseFeatures, Features
 
 
 def part_features(x: Any) -> Any:
@@ -40,6 +42,8 @@ def as_parts(y: Any) -> Ints:
 
 def stack_parts(X: Sequence[Any]) -> Features | DenseFeatures:
     """The parts of all inputs as the rows of sequences."""
+    from partwise.features import DenseFeatures, Features  # these load numba
+
     features = [part_features(x) for x in X]
     sizes = [matrix.shape[0] for matrix in features]
     offset = np.append(0, np.cumsum(sizes)).astype(np.int64)

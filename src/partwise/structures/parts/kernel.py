@@ -29,7 +29,7 @@ from partwise.scorers.kernel import KernelScorer
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.structures.kernel_problem import KernelProblem, KernelSpace
 from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
-from partwise.structures.parts._batch import PartProblem
+from partwise.structures.parts._batch import PartProblem, pack_parts
 from partwise.structures.parts._inputs import as_parts, part_features, stack_parts
 
 if TYPE_CHECKING:
@@ -292,6 +292,21 @@ def pack_keys(
         refuse_indefinite(compared.kernel, values)
     scorer = KernelScorer(values, by_token=True)
     return PackedParts(compared, keys, inputs, scorer, scorer.bind(keys, 1))
+
+
+def pack_key_problem(
+    structure: Any, X: Any, Y: Any, formulation: Formulation, n_jobs: int
+) -> Any:
+    """The problem of a `PartSelection` whose parts are compared."""
+    packed = pack_keys(structure.part_kernel(), X, stack_parts(X), n_jobs)
+    if structure.decoder is None:
+        return KernelPartLoop(structure, X, Y, formulation, packed)
+    problem: Any = pack_parts(
+        structure, X, Y, formulation, n_jobs, packed.scorer, packed.rows,
+        KernelPartProblem,
+    )  # fmt: skip
+    problem.keep(structure, packed)
+    return problem
 
 
 def slot_scores(rows: Any, model: Floats) -> Floats:

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from partwise.kernels.naming import as_kernel
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
 from partwise.structures.parts import PartLoss
 from partwise.structures.parts import _decoders as decoders
-from partwise.structures.parts._batch import pack_parts
-from partwise.structures.parts._inputs import (
-    as_parts,
-    part_features,
-    part_shape,
-    stack_parts,
-)
-from partwise.structures.parts.kernel import (
-    KernelPartLoop,
-    KernelPartProblem,
-    PartKernel,
-    PartScores,
-    pack_keys,
-)
+from partwise.structures.parts._inputs import as_parts, part_features, part_shape
+
+if TYPE_CHECKING:  # numba is loaded where it is needed
+    from partwise.structures.parts.kernel import PartKernel
 
 METHODS = ("milp", "top", "positive", "search")
 
@@ -199,6 +188,8 @@ class PartSelection(Structure):
         """Scores of the parts of an input: by weights, or by a `PartExpansion`."""
         if not self.has_keys:
             return part_features(x) @ w
+        from partwise.structures.parts.kernel import PartScores
+
         return w.values if isinstance(w, PartScores) else w.at(x).values
 
     @property
@@ -208,6 +199,9 @@ class PartSelection(Structure):
 
     def part_kernel(self) -> PartKernel:
         """When two parts are alike."""
+        from partwise.kernels.naming import as_kernel
+        from partwise.structures.parts.kernel import PartKernel
+
         kernel = None if self.kernel is None else as_kernel(self.kernel)
         match: Any = () if self.match is None else self.match
         is_one = isinstance(match, str) or callable(match)
@@ -285,20 +279,18 @@ class PartSelection(Structure):
         if not self.has_keys:
             if self.decoder is None:
                 return super().pack(X, Y, formulation, n_jobs=n_jobs)
+            from partwise.structures.parts._batch import pack_parts
+
             return pack_parts(self, X, Y, formulation, n_jobs)
-        packed = pack_keys(self.part_kernel(), X, stack_parts(X), n_jobs)
-        if self.decoder is None:
-            return KernelPartLoop(self, X, Y, formulation, packed)
-        problem: Any = pack_parts(
-            self, X, Y, formulation, n_jobs, packed.scorer, packed.rows,
-            KernelPartProblem,
-        )  # fmt: skip
-        problem.keep(self, packed)
-        return problem
+        from partwise.structures.parts.kernel import pack_key_problem
+
+        return pack_key_problem(self, X, Y, formulation, n_jobs)
 
     def decode(self, X: Sequence[Any], w: Any, *, n_jobs: int = 1) -> list[Ints]:
         """The best set of parts of every input."""
         if self.has_keys:
+            from partwise.structures.parts.kernel import PartScores
+
             scores: Any = map(PartScores, w.scores(X, n_jobs))
             pairs = zip(X, scores, strict=True)
             return [self._decode_one(i, x, own) for i, (x, own) in enumerate(pairs)]
