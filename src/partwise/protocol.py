@@ -302,9 +302,10 @@ class Scorer(Protocol):
     """How scores of parts follow from a model.
 
     `Structure.pack` gives a scorer what describes the parts of its outputs: features
-    of tokens or arcs, or keys. The scorer binds them to **rows**, a tag of arrays with
-    the operations of `partwise.compiled` (tokens) or `partwise.scorers.arcs` (arcs):
-    the score of a part under a model, and the addition of a part to a model.
+    of tokens, arcs or spans, or keys. The scorer binds them to **rows**, a tag of
+    arrays with the operations of `partwise.compiled` (tokens), `partwise.scorers.arcs`
+    (arcs) or `partwise.scorers.spans` (rules and brackets): the score of a part under a
+    model, and the addition of a part to a model.
 
     Requires
         rows that were bound by a scorer are given back to the same scorer.

@@ -20,6 +20,7 @@ import typer
 from partwise.parameters import choices_of, reworded
 
 OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
+COMMON = "StructuredEstimator"  # the class whose parameters all estimators have
 NO_OPTION = ("warm_start", "metric")  # they mean nothing to a single command
 ALIASES = {"n_jobs": "--jobs", "random_state": "--seed"}  # of all tasks
 NONE = "none"  # how None is typed where it is not the default
@@ -44,7 +45,7 @@ def parameters_of(module: str, name: str) -> list[Parameter]:
     described: dict[str, tuple[str, str]] = {}
     declared: dict[str, tuple[str, Any]] = {}
     common: set[str] = set()
-    for depth, tree in enumerate(_classes(module, name)):
+    for tree in _classes(module, name):
         described = _entries(ast.get_docstring(tree) or "") | described
         for node in tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -52,7 +53,7 @@ def parameters_of(module: str, name: str) -> list[Parameter]:
                 default = _default(node.value)
                 if default is not None and not annotation.startswith("ClassVar"):
                     declared.setdefault(field, (annotation, *default))
-                    if depth:
+                    if tree.name == COMMON:
                         common.add(field)
     parameters = [
         Parameter(

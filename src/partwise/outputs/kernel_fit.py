@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -28,6 +28,28 @@ from partwise.scorers.kernel import KernelScorer
 from partwise.scorers.kernel_index import KernelIndex
 
 NO_MARGIN = ("hmm", "generative", "pcfg", "lbfgs")  # solvers without a kernel form
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelParameters:
+    """
+    Parameters of estimators that may have a kernel.
+
+    Parameters
+    ----------
+    budget : int or None
+        With a kernel: the most training inputs, anchors, that the model may keep.
+    over_budget : {"project", "merge", "drop"}
+        How the least useful anchors go: the nearest model on the others, each into its
+        nearest neighbour, or forgotten. The certificate is that of the smaller model.
+    gram_options : dict or None
+        With a kernel: settings of `partwise.kernels.gram` for the table of all pairs of
+        training inputs, as in ``{"dtype": "float32", "cache_dir": "folder"}``.
+    """
+
+    budget: int | None = None
+    over_budget: Literal["project", "merge", "drop"] = "project"
+    gram_options: dict[str, Any] | None = None
 
 
 @dataclass

@@ -25,6 +25,7 @@ from partwise.outputs.dependency.trees import (
 )
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
+from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import ParameterError, SettingsError, check_whole
 from partwise.protocol import Floats
@@ -32,7 +33,7 @@ from partwise.structures.dependency import Arborescence
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DependencyParser(SavedEstimator):
+class DependencyParser(KernelParameters, SavedEstimator):
     """Parse sentences into labelled dependency trees of maximum margin.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong tree ŷ of sentence i
@@ -88,14 +89,8 @@ class DependencyParser(SavedEstimator):
         With a kernel or `match`: group the words of the training text by their
         neighbours, or by word vectors (``WordClusters(vectors=…)``), into a column
         ``cluster``, as in ``match="cluster+distance"``.
-    budget : int or None
-        Training sentences that a kernel parser may keep.
-    over_budget : {"project", "merge", "drop"}
-        How the least useful ones go: the nearest model on the others, each into its
-        nearest neighbour, or forgotten.
-    gram_options : dict or None
-        With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
-        of sentences, as in ``{"cache_dir": "folder"}``.
+    budget, over_budget, gram_options
+        See `KernelParameters`.
     loss, formulation, penalty, solver, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`.
     checkpoint, checkpoint_every, n_jobs
@@ -147,9 +142,6 @@ class DependencyParser(SavedEstimator):
     kernel: Any = None
     match: Any = None
     clusters: Any = None
-    budget: int | None = None
-    over_budget: Literal["project", "merge", "drop"] = "project"
-    gram_options: dict[str, Any] | None = None
     tol: float = 0.2
     metric: str | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,7 +15,12 @@ from sklearn.utils.validation import _check_sample_weight
 
 from partwise.kernels.inputs import token_inputs
 from partwise.kernels.naming import parse_kernel
-from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
+from partwise.outputs.kernel_fit import (
+    KernelFit,
+    KernelParameters,
+    read_kernel,
+    refuse_kernel_settings,
+)
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.multiclass.scoring import ClassHasher, RowKeyScoring
 from partwise.outputs.row_estimator import RowEstimator
@@ -27,7 +32,7 @@ from partwise.structures.multiclass import Multiclass
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MulticlassClassifier(ClassifierMixin, RowEstimator):
+class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
     """Classify rows of a matrix with the multiclass margin of Crammer and Singer.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong class ŷ of row i
@@ -50,13 +55,8 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
         Compare rows by a kernel instead of by their features, as in ``"rbf"``.
         The model is then coefficients of training rows. Needs a table of all pairs of
         them, and has no threshold.
-    budget : int or None
-        With a kernel: the most training rows that the model may keep.
-    over_budget : {"project", "merge", "drop"}
-        How the least useful ones go: the nearest model on the others, each into its
-        nearest neighbour, or forgotten.
-    gram_options : dict or None
-        With a kernel: settings of `partwise.kernels.gram` for the table.
+    budget, over_budget, gram_options
+        See `KernelParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; ``loss="log"`` is multinomial logistic regression.
     checkpoint, checkpoint_every, n_jobs, warm_start
@@ -86,9 +86,6 @@ class MulticlassClassifier(ClassifierMixin, RowEstimator):
     class_weight: Any = None
     fit_intercept: bool = True
     kernel: Any = None
-    budget: int | None = None
-    over_budget: Literal["project", "merge", "drop"] = "project"
-    gram_options: dict[str, Any] | None = None
 
     model_: MulticlassModel = field(init=False)
     classes_: np.ndarray = field(init=False)

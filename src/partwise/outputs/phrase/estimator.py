@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
 from partwise.outputs.phrase.learning import fit_scoring
 from partwise.outputs.phrase.model import ConstituencyModel, as_sentences
@@ -21,7 +22,7 @@ from partwise.structures.phrase._rules import WRAPPERS
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConstituencyParser(SavedEstimator):
+class ConstituencyParser(KernelParameters, SavedEstimator):
     """Parse sentences into phrase-structure trees of a grammar of maximum margin.
 
     The rules are read off the training trees. Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where
@@ -56,14 +57,8 @@ class ConstituencyParser(SavedEstimator):
         ``"rule, label+tag"`` (the default of kernels); see
         `partwise.features.phrase_keys`. With `match` alone parts are compared and
         sentences are not.
-    budget : int or None
-        Training sentences that a kernel parser may keep.
-    over_budget : {"project", "merge", "drop"}
-        How the least useful ones go: the nearest model on the others, each into its
-        nearest neighbour, or forgotten.
-    gram_options : dict or None
-        With a kernel: settings of `partwise.kernels.gram` for the table of all pairs
-        of sentences, as in ``{"cache_dir": "folder"}``.
+    budget, over_budget, gram_options
+        See `KernelParameters`.
     max_length : int or None
         Longer sentences give their rules but are not trained on, and get a flat tree
         when parsed.
@@ -113,9 +108,6 @@ class ConstituencyParser(SavedEstimator):
     cost: Literal["brackets", "f1", "zero_one"] = "brackets"
     kernel: Any = None
     match: Any = None
-    budget: int | None = None
-    over_budget: Literal["project", "merge", "drop"] = "project"
-    gram_options: dict[str, Any] | None = None
     max_length: int | None = None
     tol: float = 0.05
     metric: str = "labelled_f1"

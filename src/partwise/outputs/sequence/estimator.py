@@ -14,6 +14,7 @@ from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
+from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.sequence.labels import (
     encode_labels,
@@ -31,7 +32,7 @@ from partwise.readers.table import Table
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceTagger(SavedEstimator):
+class SequenceTagger(KernelParameters, SavedEstimator):
     """Tag sequences with a maximum-margin chain, or a conditional random field.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
@@ -72,14 +73,8 @@ class SequenceTagger(SavedEstimator):
         Kernels on whole sequences add the first column by default, as in
         ``"label+word, label"``. With `match` alone labels are compared and inputs are
         not.
-    budget : int or None
-        With a kernel: the most anchors that the model may keep.
-    over_budget : {"project", "merge", "drop"}
-        How the least useful anchors go: the nearest model on the others, each into its
-        nearest neighbour, or forgotten. The certificate is that of the smaller model.
-    gram_options : dict or None
-        With a kernel: settings of `partwise.kernels.gram` for the table, as in
-        ``{"dtype": "float32", "cache_dir": "folder"}``.
+    budget, over_budget, gram_options
+        See `KernelParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"hmm"`` is the generative baseline.
     checkpoint, checkpoint_every, n_jobs
@@ -121,9 +116,6 @@ class SequenceTagger(SavedEstimator):
     forbidden: Any = None
     kernel: Any = None
     match: Any = None
-    budget: int | None = None
-    over_budget: Literal["project", "merge", "drop"] = "project"
-    gram_options: dict[str, Any] | None = None
     metric: str = "token_accuracy"
 
     model_: SequenceModel = field(init=False)
