@@ -1,5 +1,6 @@
 """Files to objects: each reader returns the pair X, y of its task."""
 
+from partwise.readers.annotations import read_annotations, write_annotations
 from partwise.readers.brackets import (
     format_tree,
     parse_tree,
@@ -18,10 +19,8 @@ from partwise.readers.fasta import (
     Family,
     FastaRecord,
     aligned_pairs,
-    read_annotations,
     read_families,
     read_fasta,
-    write_annotations,
     write_families,
     write_fasta,
 )
