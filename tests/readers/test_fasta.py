@@ -20,7 +20,8 @@ from partwise.readers import (
     write_fasta,
     write_matrix,
 )
-from partwise.readers.fasta import aligned_rows, annotated
+from partwise.readers.annotations import annotated
+from partwise.readers.fasta import aligned_rows
 from partwise.readers.substitution import SubstitutionMatrix
 
 TWO = b"""; a comment

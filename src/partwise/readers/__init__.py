@@ -1,5 +1,6 @@
 """Files to objects: each reader returns the pair X, y of its task."""
 
+from partwise.readers.annotations import read_annotations, write_annotations
 from partwise.readers.arff import read_arff
 from partwise.readers.brackets import (
     format_tree,
@@ -20,10 +21,8 @@ from partwise.readers.fasta import (
     Family,
     FastaRecord,
     aligned_pairs,
-    read_annotations,
     read_families,
     read_fasta,
-    write_annotations,
     write_families,
     write_fasta,
 )

@@ -1,4 +1,4 @@
-r"""Sequences and alignments: FASTA, aligned FASTA, annotation columns.
+r"""Sequences and alignments: FASTA and aligned FASTA.
 
 An aligned FASTA file holds one alignment, or several: a line ``# family NAME`` opens
 each. Rows have one length; ``-`` and ``.`` are gaps. Which columns of an alignment are
@@ -245,103 +245,6 @@ def write_families(path: Source, families: Iterable[Family]) -> None:
 def without_gaps(row: str) -> str:
     """The letters of a row alone."""
     return row.replace("-", "").replace(".", "")
-
-
-def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
-    r"""
-    Read columns that annotate sequences, a line per token.
-
-    Parameters
-    ----------
-    path : path, "-" or open binary file
-        A table separated by tabs whose first line names the columns. The first column
-        is the name of the sequence, or ``family/name``; the second its letters.
-
-    Returns
-    -------
-    dict
-        For each sequence its columns, lists of one string per token.
-
-    Examples
-    --------
-    >>> import io
-    >>> table = b"name\tresidue\tstructure\ns1\tM\tH\ns1\tK\tE\n"
-    >>> read_annotations(io.BytesIO(table))
-    {'s1': {'residue': ['M', 'K'], 'structure': ['H', 'E']}}
-    """
-    source, data = read_text_bytes(path)
-    lines = data.decode().splitlines()
-    header = lines[0].split("\t") if lines else []
-    if len(header) < 2 or len(set(header)) < len(header) or not all(header):
-        raise ReaderError(
-            f"{source}:1: no header; name the columns, as in `name<TAB>residue"
-            "<TAB>structure`"
-        )
-    found: dict[str, dict[str, list[str]]] = {}
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        cells = line.split("\t")
-        if len(cells) != len(header):
-            raise ReaderError(
-                f"{source}:{number}: {len(cells)} cells where the header has "
-                f"{len(header)}; give one per column"
-            )
-        if cells[0] not in found:
-            found[cells[0]] = {name: [] for name in header[1:]}
-        for name, cell in zip(header[1:], cells[1:], strict=True):
-            found[cells[0]][name].append(cell)
-    if not found:
-        raise ReaderError(f"{source}: a header without lines; give annotations")
-    return found
-
-
-def annotated(
-    pairs: AlignedPairs, annotations: dict[str, dict[str, list[str]]]
-) -> list[Any]:
-    """
-    Pairs of sequences with their columns, an object per sequence.
-
-    Parameters
-    ----------
-    pairs : AlignedPairs
-    annotations : dict
-        As `read_annotations` returns it; the first column must have the letters.
-        Without any, sequences stay strings.
-    """
-    if not annotations:
-        return pairs.X
-    known: dict[tuple[str, str], dict[str, list[str]]] = {}
-
-    def columns(family: str, name: str, text: str) -> dict[str, list[str]]:
-        if (family, name) not in known:
-            found = annotations.get(f"{family}/{name}", annotations.get(name))
-            if found is None:
-                raise ReaderError(
-                    f"no annotations of {name!r}, family {family!r}; add its lines"
-                )
-            if "".join(next(iter(found.values()))).upper() != text:
-                raise ReaderError(
-                    f"annotations of {name!r} are of another sequence; their first "
-                    "column must have the letters of the FASTA file"
-                )
-            known[family, name] = found
-        return known[family, name]
-
-    return [
-        (columns(family, one, a), columns(family, other, b))
-        for (family, one, other), (a, b) in zip(pairs.names, pairs.X, strict=True)
-    ]
-
-
-def write_annotations(path: Source, sequences: dict[str, dict[str, Any]]) -> None:
-    """Write columns as `read_annotations` reads them."""
-    names = list(next(iter(sequences.values())))
-    lines = ["\t".join(["name", *names])]
-    for name, columns in sequences.items():
-        for cells in zip(*(columns[column] for column in names), strict=True):
-            lines.append("\t".join([name, *map(str, cells)]))
-    write_bytes(path, ("\n".join(lines) + "\n").encode())
 
 
 # ------------------------------------------------------------------------ the details

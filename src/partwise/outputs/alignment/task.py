@@ -66,7 +66,8 @@ class AlignTask(Task):
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """All pairs of each family, with their alignments if asked."""
         from partwise.readers import ReaderError, read_annotations, read_families
-        from partwise.readers.fasta import AlignedPairs, aligned_pairs, annotated
+        from partwise.readers.annotations import annotated
+        from partwise.readers.fasta import AlignedPairs, aligned_pairs
 
         for path in paths:
             if path.endswith(TABLES):
