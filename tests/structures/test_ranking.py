@@ -15,14 +15,12 @@ from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError, Latent, offers
 from partwise.solvers import make_solver, suitable_solver
 from partwise.structures import weighted_rows
+from partwise.structures._assignment import assign_places, new_assignment_work
 from partwise.structures._descending import new_sort_work, order_descending
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking import RankedRows, Ranking
-from partwise.structures.ranking._assignment import (
-    assign_places,
-    new_assignment_work,
-)
+from partwise.structures.ranking._places import PlaceValues
 from partwise.testing.enumeration import Planes, minimum
 
 FORMULATIONS = [
@@ -328,7 +326,8 @@ def test_assignment_agrees_with_scipy():
         score = rng.integers(-3, 4, n).astype(float)
         gain = rng.integers(0, 3, n).astype(float)
         work = Reference(new_assignment_work(m, n))
-        assign_places(weight, discount, score, gain, m, n, work)
+        values = PlaceValues(weight, discount, score, gain)
+        assert assign_places(values, m, n, work)
         value = np.outer(weight, score) - np.outer(discount, gain)
         best = value[linear_sum_assignment(value, maximize=True)].sum()
         place = work.place_of[1:]

@@ -16,12 +16,12 @@ import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
 from partwise.structures import _weighted_rows_compiled as weighted
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
-from partwise.structures.ranking._assignment import (
+from partwise.structures._assignment import (
     AssignmentWork,
     assign_places,
     new_assignment_work,
 )
+from partwise.structures._descending import SortWork, new_sort_work, order_descending
 
 # Numba compiles a call of these by their name alone.
 one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
@@ -30,6 +30,19 @@ score_block, weighted_score = weighted.score_block, weighted.weighted_score
 weighted_scores = weighted.weighted_scores
 
 SORT, ASSIGN, PREDICT = range(3)  # ways to search
+
+
+class PlaceValues(NamedTuple):
+    """What rows are worth at places: weight[p]·score[r] − discount[p]·gain[r]."""
+
+    weight: np.ndarray  # (m,)
+    discount: np.ndarray  # (m,)
+    score: np.ndarray  # (n,)
+    gain: np.ndarray  # (n,)
+
+    def pair_value(values, p, r):
+        gain = values.discount[p] * values.gain[r]
+        return values.weight[p] * values.score[r] - gain
 
 
 class PlaceWork(NamedTuple):
@@ -110,10 +123,11 @@ def search_places(blocks, work, i, code):
             code[r] = -1
         return 0.0, 1.0, 0.0, 0.0
     if blocks.way == ASSIGN:
-        assign_places(
+        values = PlaceValues(
             blocks.weight[first : first + m], blocks.discount[first : first + m],
-            work.score, blocks.gain[begin : begin + n], m, n, work.assignment,
+            work.score, blocks.gain[begin : begin + n],
         )  # fmt: skip
+        assign_places(values, m, n, work.assignment)
         for r in range(n):
             code[r] = work.assignment.place_of[r + 1]
     else:

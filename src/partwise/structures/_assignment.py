@@ -1,19 +1,34 @@
 """Linear assignment of places to rows: shortest augmenting paths.
 
 Maximises Σ_p value(p, row of p) over all ways to give each of m places a row of its own
-out of n ≥ m, value(p, r) = weight[p]·score[r] − discount[p]·gain[r]. Places enter one
-after the other; each takes the path of smallest reduced cost to a free row, found as by
-Dijkstra's algorithm, and the prices u, v are changed so that reduced costs stay ≥ 0:
-O(m²n). Kuhn: The Hungarian method for the assignment problem, 1955; Jonker, Volgenant:
-A shortest augmenting path algorithm for dense and sparse linear assignment problems,
-Computing 38, 1987.
+out of n ≥ m; a value of −inf forbids a pair. Places enter one after the other; each
+takes the path of smallest reduced cost to a free row, found as by Dijkstra's algorithm,
+and the prices u, v are changed so that reduced costs stay ≥ 0: O(m²n). Kuhn: The
+Hungarian method for the assignment problem, 1955; Jonker, Volgenant: A shortest
+augmenting path algorithm for dense and sparse linear assignment problems, Computing 38,
+1987.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import kernel
+from partwise.compiled import kernel, operation
+
+
+@operation
+def pair_value(values, p, r):
+    """What it is worth that place p has row r; −inf where it may not."""
+    return values.pair_value(p, r)
+
+
+class TableValues(NamedTuple):
+    """Values in a table."""
+
+    value: np.ndarray  # (m, n)
+
+    def pair_value(values, p, r):
+        return values.value[p, r]
 
 
 class AssignmentWork(NamedTuple):
@@ -40,10 +55,11 @@ def new_assignment_work(m: int, n: int) -> AssignmentWork:
 
 
 @kernel
-def assign_places(weight, discount, score, gain, m, n, work):
+def assign_places(values, m, n, work):
     """Solve the assignment; ``work.place_of[r + 1]`` is the place 1 … m of row r, or 0.
 
-    Arrays begin at the first place and row.
+    `values` has the operation `pair_value`. Returns whether there is an assignment
+    without a forbidden pair.
     """
     u, v, distance = work.price_place, work.price_row, work.distance
     place_of, before, is_reached = work.place_of, work.before, work.is_reached
@@ -61,18 +77,20 @@ def assign_places(weight, discount, score, gain, m, n, work):
         while place_of[row] != 0:
             is_reached[row] = 1
             place = place_of[row]
-            c, d, base = weight[place - 1], discount[place - 1], u[place]
+            base = u[place]
             nearest, shortest = 0, np.inf
             for r in range(1, n + 1):
                 if is_reached[r]:
                     continue
-                cost = d * gain[r - 1] - c * score[r - 1] - base - v[r]
+                cost = -pair_value(values, place - 1, r - 1) - base - v[r]
                 if cost < distance[r]:
                     distance[r] = cost
                     before[r] = row
                 if distance[r] < shortest:
                     shortest = distance[r]
                     nearest = r
+            if nearest == 0:
+                return False
             for r in range(n + 1):
                 if is_reached[r]:
                     u[place_of[r]] += shortest
@@ -83,3 +101,4 @@ def assign_places(weight, discount, score, gain, m, n, work):
         while row != 0:
             place_of[row] = place_of[before[row]]
             row = before[row]
+    return True
