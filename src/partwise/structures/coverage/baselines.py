@@ -60,7 +60,7 @@ def okapi_scores(texts: Sequence[str], query: str) -> Floats:
     Examples
     --------
     >>> okapi_scores(["a b", "b b c", "c"], "b").round(3)
-    array([0.47 , 0.565, 0.   ])
+    array([0.47 , 0.567, 0.   ])
     """
     counts = [Counter(words_of(text)) for text in texts]
     lengths = np.array([sum(count.values()) for count in counts], float)
