@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from partwise.features.pairs import PairFeaturizer, expand
+from partwise.features.pair_presets import expand
+from partwise.features.pairs import PairFeaturizer
 from partwise.features.templates import TemplateError
 
 A = {"residue": "MKV", "structure": "HHE", "profile": np.ones((3, 2))}

@@ -142,6 +142,16 @@ def test_start_from_a_file(data, identity, tmp_path):
         SequenceAligner(start=identity, formulation="hard").fit(*data)
 
 
+@pytest.mark.parametrize("templates", ["simple", "anova2", "tensor+window"])
+def test_a_start_scores_the_same_with_any_template(data, identity, templates):
+    X, y = data[0][:5], data[1][:5]
+    settings = {"C": 1e-12, "start": identity, "solver": "pegasos", "max_iter": 1}
+    plain = SequenceAligner(**settings).fit(X, y).model_.align(X)
+    rich = annotated(X)
+    other = SequenceAligner(templates=templates, **settings).fit(rich, y)
+    np.testing.assert_allclose(other.model_.align(rich)[1], plain[1], rtol=1e-6)
+
+
 def test_gap_weights_of_a_start_serve_all_gap_features(data, identity):
     templates = ["residue", "open: residue", "extend: bias", "extend: residue"]
     made = SequenceAligner(

@@ -14,7 +14,8 @@ over the annotation columns of a sequence::
     extend: structure            each token of a gap, by its structure
 
 Without any ``open:`` or ``extend:`` both are constants, so that gaps are affine; with
-``extend:`` alone they are linear. Names stand for lists of templates (`expand`):
+``extend:`` alone they are linear. Names stand for lists of templates
+(`partwise.features.pair_presets`):
 ``simple`` for all pairs of columns, ``anova2`` for all pairs of pairs, ``tensor`` for
 all columns of a beside all of b, each followed by ``+window`` (all columns after the
 first, or the only one, two tokens to either side) or ``+profile`` (products of all real
@@ -28,25 +29,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from partwise.bounds import require
-from partwise.features.annotated import columns_of, is_real, real_column, values_of
+from partwise.features.annotated import columns_of, real_column, values_of
 from partwise.features.templates import (
     BOUNDARY,
     Template,
     TemplateError,
+    Term,
     View,
     parse_templates,
 )
 from partwise.parameters import SettingsError
 
-MODELS = {"simple": 1, "anova2": 2, "tensor": None}
-ADDITIONS = ("window", "profile")
-REACH = 2  # tokens to either side of ``+window``
 MAX_SYMBOLS = 100_000  # of one column, in a file
 OUTSIDE = "?"  # how a value that training never showed is written
 
@@ -285,6 +284,15 @@ class PairFeaturizer:
                 return k
         return None
 
+    def first_values(self, template: Template, side: int) -> np.ndarray | None:
+        """Code of the first column in each code of a template; None without it."""
+        own = Term(View(self.sides[side][0]))
+        if own not in template.terms:
+            return None
+        sizes = [len(self.values[term.view]) + 1 for term in template.terms]
+        places = np.unravel_index(np.arange(np.prod(sizes)), sizes)
+        return places[template.terms.index(own)]
+
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Settings for a model file."""
         return {
@@ -328,66 +336,6 @@ class PairFeaturizer:
 
     def _views(self) -> list[View]:
         return list(dict.fromkeys(term.view for term in self.terms))
-
-
-def expand(name: str, a: Any, b: Any) -> list[str]:
-    """
-    The templates that a name stands for, for sequences with these columns.
-
-    Parameters
-    ----------
-    name : str
-        ``simple``, ``anova2`` or ``tensor``, with ``+window`` or ``+profile``.
-    a, b : sequences
-
-    Examples
-    --------
-    >>> expand("simple+window", {"residue": "MK", "structure": "HH"}, {"residue": "M"})
-    ['residue ~ residue', 'structure ~ residue', 'residue[-2..-1]', 'residue[1..2]']
-    """
-    model, *additions = name.split("+")
-    if model not in MODELS or not set(additions) <= set(ADDITIONS):
-        raise SettingsError(
-            f"<templates={name!r}>: choose {', '.join(MODELS)}, with +window or "
-            "+profile, or give templates"
-        )
-    sides = [columns_of(x) for x in (a, b)]
-    words = [[n for n, c in side.items() if not is_real(c)] for side in sides]
-    lines = []
-    if words[0] and words[1]:
-        degrees = [MODELS[model] or len(side) for side in words]
-        for side, degree in zip(words, degrees, strict=True):
-            if degree > len(side):
-                raise SettingsError(
-                    f"<templates={name!r}> needs {degree} columns or more; there is "
-                    f"{', '.join(side)}"
-                )
-        chosen = [combinations(s, d) for s, d in zip(words, degrees, strict=True)]
-        lines = [
-            "|".join(left) + " ~ " + "|".join(right) for left, right in product(*chosen)
-        ]
-    if "window" in additions:
-        shared = [column for column in words[0] if column in words[1]]
-        for column in shared[1:] or shared:
-            lines += [f"{column}[{-REACH}..-1]", f"{column}[1..{REACH}]"]
-    if "profile" in additions:
-        real = [{n: c.shape[1] for n, c in s.items() if is_real(c)} for s in sides]
-        found = [
-            f"{left} * {right}"
-            for (left, p), (right, q) in product(real[0].items(), real[1].items())
-            if p == q and left != right
-        ] or [f"{n} * {n}" for n in real[0] if real[1].get(n) == real[0][n]]
-        if not found:
-            raise SettingsError(
-                f"<templates={name!r}> needs real columns of one width on both sides"
-            )
-        lines += found
-    return lines
-
-
-def is_name(templates: Any) -> bool:
-    """Whether templates are given by a name."""
-    return isinstance(templates, str) and templates.split("+")[0] in MODELS
 
 
 def _is_list_of(value: Any, kind: type) -> bool:

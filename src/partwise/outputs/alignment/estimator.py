@@ -10,7 +10,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from partwise.features.pairs import PairFeaturizer, expand, is_name
+from partwise.features.pair_presets import expand, is_name
+from partwise.features.pairs import PairFeaturizer
+from partwise.features.templates import View
 from partwise.outputs.alignment.model import AlignmentModel, has_candidates
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
@@ -174,21 +176,26 @@ class SequenceAligner(SavedEstimator):
         self, model: AlignmentModel, matrix: SubstitutionMatrix
     ) -> Floats:
         """w₀: the matrix as substitutions, gap scores in the first gap templates."""
-        layout, number = model.layout, model.featurizer.substitutions()
-        if number is None:
+        layout, made = model.layout, model.featurizer
+        plain = made.substitutions()
+        numbers = range(len(made.match)) if plain is None else [plain]
+        weights = np.zeros(layout.n_weights)
+        for number in numbers:
+            codes = [made.first_values(t, k) for k, t in enumerate(made.match[number])]
+            if codes[0] is not None and codes[1] is not None:
+                break
+        else:
             raise SettingsError(
                 "<start=> needs a template that compares the first columns, such as "
                 "residue ~ residue"
             )
-        weights = np.zeros(layout.n_weights)
+        letters = [[*made.values[View(side[0])], ""] for side in made.sides]
+        scores = np.array(
+            [[matrix.score(a, b) for b in letters[1]] for a in letters[0]]
+        )
         table = layout.match[number]
-        left, right = model.featurizer.match[number]
-        letters = [
-            [*model.featurizer.values[t.terms[0].view], ""] for t in (left, right)
-        ]
-        weights[table.base : table.base + table.size] = [
-            matrix.score(a, b) for a in letters[0] for b in letters[1]
-        ]
+        here = slice(table.base, table.base + table.size)
+        weights[here] = scores[np.ix_(codes[0], codes[1])].ravel()
         for side in (layout.a_open, layout.b_open):
             for gap in side[:1]:
                 weights[gap.base : gap.base + gap.size] = self.start_open

@@ -49,7 +49,8 @@ class AlignTask(Task):
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
         """Names of templates, and what refuses those with a fault."""
-        from partwise.features.pairs import ADDITIONS, MODELS, PairFeaturizer
+        from partwise.features.pair_presets import ADDITIONS, MODELS
+        from partwise.features.pairs import PairFeaturizer
 
         names = [
             *MODELS,
