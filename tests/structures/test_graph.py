@@ -47,8 +47,12 @@ cases = st.tuples(
     st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.booleans(), st.booleans(),
 )  # fmt: skip
 DECODERS = [
-    ("elimination", 0), ("auto", 0), ("messages", 0), ("messages", 3), ("messages", 10**6)
-]  # fmt: skip
+    ("elimination", 0),
+    ("auto", 0),
+    ("messages", 0),
+    ("messages", 3),
+    ("messages", 10**6),
+]
 
 
 @pytest.mark.parametrize(("decoder", "nodes"), DECODERS)
@@ -87,7 +91,7 @@ def test_searches_and_bounds(decoder, nodes, case):
 @given(st.integers(0, 10**6), st.integers(1, 7), st.booleans(), st.booleans())
 @example(0, 3, True, True)
 def test_cuts(seed, n, whole, attracted):
-    graph, x, w, truth = draw(seed, n, 2, 0.6, True, whole, decoder="cut")
+    graph, x, w, _ = draw(seed, n, 2, 0.6, True, whole, decoder="cut")
     x = x._replace(edge_features=np.abs(x.edge_features))
     if attracted:
         edge = graph.weights_of(w, 2).edge
@@ -170,7 +174,7 @@ def test_large_graphs():
     methods = Graph(3).pack([star, ladder_graph], None).methods()
     assert methods == ["elimination"] * 2
     assert make_plan(60, np.array(edges), 5).width == 2
-    with pytest.raises(ValueError, match="graph 0 is too wide for .*elimination"):
+    with pytest.raises(ValueError, match=r"graph 0 is too wide for .*elimination"):
         Graph(3, decoder="elimination").pack([grid], None)
 
 

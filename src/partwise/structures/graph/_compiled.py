@@ -85,8 +85,8 @@ class GraphWork(NamedTuple):
 class GraphBlocks(NamedTuple):
     """Packed graphs over rows of any scorer."""
 
-    rows: tuple  # of nodes: a tag with the row operations of `partwise.compiled`
-    edge_rows: tuple  # of edges
+    rows: Any  # of nodes: a tag with the row operations of `partwise.compiled`
+    edge_rows: Any  # of edges
     offset: np.ndarray  # (n_blocks + 1,) int64, nodes of each graph
     edge_offset: np.ndarray  # (n_blocks + 1,) int64
     ends: np.ndarray  # (n_edges, 2) int32, nodes counted from the first of the graph

@@ -15,7 +15,7 @@ import numpy as np
 from partwise.compiled import jitted
 
 PATIENCE = 10  # sweeps after which the gap must have become smaller
-PROGRESS = 0.02  # by this part of it
+PROGRESS = 0.1  # by this part of it
 BRANCH_SWEEPS = 30  # in each branch
 
 

@@ -135,53 +135,42 @@ class GraphProblem(PackedProblem):
                 f"graph {i} is searched by {self.methods()[i]}; several best labellings"
                 " need <decoder='elimination'>"
             )
-        work = self.borrow_work()
-        size = self.structure.n_labels
-        n_nodes = int(blocks.offset[-1])
-        code = np.zeros(n_nodes, np.int32)
+        return [self._k_best_of(i, model, k) for i in range(self.n_blocks)]
+
+    def _k_best_of(self, i: int, model: Floats, k: int) -> list[tuple[Ints, float]]:
+        blocks: Any = self.blocks
+        here = slice(int(blocks.offset[i]), int(blocks.offset[i + 1]))
+        n_nodes, size = int(blocks.offset[-1]), self.structure.n_labels
+        code, banned = np.zeros(n_nodes, np.int32), np.zeros((n_nodes, size), np.uint8)
         value, bound = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
-        ranked = []
-        for i in range(self.n_blocks):
-            begin, end = int(blocks.offset[i]), int(blocks.offset[i + 1])
-            banned = np.zeros((n_nodes, size), np.uint8)
-            heap: list[Any] = []
-            n_pushed = 0
+        work = self.borrow_work()
+        heap: list[Any] = []
+        found: list[tuple[Ints, float]] = []
+        n_pushed = 0
 
-            def push(marks: Any, fixed: int) -> None:
-                nonlocal n_pushed
-                if (marks.all(axis=1)).any():
-                    return
-                banned[begin:end] = marks  # noqa: B023
-                decode_rows(
-                    self.blocks,
-                    work,
-                    model,
-                    banned,
-                    i,
-                    i + 1,
-                    code,
-                    value,
-                    bound,  # noqa: B023
-                )
-                n_pushed += 1
-                found = code[begin:end].copy()  # noqa: B023
-                heapq.heappush(heap, (-value[i], n_pushed, found, marks, fixed))  # noqa: B023
+        def push(marks: Any, fixed: int) -> None:
+            nonlocal n_pushed
+            if marks.all(axis=1).any():
+                return
+            banned[here] = marks
+            decode_rows(blocks, work, model, banned, i, i + 1, code, value, bound)
+            n_pushed += 1
+            best = code[here].copy()
+            heapq.heappush(heap, (-float(value[i]), n_pushed, best, marks, fixed))
 
-            push(np.zeros((end - begin, size), np.uint8), 0)
-            found: list[tuple[Ints, float]] = []
-            while heap and len(found) < k:
-                negative, _, labels, marks, fixed = heapq.heappop(heap)
-                found.append((labels, -negative))
-                for v in range(fixed, end - begin):
-                    other = marks.copy()
-                    other[v, labels[v]] = 1
-                    push(other, v)
-                    marks = marks.copy()
-                    marks[v] = 1
-                    marks[v, labels[v]] = 0
-            ranked.append(found)
+        push(banned[here].copy(), 0)
+        while heap and len(found) < k:
+            negative, _, labels, marks, fixed = heapq.heappop(heap)
+            found.append((labels, -negative))
+            for v in range(fixed, len(labels)):
+                other = marks.copy()
+                other[v, labels[v]] = 1
+                push(other, v)
+                marks = marks.copy()
+                marks[v] = 1
+                marks[v, labels[v]] = 0
         self.return_work(work)
-        return ranked
+        return found
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, edges and truths."""
@@ -226,10 +215,9 @@ def pack_graphs(
     rows = scorer.bind(as_features([wrap(x.features) for x in X]))
     near_ptr, near = _adjacency(ends, offset, edge_offset)
     plans = [_plan(graph, i, x) for i, x in enumerate(X)]
-    order, scope, parent = (np.zeros(0, np.int32) for _ in range(3))
     scope_size = np.zeros(offset[-1], np.int64)
     order, parent = np.zeros(offset[-1], np.int32), np.zeros(offset[-1], np.int32)
-    scopes = [scope]
+    scopes: list[Ints] = [np.zeros(0, np.int32)]
     for i, (_, plan) in enumerate(plans):
         if plan is not None:
             here = slice(offset[i], offset[i + 1])

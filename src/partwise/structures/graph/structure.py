@@ -231,7 +231,7 @@ class Graph(Structure):
         """Truths as arrays of numbers of labels."""
         if len(Y) != len(graphs):
             raise ValueError(f"Y has {len(Y)} items where X has {len(graphs)} graphs")
-        checked = []
+        checked: list[Ints] = []
         for i, (x, y) in enumerate(zip(graphs, Y, strict=True)):
             y = np.asarray(y)
             if y.shape != (x.n_nodes,):
