@@ -259,3 +259,29 @@ def test_bad_input_is_named():
         Graph(2).pack([(one, [])], [[0, 1]], Formulation("slack"))
     with pytest.raises(CapabilityError, match="graph 0 is searched by messages"):
         Graph(2, decoder="messages").pack([(one, [])], None).k_best(np.zeros(5), 2)
+
+
+def test_hidden_labels_are_completed():
+    rng = np.random.default_rng(3)
+    graph = Graph(3, directed=True)
+    x = random_graph(rng, 6, 0.6)
+    w = rng.normal(size=graph.n_weights(2, 2))
+    truth = np.array([0, -1, 2, -1, 1, -1])
+    problem = graph.pack([x], [truth])
+    known = truth >= 0
+    before = problem.blocks.y.copy()
+    keys = problem.keys()
+    old = problem.complete(w)
+    completed = problem.blocks.y.copy()
+    assert completed[known].tolist() == truth[known].tolist()
+    scores = [
+        graph.joint_feature(x, y) @ w
+        for y in graph.enumerate(x)
+        if (y[known] == truth[known]).all()
+    ]
+    assert graph.joint_feature(x, completed) @ w == pytest.approx(max(scores))
+    assert old.code.tolist() == before.tolist()
+    assert problem.keys() == keys
+    assert len(problem.complete(w).block) == 0
+    cuts = problem.oracle(np.zeros(len(w)))
+    assert cuts.b[0] == known.sum()  # hidden labels cost nothing

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from partwise.compiled import plain_array
 from partwise.features.arrays import Features, as_features, make_features
+from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers._rows import number_locally
@@ -26,7 +27,6 @@ from partwise.structures.graph._compiled import (
     search_address,
 )
 from partwise.structures.graph._elimination import Plan, make_plan
-from partwise.structures.graph.inputs import GraphInput
 from partwise.structures.packed import PackedProblem, aligned_zeros, digests
 from partwise.threads import run_sharded
 
@@ -172,10 +172,15 @@ class GraphProblem(PackedProblem):
         self.return_work(work)
         return found
 
+    def truths_for_keys(self) -> Ints:
+        """Labels that are known."""
+        return self.blocks.y
+
     def keys(self) -> list[bytes] | None:
         """Digests of features, edges and truths."""
         blocks: Any = self.blocks
-        pieces = [(blocks.y, blocks.offset), (blocks.ends, blocks.edge_offset)]
+        truth = self.truths_for_keys()
+        pieces = [(truth, blocks.offset), (blocks.ends, blocks.edge_offset)]
         for rows, offset in (
             (blocks.rows, blocks.offset),
             (blocks.edge_rows, blocks.edge_offset),
@@ -188,6 +193,50 @@ class GraphProblem(PackedProblem):
             if rows.step:
                 pieces.append((rows.data, first))
         return digests(pieces, self.n_blocks)
+
+
+class LatentGraphProblem(GraphProblem):
+    """Packed graphs of which some labels are not known.
+
+    Nodes without a label cost nothing; their labels are the best ones beside those
+    that are known.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        blocks: GraphBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        is_hidden: Any,
+    ) -> None:
+        super().__init__(graph, blocks, formulation, n_jobs)
+        self._is_hidden = is_hidden
+        # in the place of labels that are not known, for keys
+        self._observed = np.where(is_hidden, -1, blocks.y).astype(np.int32)
+
+    def complete(self, model: Floats) -> Cuts:
+        """Label the hidden nodes; the old truths of graphs that have changed."""
+        blocks: Any = self.blocks
+        banned = np.ones((len(self._observed), self.structure.n_labels), np.uint8)
+        banned[np.arange(len(banned)), blocks.y] = 0
+        banned[self._is_hidden] = 0
+        codes, _, _ = self.decode(model, banned)
+        rows, old = np.arange(self.n_blocks), blocks.y.copy()
+        zero, one = np.zeros(self.n_blocks), np.ones(self.n_blocks)
+        found = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
+        rows = np.flatnonzero(self.margins(model, found) < 0)
+        for i in rows.tolist():
+            blocks.y[blocks.offset[i] : blocks.offset[i + 1]] = codes[i]
+        before = [old[blocks.offset[i] : blocks.offset[i + 1]] for i in rows.tolist()]
+        indptr = np.append(0, np.cumsum(np.diff(blocks.offset)[rows])).astype(np.int64)
+        code = np.concatenate([np.zeros(0, np.int32), *before])
+        zero, one = np.zeros(len(rows)), np.ones(len(rows))
+        return Cuts(rows, zero, one, zero, zero, indptr, code)
+
+    def truths_for_keys(self) -> Ints:
+        """Without completions."""
+        return self._observed
 
 
 def pack_graphs(
@@ -208,6 +257,13 @@ def pack_graphs(
     y = np.zeros(offset[-1], np.int32)
     if Y is not None:
         y[:] = np.concatenate(Y)
+    is_hidden = y < 0
+    if is_hidden.any():  # begin with the most frequent label
+        if node_weight is None:
+            node_weight = np.ones(len(y))
+        node_weight = np.where(is_hidden, 0.0, node_weight)
+        known = np.bincount(y[~is_hidden], minlength=size)
+        y[is_hidden] = int(np.argmax(known))
     costs = graph.delta.pack(y, offset, size)
     is_sparse = any(sparse.issparse(x.features) for x in X)
     wrap = sparse.csr_array if is_sparse else np.asarray
@@ -250,6 +306,8 @@ def pack_graphs(
         search=search_address(),
         is_prediction=0,
     )
+    if is_hidden.any():
+        return LatentGraphProblem(graph, blocks, formulation, n_jobs, is_hidden)
     return GraphProblem(graph, blocks, formulation, n_jobs)
 
 

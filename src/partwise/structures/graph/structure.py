@@ -10,10 +10,10 @@ import numpy as np
 
 from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
+from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
 from partwise.parameters import ParameterError, check_choice, check_whole
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
-from partwise.structures.graph.inputs import GraphInput
 from partwise.structures.losses import ADDITIVE, TokenLoss
 from partwise.structures.losses.tokens import token_loss
 
@@ -185,6 +185,8 @@ class Graph(Structure):
         ----------
         X : list of GraphInput, or of what its `create` takes
         Y : list of int arrays (n_nodes,); None to predict only
+            A label of −1 is not known: it costs nothing, and is completed in rounds
+            (the problem is `Latent`).
         formulation : Formulation
         n_jobs : int
             Threads over graphs.
@@ -239,9 +241,10 @@ class Graph(Structure):
                     f"graph {i} has {x.n_nodes} nodes in X, and labels of the shape "
                     f"{y.shape} in Y"
                 )
-            if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= self.n_labels:
+            if y.dtype.kind not in "iu" or y.min() < -1 or y.max() >= self.n_labels:
                 raise ValueError(
-                    f"graph {i}: labels must be whole numbers below {self.n_labels}"
+                    f"graph {i}: labels must be whole numbers below {self.n_labels}, "
+                    "or −1 where they are not known"
                 )
             checked.append(y.astype(np.int32))
         return checked
