@@ -20,6 +20,7 @@ from partwise.features.keys import MatchError, answer_of, answers_of, name_of
 from partwise.features.label_keys import LabelKeys
 from partwise.kernels.base import Kernel
 from partwise.kernels.inputs import Objects, Positions, Vectors, token_inputs
+from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.training_gram import training_gram
 from partwise.objective import Formulation
@@ -147,6 +148,31 @@ class PartExpansion:
         for *_, anchor, share in self.index.shares(inputs, keys, parts, self.weights):
             total[anchor] += share
         return total
+
+
+class ComparedParts:
+    """Where a structure's part scores come from: weights, or a `PartExpansion`."""
+
+    kernel: Any
+    match: Any
+
+    def scores_of(self, x: Any, w: Any) -> Floats:
+        """Scores of the parts of an input: by weights, or by a `PartExpansion`."""
+        if not self.has_keys:
+            return part_features(x) @ w
+        return w.values if isinstance(w, PartScores) else w.at(x).values
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether parts are compared, by a kernel or keys, instead of weighed."""
+        return self.kernel is not None or self.match is not None
+
+    def part_kernel(self) -> PartKernel:
+        """When two parts are alike."""
+        kernel = None if self.kernel is None else as_kernel(self.kernel)
+        match: Any = () if self.match is None else self.match
+        is_one = isinstance(match, str) or callable(match)
+        return PartKernel(kernel, (match,) if is_one else tuple(match))
 
 
 # ------------------------------------------------------------------------- problems
