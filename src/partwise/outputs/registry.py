@@ -167,6 +167,16 @@ OUTPUTS = [
         toy="partwise.datasets.toy_candidates",
         toy_settings={"k": 2, "search_nodes": 10},
     ),
+    Output(
+        "partwise.outputs.matching",
+        "AssignmentMatcher",
+        {"MatchingModel.v1": "file"},
+        task=("match", "MatchTask", "Pairs of items of two sides, from tables."),
+        structures=(("Matching", "partwise.structures.matching"),),
+        metrics=("pair_f1", "pair_precision", "pair_recall"),
+        toy="partwise.datasets.toy_matchings",
+        variants=({"unmatched": True},),
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -202,6 +212,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.latent.estimator import (
         LatentStructuredSVM as LatentStructuredSVM,
     )
+    from partwise.outputs.matching.estimator import (
+        AssignmentMatcher as AssignmentMatcher,
+    )
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
     )
@@ -224,6 +237,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector
+    from partwise.structures.matching import Matching as Matching
     from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
     from partwise.structures.parts import PartLoss as PartLoss
