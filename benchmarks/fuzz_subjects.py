@@ -16,6 +16,7 @@ from partwise import (
     ConstituencyParser,
     DependencyParser,
     MeasureClassifier,
+    MotifClassifier,
     MulticlassClassifier,
     Ranker,
     Reranker,
@@ -26,6 +27,7 @@ from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
     toy_entities,
+    toy_motifs,
     toy_points,
     toy_treebank,
 )
@@ -71,6 +73,7 @@ ESTIMATORS = {
     "ConstituencyModel": ConstituencyParser,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
+    "MotifModel": MotifClassifier,
     "RankingModel": Ranker,
     "RerankerModel": Reranker,
 }
@@ -212,6 +215,9 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     ranked = Ranker(max_iter=5)
     yield "ranking", ranked, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
+    X, y = toy_motifs(N_SENTENCES)
+    finder = MotifClassifier(length=5, order=1, restarts=1, max_iter=5)
+    yield "motif", finder, (X, y), _use_by_predicting(X[:3], rows=True)
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only

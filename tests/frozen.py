@@ -16,11 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from partwise import MeasureClassifier, Ranker, Reranker, StructuredSVM, load
+from partwise import (
+    MeasureClassifier,
+    MotifClassifier,
+    Ranker,
+    Reranker,
+    StructuredSVM,
+    load,
+)
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_dependencies,
     toy_entities,
+    toy_motifs,
     toy_points,
     toy_treebank,
 )
@@ -59,7 +67,7 @@ TRAINED = {
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
 DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
-NAMES = (*TRAINED, "measure", "ranking", "reranker", "weights")
+NAMES = (*TRAINED, "measure", "motif", "ranking", "reranker", "weights")
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -85,6 +93,9 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return load(path).weights.tolist()
     if name == "measure":
         return load(path).scores(toy_points(6)[0]).tolist()
+    if name == "motif":
+        sites, scores = load(path).sites(toy_motifs(4)[0])
+        return [[*s, score] for s, score in zip(sites, scores.tolist(), strict=True)]
     if name == "ranking":
         return load(path).predict(toy_points(6)[0])
     if name == "reranker":
@@ -102,6 +113,8 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "measure":
         X, y = toy_points(30)
         MeasureClassifier(measure="fbeta", beta=2.0).fit(X, y == "red").save(path)
+    elif name == "motif":
+        MotifClassifier(length=5, order=1, restarts=1).fit(*toy_motifs(12)).save(path)
     elif name == "ranking":
         X, y = toy_points(30)
         Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)

@@ -2,6 +2,7 @@
 
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
+from partwise.datasets.motifs import planted_motifs, toy_motifs
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
 from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
 from partwise.datasets.sentences import (
@@ -23,9 +24,11 @@ __all__ = [
     "digit_images",
     "digit_strings",
     "fetch",
+    "planted_motifs",
     "toy_binary",
     "toy_dependencies",
     "toy_entities",
+    "toy_motifs",
     "toy_points",
     "toy_queries",
     "toy_sentences",
