@@ -140,7 +140,7 @@ class MotifModel(WeightedModel):
             at = site.position + j
             hidden = x[:at] + "N" + x[at + 1 :]
             without = structure.joint_feature(hidden, site)
-            rest = without - structure.joint_feature(hidden, absent)
+            rest = without - structure.joint_feature(hidden, Site(None))
             shares[j] = np.sum((whole - rest) * self.weights)
         return shares
 
