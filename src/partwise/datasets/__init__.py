@@ -5,6 +5,7 @@ from partwise.datasets.candidates import toy_candidates
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.matchings import toy_matchings
+from partwise.datasets.motifs import planted_motifs, toy_motifs
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
 from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
 from partwise.datasets.sentences import (
@@ -27,6 +28,7 @@ __all__ = [
     "digit_images",
     "digit_strings",
     "fetch",
+    "planted_motifs",
     "toy_alignments",
     "toy_binary",
     "toy_candidates",
@@ -34,6 +36,7 @@ __all__ = [
     "toy_entities",
     "toy_homologues",
     "toy_matchings",
+    "toy_motifs",
     "toy_points",
     "toy_queries",
     "toy_sentences",
