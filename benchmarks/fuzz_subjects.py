@@ -22,9 +22,11 @@ from partwise import (
     Reranker,
     SequenceTagger,
     StructuredSVM,
+    SupervisedClusterer,
 )
 from partwise.cli.app import run
 from partwise.datasets import (
+    toy_clusters,
     toy_dependencies,
     toy_entities,
     toy_motifs,
@@ -34,6 +36,7 @@ from partwise.datasets import (
 from partwise.model_file import load_model, model_kind
 from partwise.outputs.registry import file_modules
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
+from partwise.structures.clustering import Items
 from partwise.testing.toys import toy_classes
 
 N_SENTENCES = 12
@@ -73,6 +76,7 @@ ESTIMATORS = {
     "ConstituencyModel": ConstituencyParser,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
+    "ClusteringModel": SupervisedClusterer,
     "MotifModel": MotifClassifier,
     "RankingModel": Ranker,
     "RerankerModel": Reranker,
@@ -215,6 +219,9 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     ranked = Ranker(max_iter=5)
     yield "ranking", ranked, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
+    X, y = toy_clusters(N_SENTENCES)
+    clusterer, items = SupervisedClusterer(max_iter=5), [Items(*x) for x in X[:3]]
+    yield "clustering", clusterer, (X, y), _use_by_predicting(items, rows=True)
     X, y = toy_motifs(N_SENTENCES)
     finder = MotifClassifier(length=5, order=1, restarts=1, max_iter=5)
     yield "motif", finder, (X, y), _use_by_predicting(X[:3], rows=True)

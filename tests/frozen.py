@@ -22,10 +22,12 @@ from partwise import (
     Ranker,
     Reranker,
     StructuredSVM,
+    SupervisedClusterer,
     load,
 )
 from partwise.cli.app import run
 from partwise.datasets import (
+    toy_clusters,
     toy_dependencies,
     toy_entities,
     toy_motifs,
@@ -33,6 +35,7 @@ from partwise.datasets import (
     toy_treebank,
 )
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
+from partwise.structures.clustering import Items
 from partwise.testing.toys import toy_classes
 
 FOLDER = Path(__file__).parent / "data"
@@ -67,7 +70,7 @@ TRAINED = {
     "classes-kernel": ("classify", "--kernel rbf:gamma=0.5 --budget 6"),
 }  # fmt: skip
 DATA = {"tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv"}
-NAMES = (*TRAINED, "measure", "motif", "ranking", "reranker", "weights")
+NAMES = (*TRAINED, "clustering", "measure", "motif", "ranking", "reranker", "weights")
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -93,6 +96,11 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return load(path).weights.tolist()
     if name == "measure":
         return load(path).scores(toy_points(6)[0]).tolist()
+    if name == "clustering":
+        X = [Items(*x) for x in toy_clusters(4)[0]]
+        model = load(path)
+        scores = [model.row_scores(x.features).tolist() for x in X]
+        return [[each.tolist() for each in model.predict(X)], scores]
     if name == "motif":
         sites, scores = load(path).sites(toy_motifs(4)[0])
         return [[*s, score] for s, score in zip(sites, scores.tolist(), strict=True)]
@@ -113,6 +121,8 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "measure":
         X, y = toy_points(30)
         MeasureClassifier(measure="fbeta", beta=2.0).fit(X, y == "red").save(path)
+    elif name == "clustering":
+        SupervisedClusterer(link_penalty=0.5).fit(*toy_clusters(8)).save(path)
     elif name == "motif":
         MotifClassifier(length=5, order=1, restarts=1).fit(*toy_motifs(12)).save(path)
     elif name == "ranking":

@@ -1,5 +1,6 @@
 """Small data made by the project, and public corpora fetched by name."""
 
+from partwise.datasets.clusters import toy_clusters
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.motifs import planted_motifs, toy_motifs
@@ -26,6 +27,7 @@ __all__ = [
     "fetch",
     "planted_motifs",
     "toy_binary",
+    "toy_clusters",
     "toy_dependencies",
     "toy_entities",
     "toy_motifs",
