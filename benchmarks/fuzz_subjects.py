@@ -238,8 +238,7 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
             kind = getattr(output.module("estimator"), output.estimator)
             data = output.make_toy(N_SENTENCES)
             estimator = kind(max_iter=5, **output.toy_settings)
-            use = _use_by_predicting(data[0][:3], rows=True)
-            yield output.task[0], estimator, data, use
+            yield output.task[0], estimator, data, _use_by_estimator(kind, data[0][:3])
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only
@@ -264,6 +263,19 @@ def _use_by_predicting(inputs: Any, rows: bool = False) -> Any:
                     continue
                 if len(labels) != (x.shape[0] if hasattr(x, "shape") else len(x)):
                     raise Misbehaviour("predict: another length")
+        _resave(path, model)
+
+    return use
+
+
+def _use_by_estimator(kind: Any, inputs: Any) -> Any:
+    def use(path: Path, model: Any, rng: random.Random) -> None:
+        _inspect_only(path, model, rng)
+        with contextlib.suppress(ValueError):
+            estimator = kind.load(path)
+            if len(estimator.predict(inputs)) != len(inputs):
+                raise Misbehaviour("predict: another length")
+            estimator.explain(inputs[0] if isinstance(inputs, list) else inputs[:1])
         _resave(path, model)
 
     return use

@@ -180,7 +180,7 @@ def _toy(output: Output) -> Made:
     X, _ = output.make_toy(3, random_state=1)
     return Made(
         lambda: kind(**settings).fit(*output.make_toy(12)),
-        lambda path: [np.asarray(y).tolist() for y in load(path).predict(X)],
+        lambda path: [np.asarray(y).tolist() for y in kind.load(path).predict(X)],
     )
 
 

@@ -2,6 +2,7 @@
 
 from partwise.datasets.alignments import toy_alignments, toy_homologues
 from partwise.datasets.candidates import toy_candidates
+from partwise.datasets.clusters import toy_clusters
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.matchings import toy_matchings
@@ -32,6 +33,7 @@ __all__ = [
     "toy_alignments",
     "toy_binary",
     "toy_candidates",
+    "toy_clusters",
     "toy_dependencies",
     "toy_entities",
     "toy_homologues",

@@ -190,6 +190,23 @@ OUTPUTS = [
     ),
     Output("partwise.outputs.latent", "LatentStructuredSVM", {}),
     Output(
+        "partwise.outputs.clustering",
+        "SupervisedClusterer",
+        {"ClusteringModel.v1": "file"},
+        task=("cluster", "ClusterTask", "Coreference, from CoNLL-2012 files."),
+        structures=(("Clustering", "partwise.structures.clustering"),),
+        metrics=(
+            "muc_f1",
+            "mitre_loss",
+            "pair_loss",
+            "b_cubed_f1",
+            "ceaf_m_f1",
+            "ceaf_e_f1",
+            "conll_f1",
+        ),
+        toy="partwise.datasets.toy_clusters",
+    ),
+    Output(
         "partwise.outputs.motif",
         "MotifClassifier",
         {"MotifModel.v1": "file"},
@@ -203,6 +220,9 @@ OUTPUTS = [
 if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.alignment.estimator import (
         SequenceAligner as SequenceAligner,
+    )
+    from partwise.outputs.clustering.estimator import (
+        SupervisedClusterer as SupervisedClusterer,
     )
     from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
     from partwise.outputs.dependency.estimator import (
@@ -233,6 +253,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     )
     from partwise.structures.alignment import Alignment as Alignment
     from partwise.structures.chain import Chain as Chain
+    from partwise.structures.clustering import Clustering as Clustering
     from partwise.structures.coverage import Coverage as Coverage
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.joint_kernel import JointKernel as JointKernel
