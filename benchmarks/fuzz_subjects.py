@@ -13,15 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from partwise import (
-    ConstituencyParser,
-    DependencyParser,
-    DiverseSelector,
-    MeasureClassifier,
-    MulticlassClassifier,
     PartSelection,
-    Ranker,
     Reranker,
-    SequenceAligner,
     SequenceTagger,
     StructuredSVM,
     TaxonomyClassifier,
@@ -29,7 +22,6 @@ from partwise import (
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_alignments,
-    toy_candidates,
     toy_dependencies,
     toy_entities,
     toy_points,
@@ -37,7 +29,7 @@ from partwise.datasets import (
     toy_treebank,
 )
 from partwise.model_file import load_model, model_kind
-from partwise.outputs.registry import file_modules
+from partwise.outputs.registry import OUTPUTS, file_modules
 from partwise.readers import (
     Family,
     FastaRecord,
@@ -90,21 +82,7 @@ SUFFIX = {
     "align": "afa",
 }  # fmt: skip
 ESTIMATORS = {
-    "AlignmentModel": SequenceAligner,
-    "SequenceModel": SequenceTagger,
-    "KernelSequenceModel": SequenceTagger,
-    "DependencyModel": DependencyParser,
-    "KernelDependencyModel": DependencyParser,
-    "ConstituencyModel": ConstituencyParser,
-    "KernelConstituencyModel": ConstituencyParser,
-    "DiversityModel": DiverseSelector,
-    "MeasureModel": MeasureClassifier,
-    "MulticlassModel": MulticlassClassifier,
-    "RankingModel": Ranker,
-    "RerankerModel": Reranker,
-    "TaxonomyModel": TaxonomyClassifier,
-    "KernelTaxonomyModel": TaxonomyClassifier,
-    "NodeSetModel": TaxonomyClassifier,
+    kind.partition(".")[0]: output for output in OUTPUTS for kind in output.kinds
 }
 
 
@@ -220,9 +198,10 @@ def _check_answer(name: str, code: int, text: str) -> None:
 
 def _resave(path: Path, model: Any) -> None:
     """A file that loads as a model also loads as an estimator, and can be saved."""
-    kind = ESTIMATORS.get(model_kind(model))
-    if kind is None:
+    output = ESTIMATORS[model_kind(model)]
+    if output.task is None:  # needs its structure or metric again
         return
+    kind = getattr(output.module("estimator"), output.estimator)
     with contextlib.suppress(ValueError):
         kind.load(path).save(path.with_suffix(".again"))
 
@@ -247,25 +226,23 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     yield "rank-trees", ranker, (lists, trees), _use_by_ranking(lists[:3], None)
     ranker = Reranker("linear", features=_describe, metric=lambda t, c: float(t == c))
     yield "rank-dicts", ranker, (lists, trees), _use_by_ranking(lists[:3], _describe)
-    X, y = toy_points(N_SENTENCES)
-    measured = MeasureClassifier(max_iter=5)
-    yield "measure", measured, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
-    ranked = Ranker(max_iter=5)
-    yield "ranking", ranked, (X, y == "red"), _use_by_predicting(X[:3], rows=True)
     for name, options in (
-        ("taxonomy", {}), ("taxonomy-kernel", {"kernel": "rbf"}),
-        ("taxonomy-sets", {"multiple": True}),
+        ("taxonomy-kernel", {"kernel": "rbf"}), ("taxonomy-sets", {"multiple": True}),
     ):  # fmt: skip
         X, y = toy_taxonomy(N_SENTENCES, multiple="multiple" in options)
         classifier = TaxonomyClassifier(parents="/", max_iter=5, **options)
         yield name, classifier, (X, y), _use_by_predicting(X[:3], rows=True)
-    X, y = toy_candidates(6)
-    selector = DiverseSelector(k=2, features="rich", max_iter=5)
-    yield "diversity", selector, (X, y), _use_by_predicting(X[:3], rows=True)
+    covered = {task for task, _ in COMMANDS.values()}
+    for output in OUTPUTS:
+        if output.toy and output.task is not None and output.task[0] not in covered:
+            kind = getattr(output.module("estimator"), output.estimator)
+            data = output.make_toy(N_SENTENCES)
+            estimator = kind(max_iter=5, **output.toy_settings)
+            yield output.task[0], estimator, data, _use_by_estimator(kind, data[0][:3])
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only
-    parts = np.split(X, N_SENTENCES // 3)
+    parts = np.split(toy_points(N_SENTENCES)[0], N_SENTENCES // 3)
     pairs = [[0, 1]] * len(parts)
     structure = PartSelection(kernel="rbf", method="top", size=2).setup(parts, pairs)
     svm = StructuredSVM(structure, max_iter=5)
@@ -286,6 +263,19 @@ def _use_by_predicting(inputs: Any, rows: bool = False) -> Any:
                     continue
                 if len(labels) != (x.shape[0] if hasattr(x, "shape") else len(x)):
                     raise Misbehaviour("predict: another length")
+        _resave(path, model)
+
+    return use
+
+
+def _use_by_estimator(kind: Any, inputs: Any) -> Any:
+    def use(path: Path, model: Any, rng: random.Random) -> None:
+        _inspect_only(path, model, rng)
+        with contextlib.suppress(ValueError):
+            estimator = kind.load(path)
+            if len(estimator.predict(inputs)) != len(inputs):
+                raise Misbehaviour("predict: another length")
+            estimator.explain(inputs[0] if isinstance(inputs, list) else inputs[:1])
         _resave(path, model)
 
     return use

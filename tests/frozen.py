@@ -2,8 +2,9 @@
 
     python tests/frozen.py NAME ...
 
-writes the models of these names, for a kind or layout of file that is new. Files that
-are there stay as they are: they stand for the files that users have.
+writes the models of these names, for a kind or layout of file that is new. An output
+whose record names toy data has one of its folder's name, without a line here. Files
+that are there stay as they are: they stand for the files that users have.
 """
 
 import contextlib
@@ -11,14 +12,16 @@ import io
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partwise import (
     DiverseSelector,
     MeasureClassifier,
+    MotifClassifier,
     PartSelection,
     Ranker,
     Reranker,
@@ -32,10 +35,12 @@ from partwise.datasets import (
     toy_candidates,
     toy_dependencies,
     toy_entities,
+    toy_motifs,
     toy_points,
     toy_taxonomy,
     toy_treebank,
 )
+from partwise.outputs.registry import OUTPUTS, Output
 from partwise.readers import (
     Family,
     FastaRecord,
@@ -89,22 +94,6 @@ DATA = {
     "tag": "txt", "depparse": "conllu", "constparse": "mrg", "classify": "csv",
     "align": "afa",
 }  # fmt: skip
-# options of `TaxonomyClassifier`
-TAXONOMIES: dict[str, dict[str, Any]] = {
-    "taxonomy": {"cost": "path", "classes": "nodes"},
-    "taxonomy-kernel": {"kernel": "rbf:gamma=0.1", "budget": 6},
-    "taxonomy-sets": {"multiple": True, "leaves": "mandatory"},
-}
-NAMES = (
-    *TRAINED,
-    *TAXONOMIES,
-    "diversity",
-    "measure",
-    "ranking",
-    "reranker",
-    "weights",
-    "parts-kernel",
-)
 
 
 def write_data(folder: Path, name: str, n: int, seed: int) -> None:
@@ -141,27 +130,108 @@ def parts() -> tuple[PartSelection, list[Any], list[Any]]:
     return PartSelection(kernel="rbf:gamma=0.5", method="top", size=2), X, y
 
 
+class Made(NamedTuple):
+    """A model made in Python, and what it predicts as JSON."""
+
+    fit: Callable[[], Any]
+    predict: Callable[[Path], Any]
+
+
+def _by_rows(X: Any) -> Callable[[Path], Any]:
+    return lambda path: load(path).scores(X).tolist()
+
+
+def _taxonomy(**options: Any) -> Made:
+    multiple = "multiple" in options
+    X = toy_taxonomy(6)[0]
+    return Made(
+        lambda: TaxonomyClassifier(parents="/", **options).fit(
+            *toy_taxonomy(24, multiple=multiple)
+        ),
+        (lambda path: load(path).predict(X)) if multiple else _by_rows(X),
+    )
+
+
+def _parts_scores(path: Path) -> Any:
+    structure, X, y = parts()
+    svm = StructuredSVM.load(path, structure.setup(X, y))
+    return [scores.tolist() for scores in svm.coef_.scores(X[:3])]
+
+
+def _parts_svm() -> Any:
+    structure, X, y = parts()
+    return StructuredSVM(structure, max_iter=5).fit(X, y)
+
+
+def _weights_svm() -> Any:
+    structure, X, y = toy_classes()
+    return StructuredSVM(structure, max_iter=5).fit(X, y)
+
+
+def _sites(path: Path) -> Any:
+    sites, scores = load(path).sites(toy_motifs(4)[0])
+    return [[*site, score] for site, score in zip(sites, scores.tolist(), strict=True)]
+
+
+def _toy(output: Output) -> Made:
+    """The toy of an output that asks for nothing else."""
+    kind = getattr(output.module("estimator"), output.estimator)
+    settings = {"max_iter": 5, **output.toy_settings, **dict(*output.variants[:1])}
+    X, _ = output.make_toy(3, random_state=1)
+    return Made(
+        lambda: kind(**settings).fit(*output.make_toy(12)),
+        lambda path: [np.asarray(y).tolist() for y in kind.load(path).predict(X)],
+    )
+
+
+POINTS, COLOURS = toy_points(30)
+MADE = {
+    "diversity": Made(
+        lambda: DiverseSelector(k=3, features="rich").fit(*toy_candidates(8)),
+        lambda path: [y.tolist() for y in load(path).predict(toy_candidates(4)[0])],
+    ),
+    "measure": Made(
+        lambda: MeasureClassifier(measure="fbeta", beta=2.0).fit(
+            POINTS, COLOURS == "red"
+        ),
+        _by_rows(toy_points(6)[0]),
+    ),
+    "motif": Made(
+        lambda: MotifClassifier(length=5, order=1, restarts=1, max_iter=5).fit(
+            *toy_motifs(12)
+        ),
+        _sites,
+    ),
+    "parts-kernel": Made(_parts_svm, _parts_scores),
+    "ranking": Made(
+        lambda: Ranker(measure="ndcg", k=5).fit(
+            POINTS, COLOURS == "red", np.arange(30) // 6
+        ),
+        lambda path: load(path).predict(toy_points(6)[0]),
+    ),
+    "reranker": Made(
+        lambda: Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c)).fit(
+            *candidates(6)
+        ),
+        lambda path: [s.tolist() for s in load(path).scores(candidates(3)[0])],
+    ),
+    "taxonomy": _taxonomy(cost="path", classes="nodes"),
+    "taxonomy-kernel": _taxonomy(kernel="rbf:gamma=0.1", budget=6),
+    "taxonomy-sets": _taxonomy(multiple=True, leaves="mandatory"),
+    "weights": Made(_weights_svm, lambda path: load(path).weights.tolist()),
+}
+KINDS = {"sequence", "dependency", "phrase", "multiclass", "alignment"}  # in TRAINED
+for _output in OUTPUTS:
+    _name = _output.folder.rpartition(".")[2]
+    if _output.toy and _name not in MADE and _name not in KINDS:
+        MADE[_name] = _toy(_output)
+NAMES = (*TRAINED, *MADE)
+
+
 def predictions(name: str, path: Path, folder: Path) -> Any:
     """What a model says of new data, as JSON."""
-    if name == "weights":
-        return load(path).weights.tolist()
-    if name == "parts-kernel":
-        structure, X, y = parts()
-        svm = StructuredSVM.load(path, structure.setup(X, y))
-        return [scores.tolist() for scores in svm.coef_.scores(X[:3])]
-    if name == "measure":
-        return load(path).scores(toy_points(6)[0]).tolist()
-    if name == "ranking":
-        return load(path).predict(toy_points(6)[0])
-    if name == "diversity":
-        return [chosen.tolist() for chosen in load(path).predict(toy_candidates(4)[0])]
-    if name in TAXONOMIES:
-        model, X = load(path), toy_taxonomy(6)[0]
-        if name == "taxonomy-sets":
-            return model.predict(X)
-        return model.scores(X).tolist()
-    if name == "reranker":
-        return [scores.tolist() for scores in load(path).scores(candidates(3)[0])]
+    if name in MADE:
+        return MADE[name].predict(path)
     data = folder / f"new.{DATA[TRAINED[name][0]]}"
     with contextlib.redirect_stdout(io.StringIO()) as out:
         assert not run(["predict", str(path), str(data), "--topk", "2", "--json"])
@@ -169,35 +239,16 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
 
 
 def write_model(name: str, path: Path, folder: Path) -> None:
-    if name == "weights":
-        structure, X, y = toy_classes()
-        StructuredSVM(structure, max_iter=5).fit(X, y).save(path)
-    elif name == "parts-kernel":
-        structure, X, y = parts()
-        StructuredSVM(structure, max_iter=5).fit(X, y).save(path)
-    elif name == "measure":
-        X, y = toy_points(30)
-        MeasureClassifier(measure="fbeta", beta=2.0).fit(X, y == "red").save(path)
-    elif name == "ranking":
-        X, y = toy_points(30)
-        Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)
-    elif name == "diversity":
-        DiverseSelector(k=3, features="rich").fit(*toy_candidates(8)).save(path)
-    elif name in TAXONOMIES:
-        options = TAXONOMIES[name]
-        X, labels = toy_taxonomy(24, multiple=name == "taxonomy-sets")
-        TaxonomyClassifier(parents="/", **options).fit(X, labels).save(path)
-    elif name == "reranker":
-        ranker = Reranker("tree:decay=0.5", metric=lambda t, c: float(t == c))
-        ranker.fit(*candidates(6)).save(path)
-    else:
-        task, options = TRAINED[name]
-        data = folder / f"train.{DATA[task]}"
-        with contextlib.redirect_stdout(io.StringIO()):
-            assert not run(
-                ["train", task, str(data), "--model", str(path), "--max-iter", "5",
-                 *options.split()]
-            )  # fmt: skip
+    if name in MADE:
+        MADE[name].fit().save(path)
+        return
+    task, options = TRAINED[name]
+    data = folder / f"train.{DATA[task]}"
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert not run(
+            ["train", task, str(data), "--model", str(path), "--max-iter", "5",
+             *options.split()]
+        )  # fmt: skip
 
 
 def main(names: list[str]) -> None:

@@ -67,7 +67,10 @@ OUTPUT_MAY_IMPORT = {
 }
 # Shared modules, and those with other names, by the module whose rules they follow
 LIKE = {
-    **dict.fromkeys(("learning", "saved", "kernel_fit", "row_estimator"), "estimator"),
+    **dict.fromkeys(
+        ("learning", "saved", "kernel_fit", "row_estimator", "latent_estimator"),
+        "estimator",
+    ),
     "row_task": "task",
     "listings": "report",
 }

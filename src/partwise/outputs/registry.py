@@ -177,6 +177,16 @@ OUTPUTS = [
         toy="partwise.datasets.toy_graphs",
         variants=({"decoder": "messages", "directed": True},),
     ),
+    Output(
+        "partwise.outputs.matching",
+        "AssignmentMatcher",
+        {"MatchingModel.v1": "file"},
+        task=("match", "MatchTask", "Pairs of items of two sides, from tables."),
+        structures=(("Matching", "partwise.structures.matching"),),
+        metrics=("pair_f1", "pair_precision", "pair_recall"),
+        toy="partwise.datasets.toy_matchings",
+        variants=({"unmatched": True},),
+    ),
     Output("partwise.outputs.reranking", "Reranker", {"RerankerModel.v1": "file"}),
     Output(
         "partwise.outputs.custom",
@@ -189,6 +199,23 @@ OUTPUTS = [
         ),
     ),
     Output("partwise.outputs.latent", "LatentStructuredSVM", {}),
+    Output(
+        "partwise.outputs.clustering",
+        "SupervisedClusterer",
+        {"ClusteringModel.v1": "file"},
+        task=("cluster", "ClusterTask", "Coreference, from CoNLL-2012 files."),
+        structures=(("Clustering", "partwise.structures.clustering"),),
+        metrics=(
+            "muc_f1",
+            "mitre_loss",
+            "pair_loss",
+            "b_cubed_f1",
+            "ceaf_m_f1",
+            "ceaf_e_f1",
+            "conll_f1",
+        ),
+        toy="partwise.datasets.toy_clusters",
+    ),
     Output(
         "partwise.outputs.motif",
         "MotifClassifier",
@@ -204,6 +231,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.alignment.estimator import (
         SequenceAligner as SequenceAligner,
     )
+    from partwise.outputs.clustering.estimator import (
+        SupervisedClusterer as SupervisedClusterer,
+    )
     from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
     from partwise.outputs.dependency.estimator import (
         DependencyParser as DependencyParser,
@@ -212,6 +242,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.graph.estimator import GraphLabeler as GraphLabeler
     from partwise.outputs.latent.estimator import (
         LatentStructuredSVM as LatentStructuredSVM,
+    )
+    from partwise.outputs.matching.estimator import (
+        AssignmentMatcher as AssignmentMatcher,
     )
     from partwise.outputs.measure.estimator import (
         MeasureClassifier as MeasureClassifier,
@@ -231,11 +264,13 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     )
     from partwise.structures.alignment import Alignment as Alignment
     from partwise.structures.chain import Chain as Chain
+    from partwise.structures.clustering import Clustering as Clustering
     from partwise.structures.coverage import Coverage as Coverage
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.graph import Graph as Graph
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector
+    from partwise.structures.matching import Matching as Matching
     from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
     from partwise.structures.parts import PartLoss as PartLoss

@@ -9,10 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.rows import RowFeaturizer, ScoreModel, one_row
+from partwise.outputs.rows import RowFeaturizer, one_row
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.scoring import WARM
-from partwise.protocol import Floats
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,31 +49,6 @@ class RowEstimator(SavedEstimator):
                 f"feature_names has {len(names)} names where X has {n} columns"
             )
         return RowFeaturizer(n, list(map(str, names)), has_intercept)
-
-    def _learn_scores(self, model: ScoreModel, problem: Any) -> Floats:
-        """
-        Learn the weights of a model that scores rows, and keep it as ``model_``.
-
-        Returns
-        -------
-        array (n,)
-            Scores of the training rows.
-        """
-        last = getattr(self, "model_", None) if self.warm_start else None
-        n_features = model.featurizer.n_features_
-        if last is not None and len(last.weights) != n_features:
-            raise ValueError(
-                f"{WARM}, which has {len(last.weights)} features, but X has "
-                f"{n_features}"
-            )
-        self._weighted = False
-        start = None if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, None, start)
-        model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
-        return problem.scores(state.model)
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the prediction for one row, (n_features,) or (1, n_features), won."""

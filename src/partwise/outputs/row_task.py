@@ -11,7 +11,6 @@ from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
 if TYPE_CHECKING:
     from partwise.protocol import Ints
     from partwise.readers.matrices import MatrixData
-    from partwise.report import Report
 
 CSV = (".csv", ".tsv")
 
@@ -141,30 +140,23 @@ class RowTask(Task):
         json = {"unseen_labels": unseen, "labels": [row._asdict() for row in rows]}
         return Details(warnings, json, [shown])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Measures, and the heaviest features; a table by class and confusions."""
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """A table by class, and confusions."""
         from partwise.metrics import confusion, label_report
         from partwise.report.content import Confusion, MetricTable
-        from partwise.report.training import training_report
 
-        caption = common.pop("caption")
-        metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
-        confusions = None
-        if model.labels:
-            truth, predicted = [data.y.tolist()], [answers.best]
-            header = ("class", "precision", "recall", "F1", "number")
-            rows = [
-                (str(row.label), *row[1:]) for row in label_report(truth, predicted)
-            ]
-            metrics.append(MetricTable("By class", {}, header, rows))
-            labels, matrix = confusion(truth, predicted)
-            confusions = Confusion([str(label) for label in labels], matrix.tolist())
-        return training_report(
-            metrics=metrics,
-            confusion=confusions,
-            features=self.telling_features(model, 10),
-            **common,
-        )
+        if not model.labels:
+            return {}
+        truth, predicted = [data.y.tolist()], [answers.best]
+        header = ("class", "precision", "recall", "F1", "number")
+        rows = [(str(row.label), *row[1:]) for row in label_report(truth, predicted)]
+        labels, matrix = confusion(truth, predicted)
+        return {
+            "metrics": [MetricTable("By class", {}, header, rows)],
+            "confusion": Confusion([str(label) for label in labels], matrix.tolist()),
+        }
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

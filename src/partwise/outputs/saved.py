@@ -16,8 +16,8 @@ from sklearn.utils.metaestimators import available_if
 from partwise.certificate import Certificate
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
-from partwise.outputs.scoring import ScoringFit
-from partwise.protocol import Floats, HistoryPoint, Support
+from partwise.outputs.scoring import WARM, ScoringFit
+from partwise.protocol import Floats, HistoryPoint, State, Support
 
 MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 MAX_JOBS = 256  # a stranger's file must not start thousands of threads
@@ -106,6 +106,29 @@ class SavedEstimator(StructuredEstimator):
             problem, solution, self.objective_, self.certificate_
         )
         return weights, support if weights is solution else None
+
+    def _learn_weights(
+        self, model: Any, problem: Any, sample_weight: Any = None
+    ) -> State:
+        """
+        Learn the weights of a model that has one per feature; keep it as ``model_``.
+
+        A warm start brings the weights of the last model, if it has as many.
+        """
+        last = getattr(self, "model_", None) if self.warm_start else None
+        if last is not None and len(last.weights) != problem.n_weights:
+            raise ValueError(
+                f"{WARM}, which has {len(last.weights)} features, but X has "
+                f"{problem.n_weights}"
+            )
+        self._weighted = sample_weight is not None
+        start = None if last is None else problem.expand(last.weights)
+        state, _ = self._solve(problem, sample_weight, start)
+        model.weights = problem.compact(state.model)
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self._remove_checkpoints()
+        return state
 
     # ---------------------------------------------------------------- prediction
 

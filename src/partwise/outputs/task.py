@@ -140,12 +140,20 @@ class Task(ABC):
     ) -> Answers:
         """Predictions, from parts that are `given` (in whatever way the task says)."""
         if topk > 1:
+            if not hasattr(model, "predict_topk"):
+                raise ValueError(
+                    f"--topk {topk}: the model has one output for an example; drop it"
+                )
             ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
             return Answers([outputs[0][0] for outputs in ranked], ranked)
         if given is None:
-            return Answers(list(model.predict(data.X, n_jobs=n_jobs)))
+            return self.predictions(model, data, n_jobs)
         known = self.known_parts(model, data, given)
         return Answers(list(model.predict(data.X, given=known, n_jobs=n_jobs)))
+
+    def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
+        """The best output of each example."""
+        return Answers(list(model.predict(data.X, n_jobs=n_jobs)))
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """The parts of outputs that a file gives, as `model.predict` takes them."""
@@ -179,13 +187,31 @@ class Task(ABC):
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """All metrics of the task, by the names of the field."""
 
-    @abstractmethod
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """What else an evaluation shows."""
+        return Details([], {}, [])
 
-    @abstractmethod
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """The report of a training; `common` goes to the report's constructor."""
+        from partwise.report.content import MetricTable
+        from partwise.report.training import training_report
+
+        caption = common.pop("caption")
+        sections = self.report_sections(model, data, answers)
+        metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
+        metrics += sections.pop("metrics", [])
+        return training_report(
+            metrics=metrics,
+            features=self.telling_features(model, 10),
+            **sections,
+            **common,
+        )
+
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Sections of the report besides measures and features; more ``metrics``."""
+        return {}
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

@@ -28,19 +28,19 @@ def best_of(
     clock = time.perf_counter()
     starts = [start] + [None] * (len(runs) - 1)
     states: list[State] = []
-    if problem.n_jobs > 1 and offers(problem, Forking):
-        forks = [problem.fork() for _ in runs]
+    # a fork begins at the first completions, whatever another run has left behind
+    is_forked = offers(problem, Forking)
+    own = [problem.fork() if is_forked else problem for _ in runs]
+    if is_forked and problem.n_jobs > 1:
         with ThreadPoolExecutor(problem.n_jobs) as threads:
             states += threads.map(
-                lambda run, own, first: run.solve(own, objective, start=first),
-                runs, forks, starts,
+                lambda run, fork, first: run.solve(fork, objective, start=first),
+                runs, own, starts,
             )  # fmt: skip
     else:
-        for run, first in zip(runs, starts, strict=True):
+        for run, fork, first in zip(runs, own, starts, strict=True):
             states.append(
-                run.solve(
-                    problem, objective, start=first, callback=callback, pulse=pulse
-                )
+                run.solve(fork, objective, start=first, callback=callback, pulse=pulse)
             )
             if states[-1].stopped in ("interrupted", "callback"):
                 break

@@ -71,8 +71,9 @@ class PackedProblem(Problem):
         self.new_work = new_work
         self.n_jobs = n_jobs
         self._effort: Floats | None = None
-        self._spare: Floats | None = None
-        self._idle: list[Any] = []  # buffers not in use; list methods are atomic
+        # not in use; methods of lists are atomic, and solvers may share a problem
+        self._idle: list[Any] = []
+        self._spare: list[Floats] = []
 
     @cached_property
     def _local(self) -> tuple[Any, int]:
@@ -86,7 +87,10 @@ class PackedProblem(Problem):
 
     def borrow_work(self) -> Any:
         """Buffers for one thread; give them back with `return_work`."""
-        return self._idle.pop() if self._idle else as_reference(self.new_work())
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return as_reference(self.new_work())
 
     def return_work(self, work: Any) -> None:
         """Keep buffers for the next borrower."""
@@ -192,7 +196,7 @@ class PackedProblem(Problem):
         run_sharded(self.n_jobs, len(coef), work_on, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
-            self._spare = models[1]
+            self._spare.append(models[1])
         return models[0]
 
     def _take_spare(self) -> Floats:
@@ -201,8 +205,9 @@ class PackedProblem(Problem):
         The first use of new memory costs more than the sum itself: 0.25 s for the
         120 MB of a parser's model, to which 12,000 planes are added in 0.1 s.
         """
-        spare, self._spare = self._spare, None
-        if spare is None:
+        try:
+            spare = self._spare.pop()
+        except IndexError:
             return self.zero()
         spare.fill(0.0)
         return spare

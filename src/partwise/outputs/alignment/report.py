@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.features.annotated import letters_of
 from partwise.outputs.alignment.metrics import lost_share
-from partwise.outputs.listings import telling_features
 from partwise.report.alignments import alignment_picture, heat_map
-from partwise.report.content import MetricTable, Picture, Report
-from partwise.report.training import history_points, stated_certificate
+from partwise.report.content import MetricTable, Picture
 
 if TYPE_CHECKING:
     from partwise.outputs.alignment.model import AlignmentModel
@@ -22,17 +20,15 @@ _NOTE = (
 )
 
 
-def alignment_report(
+def alignment_sections(
     model: AlignmentModel,
     X: Sequence[Any],
     y: Sequence[Any],
     y_pred: Sequence[Any],
     names: Sequence[Sequence[str]],
-    values: dict[str, float],
-    **common: Any,
-) -> Report:
+) -> dict[str, Any]:
     """
-    Fill a report from an aligner and its predictions.
+    Gap scores, the worst alignments, and the learned matrix.
 
     Parameters
     ----------
@@ -42,27 +38,15 @@ def alignment_report(
         Reference pairs that count.
     y_pred : list of int arrays (k, 2)
     names : list of (family, name, name)
-    values : dict
-        Metrics.
-    **common
-        Title, caption, facts, certificate, history and tolerance, as in `Task.report`.
     """
-    caption = common.pop("caption", "Evaluation")
-    return Report(
-        certificate=stated_certificate(common.pop("certificate", None)),
-        history=history_points(common.pop("history", ())),
-        metrics=[
-            MetricTable(caption, dict(values)),
-            MetricTable("Gap scores", {}, *gap_table(model)),
-        ],
-        features=telling_features(model),
-        drawings=_worst(X, y, y_pred, names, 8),
-        drawings_note=_NOTE,
-        pictures=_matrices(model),
-        pictures_title="Scores of substitutions",
-        pictures_note="Rows are letters of the first sequence, blue is above zero.",
-        **common,
-    )
+    return {
+        "metrics": [MetricTable("Gap scores", {}, *gap_table(model))],
+        "drawings": _worst(X, y, y_pred, names, 8),
+        "drawings_note": _NOTE,
+        "pictures": _matrices(model),
+        "pictures_title": "Scores of substitutions",
+        "pictures_note": "Rows are letters of the first sequence, blue is above zero.",
+    }
 
 
 def gap_table(model: AlignmentModel) -> tuple[list[str], list[list[Any]]]:

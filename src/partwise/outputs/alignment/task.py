@@ -10,7 +10,6 @@ from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, 
 if TYPE_CHECKING:
     from partwise.objective import Formulation
     from partwise.protocol import Problem
-    from partwise.report import Report
 
 TABLES = (".tsv", ".tsv.gz")
 
@@ -160,15 +159,15 @@ class AlignTask(Task):
         shown = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
         return Details([], json, [Listing("", names, shown)])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
         """Alignments, the learned matrix, gap scores."""
-        from partwise.outputs.alignment.report import alignment_report
+        from partwise.outputs.alignment.report import alignment_sections
 
-        values = self.measure(data, answers)
-        return alignment_report(
-            model, data.X, self.reference(data), answers.best, data.source.names,
-            values, **common,
-        )  # fmt: skip
+        return alignment_sections(
+            model, data.X, self.reference(data), answers.best, data.source.names
+        )
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

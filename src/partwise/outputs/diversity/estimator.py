@@ -111,17 +111,14 @@ class DiverseSelector(SavedEstimator):
         structure = Coverage(self.k, self.search_nodes)
         model = DiversityModel(covers, structure, np.zeros(0), {})
         problem = model.training_problem(X, y, self._formulation(), self._n_jobs())
-        last = getattr(self, "model_", None) if self.warm_start else None
-        self._weighted = False
-        start = None if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, None, start)
-        weights = problem.compact(state.model)
-        if self.nonnegative and (weights < 0).any():
-            weights = np.maximum(weights, 0.0)
+        self._learn_weights(model, problem)
+        if self.nonnegative and (model.weights < 0).any():
+            model.weights = np.maximum(model.weights, 0.0)
             before = self.certificate_
             after = certify(
-                problem, self.objective_, problem.expand(weights), dual=before.dual
-            )
+                problem, self.objective_, problem.expand(model.weights),
+                dual=before.dual,
+            )  # fmt: skip
             self.certificate_ = replace(
                 after,
                 oracle_calls=before.oracle_calls + after.oracle_calls,
@@ -129,10 +126,7 @@ class DiverseSelector(SavedEstimator):
                 note="negative weights set to zero; the objective was "
                 f"{before.primal:.6g} before",
             )
-        model.weights = weights
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
+            model.info = {"certificate": self.certificate_.to_dict()}
         return self
 
     def _default_C(self, n: int) -> float:

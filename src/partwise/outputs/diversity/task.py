@@ -9,7 +9,6 @@ from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, 
 
 if TYPE_CHECKING:
     from partwise.readers import Candidates
-    from partwise.report import Report
 
 
 class DiversityTask(Task):
@@ -54,16 +53,6 @@ class DiversityTask(Task):
     def reader_info(self) -> dict[str, Any]:
         """The format."""
         return {"format": "candidates"}
-
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
-        """Chosen documents of each set."""
-        if topk > 1:
-            raise ValueError(f"--topk {topk}: a set has one selection; drop it")
-        if given is not None:
-            self.known_parts(model, data, given)
-        return Answers(model.predict(data.X, n_jobs=n_jobs))
 
     def as_json(self, output: Any) -> list[int]:
         """Places of the chosen documents in their set, from 0 on."""
@@ -114,24 +103,16 @@ class DiversityTask(Task):
         table = Listing("without learning", ("selection", "subtopic_loss"), rows)
         return Details([], {"baselines": losses}, [table])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Measures, baselines, and what features are worth."""
-        from partwise.report.content import MetricTable, Report
-        from partwise.report.training import history_points, stated_certificate
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Losses of selections that learn nothing."""
+        from partwise.report.content import MetricTable
 
-        caption = common.pop("caption")
         losses = self.details(model, data, answers).json["baselines"]
         header = ("selection", "subtopic loss")
-        return Report(
-            certificate=stated_certificate(common.pop("certificate", None)),
-            history=history_points(common.pop("history", ())),
-            metrics=[
-                MetricTable(caption, dict(self.measure(data, answers))),
-                MetricTable("Without learning", {}, header, list(losses.items())),
-            ],
-            features=self.telling_features(model, 10),
-            **common,
-        )
+        table = MetricTable("Without learning", {}, header, list(losses.items()))
+        return {"metrics": [table]}
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

@@ -135,7 +135,8 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
         )  # fmt: skip
         problem = model.training_problem(X, truth, self._formulation(), self._n_jobs())
         self._n_rows = len(y)
-        scores = self._learn_scores(model, problem)
+        state = self._learn_weights(model, problem)
+        scores = problem.scores(state.model)
         model.threshold = self.threshold_ = best_threshold(structure, truth, scores)
         return self
 

@@ -19,14 +19,8 @@ class MeasureTask(RowTask):
 
     title: ClassVar[str] = "Measure classifier"
 
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
+    def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
         """Labels, and the scores that they come from."""
-        if topk > 1:
-            raise ValueError(f"--topk {topk}: a row has two labels; drop it")
-        if given is not None:
-            self.known_parts(model, data, given)
         scores = model.scores(data.X)
         labels = [model.labels[k] for k in (scores > 0).astype(int).tolist()]
         return Answers(labels, scores=scores, positive=model.labels[1])

@@ -108,7 +108,7 @@ class Ranker(RowEstimator):
         problem = model.training_problem(
             X[order], y[order], offset, self._formulation(), self._n_jobs()
         )
-        self._learn_scores(model, problem)
+        self._learn_weights(model, problem)
         return self
 
     def _default_C(self, n: int) -> float:

@@ -58,14 +58,8 @@ class RankTask(RowTask):
         """Rows, queries."""
         return f"{data.n_examples:,} rows, {self.n_blocks(data):,} queries"
 
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
+    def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
         """Scores, in the order of the lines."""
-        if topk > 1:
-            raise ValueError(f"--topk {topk}: scores rank all rows; drop it")
-        if given is not None:
-            self.known_parts(model, data, given)
         scores = model.predict(data.X, n_jobs=n_jobs)
         return Answers([scores[row] for row in data.source[1].tolist()], scores=scores)
 

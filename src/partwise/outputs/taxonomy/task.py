@@ -11,7 +11,6 @@ from partwise.outputs.task import Answers, Data, Details
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
-    from partwise.report import Report
 
 
 class TaxonomyTask(RowTask):
@@ -76,8 +75,6 @@ class TaxonomyTask(RowTask):
     def answer(self, model: Any, data: Data, **options: Any) -> Answers:
         """Predictions; remembers the nodes of the model."""
         self.nodes = model.structure.nodes
-        if options["topk"] > 1 and not hasattr(model, "predict_topk"):
-            raise ValueError("--topk: a model of several classes has one answer")
         return super().answer(model, data, **options)
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
@@ -122,11 +119,12 @@ class TaxonomyTask(RowTask):
         unseen, warnings = unseen_warning("classes", labels, names)
         return Details(warnings, {"unseen_labels": unseen}, [])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Measures, the taxonomy with errors along its edges, the heaviest features."""
-        from partwise.report.content import MetricTable, Picture, Report
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """The taxonomy with errors along its edges."""
+        from partwise.report.content import Picture
         from partwise.report.taxonomies import NodeErrors, taxonomy_picture
-        from partwise.report.training import history_points, stated_certificate
 
         y, y_pred = map(self._marks, self._known(data, answers))
         columns = zip(
@@ -137,19 +135,13 @@ class TaxonomyTask(RowTask):
             NodeErrors(str(name), up[0] if up else -1, int(n), int(missed), int(wrong))
             for name, up, n, missed, wrong in columns
         ]
-        caption = common.pop("caption")
-        return Report(
-            certificate=stated_certificate(common.pop("certificate", None)),
-            history=history_points(common.pop("history", ())),
-            metrics=[MetricTable(caption, dict(self.measure(data, answers)))],
-            features=self.telling_features(model, 10),
-            pictures=[Picture("Errors by node", taxonomy_picture(errors))],
-            pictures_title="Errors in the taxonomy",
-            pictures_note="The way from the true to the predicted class passes along "
-            "edges: the wider an edge, the more errors. Missed rows belong below "
+        return {
+            "pictures": [Picture("Errors by node", taxonomy_picture(errors))],
+            "pictures_title": "Errors in the taxonomy",
+            "pictures_note": "The way from the true to the predicted class passes "
+            "along edges: the wider an edge, the more errors. Missed rows belong below "
             "the node and went elsewhere, wrong ones came from elsewhere.",
-            **common,
-        )
+        }
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

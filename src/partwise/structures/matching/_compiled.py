@@ -1,15 +1,25 @@
 """Matchings as numba blocks: the structure's side of `partwise.compiled`.
 
-The rows of a block are its candidate pairs, and an output weighs those that it chooses:
-the operations of `_weighted_rows_compiled.py` do the rest. A code has for each item of
-the left side the number of its pair within the block, or −1.
+The rows of a block are its candidate pairs, and an output weighs those that it chooses.
+A code has for each item of the left side the number of its pair within the block, or
+−1, and so has the truth: δ = Σ_q x[truth of q] − x[code of q] over the left items q
+where the two differ. The operations look at these alone: with those of
+`_weighted_rows_compiled.py`, over all pairs, 10,000 examples of 20 × 20 items took 31
+instead of 20 seconds.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import kernel, output_loss, uncounted
+from partwise.compiled import (
+    add_row,
+    dot_row,
+    kernel,
+    output_loss,
+    uncounted,
+    wipe_row,
+)
 from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._assignment import (
     AssignmentWork,
@@ -18,11 +28,7 @@ from partwise.structures._assignment import (
     new_assignment_work,
 )
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
+score_block = weighted.score_block  # numba compiles a call by its name alone
 
 
 class MatchWork(NamedTuple):
@@ -47,13 +53,14 @@ def new_match_work(n_pairs: int, n_places: int, n_columns: int) -> MatchWork:
 
 
 @uncounted
-@weighted.row_operations
 class MatchBlocks(NamedTuple):
     """Packed candidate pairs over rows of any scorer."""
 
     rows: tuple  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, pairs of each block
     y: np.ndarray  # (n_pairs,) int32, 1 for true pairs
+    truth: np.ndarray  # (n_left_items,) int32, the code of each truth
+    left_first: np.ndarray  # (n_blocks + 1,) int64, into `truth`
     left: np.ndarray  # (n_pairs,) int32
     right: np.ndarray  # (n_pairs,) int32
     n_left: np.ndarray  # (n_blocks,) int64
@@ -72,19 +79,103 @@ class MatchBlocks(NamedTuple):
         return blocks.y[t] - chosen
 
     def output_loss(blocks, i, code):
-        begin = blocks.offset[i]
+        first = blocks.left_first[i]
         loss = 0.0
-        for t in range(begin, blocks.offset[i + 1]):
-            is_chosen = code[blocks.left[t]] == t - begin
-            if blocks.y[t] > 0 and not is_chosen:
-                loss += blocks.missed
-            if is_chosen and blocks.y[t] == 0:
-                loss += blocks.invented
+        for q in range(blocks.n_left[i]):
+            if code[q] != blocks.truth[first + q]:
+                loss += blocks.missed if blocks.truth[first + q] >= 0 else 0.0
+                loss += blocks.invented if code[q] >= 0 else 0.0
         return loss
+
+    def recall_margin(blocks, work, i, code):
+        return score_difference(blocks, work.score, i, code)
+
+    def recall_margins(blocks, work, i, codes, at, n, out):
+        length = blocks.n_left[i]
+        for p in range(n):
+            first = at + p * length
+            code = codes[first : first + length]
+            out[p] = score_difference(blocks, work.score, i, code)
+
+    def margin(blocks, w, i, code):
+        return dot_difference(blocks, w, i, code)
+
+    def margins(blocks, work, w, i, codes, at, n, out):
+        length = blocks.n_left[i]
+        for p in range(n):
+            first = at + p * length
+            out[p] = dot_difference(blocks, w, i, codes[first : first + length])
+
+    def push(blocks, w, i, code, coef):
+        add_difference(blocks, w, i, code, coef)
+
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        length = blocks.n_left[i]
+        for p in range(n):
+            if coef[p] != 0.0:
+                first = at + p * length
+                add_difference(blocks, w, i, codes[first : first + length], coef[p])
+
+    def wipe(blocks, w, i, code):
+        begin, first = blocks.offset[i], blocks.left_first[i]
+        for q in range(blocks.n_left[i]):
+            true, chosen = blocks.truth[first + q], code[q]
+            if true != chosen:
+                if true >= 0:
+                    row = begin + true
+                    wipe_row(blocks.rows, w, np.int64(1), row, np.int64(0))
+                if chosen >= 0:
+                    row = begin + chosen
+                    wipe_row(blocks.rows, w, np.int64(1), row, np.int64(0))
 
     def find_output(blocks, work, w, i, code):
         score_block(blocks, w, i, work.score)
         return search_block(blocks, work, i, code)
+
+
+@kernel
+def score_difference(blocks, score, i, code):
+    """<w, δ> from the scores of all pairs."""
+    first = blocks.left_first[i]
+    total = 0.0
+    for q in range(blocks.n_left[i]):
+        true, chosen = blocks.truth[first + q], code[q]
+        if true != chosen:
+            total += score[true] if true >= 0 else 0.0
+            total -= score[chosen] if chosen >= 0 else 0.0
+    return total
+
+
+@kernel
+def dot_difference(blocks, w, i, code):
+    """<w, δ> from the model."""
+    begin, first = blocks.offset[i], blocks.left_first[i]
+    total = 0.0
+    for q in range(blocks.n_left[i]):
+        true, chosen = blocks.truth[first + q], code[q]
+        if true != chosen:
+            if true >= 0:
+                row = begin + true
+                total += dot_row(blocks.rows, w, np.int64(1), row, np.int64(0))
+            if chosen >= 0:
+                row = begin + chosen
+                total -= dot_row(blocks.rows, w, np.int64(1), row, np.int64(0))
+    return total
+
+
+@kernel
+def add_difference(blocks, w, i, code, coef):
+    """Add coef·δ to the model."""
+    begin, first = blocks.offset[i], blocks.left_first[i]
+    for q in range(blocks.n_left[i]):
+        true, chosen = blocks.truth[first + q], code[q]
+        if true != chosen:
+            if true >= 0:
+                row = begin + true
+                add_row(blocks.rows, w, np.int64(1), row, np.int64(0), coef)
+            if chosen >= 0:
+                row = begin + chosen
+                add_row(blocks.rows, w, np.int64(1), row, np.int64(0), -coef)
 
 
 @kernel
@@ -104,7 +195,7 @@ def search_block(blocks, work, i, code):
     )  # fmt: skip
     if not is_possible:
         return 0.0, 1.0, -np.inf, np.inf
-    margin = weighted_score(blocks, work.score, i, code)
+    margin = score_difference(blocks, work.score, i, code)
     if blocks.is_prediction:
         return 0.0, 1.0, -margin, -margin
     loss = output_loss(blocks, i, code)

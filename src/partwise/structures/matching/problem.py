@@ -131,12 +131,16 @@ def pack_pairs(
     sizes = [len(x.pairs) for x in X]
     offset = np.append(0, np.cumsum(sizes)).astype(np.int64)
     is_true = np.zeros(offset[-1], np.int32)
+    n_left = np.array([x.shape[0] for x in X], np.int64)
+    left_first = np.append(0, np.cumsum(n_left)).astype(np.int64)
+    truth = np.full(left_first[-1], -1, np.int32)
     for i, x in enumerate(X if Y is not None else ()):
         try:
             rows = rows_of(x, structure.as_partners(x, Y[i]))
         except ValueError as error:
             raise ValueError(f"example {i}: {error}") from None
         is_true[offset[i] + rows[rows >= 0]] = 1
+        truth[left_first[i] : left_first[i + 1]] = rows
     is_sparse = any(sparse.issparse(x.features) for x in X)
     wrap = sparse.csr_array if is_sparse else np.asarray
     features = as_features([wrap(x.features) for x in X])
@@ -148,9 +152,11 @@ def pack_pairs(
         rows=rows,
         offset=offset,
         y=is_true,
+        truth=truth,
+        left_first=left_first,
         left=np.ascontiguousarray(pairs[:, 0]),
         right=np.ascontiguousarray(pairs[:, 1]),
-        n_left=np.ascontiguousarray(shape[:, 0]),
+        n_left=n_left,
         n_right=np.ascontiguousarray(shape[:, 1]),
         missed=float(structure.missed),
         invented=float(structure.invented),

@@ -115,8 +115,7 @@ class Matching(Structure):
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ: what missed and invented pairs cost."""
-        n = max(len(y_hat), len(y) if np.ndim(y) == 1 else 0)
-        true, predicted = as_pairs(y, n), as_pairs(y_hat, n)
+        true, predicted = as_pairs(y), as_pairs(y_hat)
         missed, invented = len(true - predicted), len(predicted - true)
         return self.missed * missed + self.invented * invented
 
@@ -222,8 +221,8 @@ def rows_of(x: CandidatePairs, partners: Ints) -> Ints:
     return rows
 
 
-def as_pairs(y: Any, n: int) -> set[tuple[int, int]]:
-    """Partners of n left items, or pairs (k, 2), as a set of pairs."""
+def as_pairs(y: Any) -> set[tuple[int, int]]:
+    """Partners of left items, or pairs (k, 2), as a set of pairs."""
     y = np.asarray(y, np.int64)
     if y.ndim == 2:
         return {(int(a), int(b)) for a, b in y}

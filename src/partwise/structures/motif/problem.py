@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif
 
 
+def mean_of(values: Floats) -> float:
+    """The mean, 0 of nothing."""
+    return float(np.mean(values)) if len(values) else 0.0
+
+
+JUDGES = 500  # sequences that tell how good a seed is
+
+
 class MotifProblem(PackedProblem):
     """Packed sequences; a model is 4·l weights of the motif, then the background's.
 
@@ -78,17 +86,51 @@ class MotifProblem(PackedProblem):
         """The best windows of sequences with the motif; the old ones that changed."""
         best = self.best_windows(model)
         is_better = (self._tag.y > 0) & (self.margins(model, best) < 0)
-        return self._begin_with(np.where(is_better, best.code, self._tag.truth))
+        return self.begin_with_codes(np.where(is_better, best.code, self._tag.truth))
 
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
+        """By the best of random seeds, or windows drawn uniformly (`Motif.seeds`)."""
+        if self.structure.seeds and self._tag.y.any():
+            return self.complete(self._seed(rng))
+        return self.draw_windows(rng)
+
+    def _seed(self, rng: np.random.Generator) -> Floats:
+        """Of some windows with the motif, the letters that tell classes best apart.
+
+        A sequence is judged by its window with most letters in common. Windows drawn
+        all at random carry no signal: on planted motifs their convex problem has the
+        optimum w = 0, or ends in windows that fit the noise.
+        """
+        tag, length = self._tag, self.structure.length
+        rows = np.sort(rng.permutation(self.n_blocks)[:JUDGES])
+        has_motif = tag.y[rows] > 0
+        n_windows = np.diff(tag.offset) - length + 1
+        best, chosen = -np.inf, self.zero()
+        for i in rng.choice(np.flatnonzero(tag.y), size=self.structure.seeds).tolist():
+            first = tag.offset[i] + int(rng.integers(n_windows[i]))
+            letters = tag.letter[first : first + length]
+            known = np.flatnonzero(letters >= 0)
+            model = self.zero()
+            model[4 * known + letters[known]] = 1.0
+            alike = self._search(self._windows, model, rows).violation
+            means = [
+                np.mean(alike[each]) for each in (has_motif, ~has_motif) if any(each)
+            ]
+            apart = float(means[0] - means[-1]) if len(means) == 2 else float(means[0])
+            if apart > best:
+                best, chosen = apart, model
+        return chosen
+
+    def draw_windows(self, rng: np.random.Generator) -> Cuts:
         """Windows drawn uniformly, strands too."""
         n_windows = np.diff(self._tag.offset) - self.structure.length + 1
         code = (rng.random(self.n_blocks) * n_windows).astype(np.int64) + 1
         if self.structure.both_strands:
             code = code * rng.choice([-1, 1], size=self.n_blocks)
-        return self._begin_with(np.where(self._tag.y > 0, code, 0))
+        return self.begin_with_codes(np.where(self._tag.y > 0, code, 0))
 
-    def _begin_with(self, code: Ints) -> Cuts:
+    def begin_with_codes(self, code: Ints) -> Cuts:
+        """Take over completions of all truths; the old ones that changed."""
         truth = self._tag.truth
         rows = np.flatnonzero(code != truth)
         old = truth[rows].copy()

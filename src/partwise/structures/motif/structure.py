@@ -44,6 +44,10 @@ class Motif(Structure):
         Of the Markov background, 0 to 6.
     both_strands : bool
         Whether the motif may be on the reverse complement.
+    seeds : int
+        Of a random start: windows of sequences with the motif that are tried as the
+        motif itself; the one that tells the classes best apart completes all others. 0
+        draws all windows uniformly, as the paper does.
 
     Notes
     -----
@@ -60,11 +64,16 @@ class Motif(Structure):
     """
 
     def __init__(
-        self, length: int = 8, order: int = 3, both_strands: bool = False
+        self,
+        length: int = 8,
+        order: int = 3,
+        both_strands: bool = False,
+        seeds: int = 100,
     ) -> None:
         self.length = length
         self.order = order
         self.both_strands = both_strands
+        self.seeds = seeds
 
     def setup(self, X: Sequence[Any] = (), Y: Sequence[Any] = ()) -> Self:
         """4·l weights of the motif, then those of the background."""

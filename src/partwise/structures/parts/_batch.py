@@ -14,7 +14,7 @@ from partwise.scorers.linear import LinearScorer
 from partwise.structures.loop import refuse_missing
 from partwise.structures.packed import PackedProblem
 from partwise.structures.parts._compiled import DECODER, PartBlocks, PartWork
-from partwise.structures.parts._inputs import as_parts, part_shape, stack_parts
+from partwise.structures.parts._inputs import part_shape, stack_parts, true_parts
 
 if TYPE_CHECKING:
     from partwise.structures.parts import PartSelection
@@ -52,12 +52,7 @@ def pack_parts(
         rows = scorer.bind(features)
     truth = np.zeros(first[-1], np.uint8)
     for i, y in enumerate(Y):
-        parts = as_parts(y)
-        if len(parts) and not 0 <= parts[0] <= parts[-1] < first[i + 1] - first[i]:
-            raise ValueError(
-                f"example {i} has the true parts {parts.tolist()} where its parts are "
-                f"0 … {first[i + 1] - first[i] - 1}"
-            )
+        parts = true_parts(i, y, int(first[i + 1] - first[i]))
         truth[first[i] + parts] = 1
     shapes = [part_shape(x) for x in X]
     loss = structure._part_loss()

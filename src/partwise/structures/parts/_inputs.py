@@ -40,6 +40,17 @@ def as_parts(y: Any) -> Ints:
     return np.unique(np.asarray(list(y), np.int64))
 
 
+def true_parts(i: int, y: Any, n_parts: int) -> Ints:
+    """Part numbers of the true output of example i, which has so many parts."""
+    parts = as_parts(y)
+    if len(parts) and (parts[0] < 0 or parts[-1] >= n_parts):
+        raise ValueError(
+            f"example {i}: part numbers must lie in 0…{n_parts - 1}; the true output "
+            f"has {parts[0]} and {parts[-1]}"
+        )
+    return parts
+
+
 def stack_parts(X: Sequence[Any]) -> Features | DenseFeatures:
     """The parts of all inputs as the rows of sequences."""
     from partwise.features import DenseFeatures, Features  # these load numba

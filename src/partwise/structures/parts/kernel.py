@@ -30,6 +30,7 @@ from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.structures.kernel_problem import KernelProblem, KernelSpace
 from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
 from partwise.structures.parts._batch import PartProblem, pack_parts
+from partwise.structures.parts._compared import PartScores
 from partwise.structures.parts._inputs import as_parts, part_features, stack_parts
 
 if TYPE_CHECKING:
@@ -79,12 +80,6 @@ class PartKernel(NamedTuple):
         function = self.match[number]
         answer = answer_of(function, number, keys.key[part, number])
         return f"{name_of(function)}={answer}"
-
-
-class PartScores(NamedTuple):
-    """Scores of the parts of one input, in the place of a model."""
-
-    values: Floats
 
 
 class PartExpansion:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,15 +13,18 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
 from partwise.structures.parts import PartLoss
 from partwise.structures.parts import _decoders as decoders
-from partwise.structures.parts._inputs import as_parts, part_features, part_shape
-
-if TYPE_CHECKING:  # numba is loaded where it is needed
-    from partwise.structures.parts.kernel import PartKernel
+from partwise.structures.parts._compared import ComparedParts, PartScores
+from partwise.structures.parts._inputs import (
+    as_parts,
+    part_features,
+    part_shape,
+    true_parts,
+)
 
 METHODS = ("milp", "top", "positive", "search")
 
 
-class PartSelection(Structure):
+class PartSelection(ComparedParts, Structure):
     """Choose a set of parts: the best by an integer program, a heuristic or your code.
 
     An input offers parts, each with a row of features; an output is a set of part
@@ -157,7 +161,8 @@ class PartSelection(Structure):
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             self._check_example(i, x, y)
             if self._graded:
-                self._part_loss().check(i, y, *self._search_of(x, y))
+                best = partial(self._best, x, y=y)
+                self._part_loss().check(i, y, part_features(x).shape[0], best)
         return self
 
     def joint_feature(self, x: Any, y: Any) -> Any:
@@ -183,29 +188,6 @@ class PartSelection(Structure):
         scores = self.scores_of(x, w)
         addition, _ = self._part_loss().terms(y, len(scores))
         return self._best(x, scores + addition, y)
-
-    def scores_of(self, x: Any, w: Any) -> Floats:
-        """Scores of the parts of an input: by weights, or by a `PartExpansion`."""
-        if not self.has_keys:
-            return part_features(x) @ w
-        from partwise.structures.parts.kernel import PartScores
-
-        return w.values if isinstance(w, PartScores) else w.at(x).values
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether parts are compared, by a kernel or keys, instead of weighed."""
-        return self.kernel is not None or self.match is not None
-
-    def part_kernel(self) -> PartKernel:
-        """When two parts are alike."""
-        from partwise.kernels.naming import as_kernel
-        from partwise.structures.parts.kernel import PartKernel
-
-        kernel = None if self.kernel is None else as_kernel(self.kernel)
-        match: Any = () if self.match is None else self.match
-        is_one = isinstance(match, str) or callable(match)
-        return PartKernel(kernel, (match,) if is_one else tuple(match))
 
     # ---------------------------------------------------------------- capabilities
 
@@ -288,14 +270,12 @@ class PartSelection(Structure):
 
     def decode(self, X: Sequence[Any], w: Any, *, n_jobs: int = 1) -> list[Ints]:
         """The best set of parts of every input."""
+        models: Any = [w] * len(X)
         if self.has_keys:
-            from partwise.structures.parts.kernel import PartScores
-
-            scores: Any = map(PartScores, w.scores(X, n_jobs))
-            pairs = zip(X, scores, strict=True)
+            models = map(PartScores, w.scores(X, n_jobs))
+        if self.has_keys or self.decoder is None:
+            pairs = zip(X, models, strict=True)
             return [self._decode_one(i, x, own) for i, (x, own) in enumerate(pairs)]
-        if self.decoder is None:
-            return [self._decode_one(i, x, w) for i, x in enumerate(X)]
         problem = self.pack(X, [[] for _ in X], n_jobs=n_jobs)
         return problem.outputs(problem.predict_codes(w))
 
@@ -348,10 +328,6 @@ class PartSelection(Structure):
         rng = np.random.default_rng(self.random_state)
         return decoders.best_by_search(scores, is_valid, starts, self.n_restarts, rng)
 
-    def _search_of(self, x: Any, y: Any) -> tuple[int, Callable[[Floats], Ints]]:
-        """Number of parts of an input, and the best set for given scores."""
-        return part_features(x).shape[0], lambda scores: self._best(x, scores, y)
-
     def _part_loss(self) -> PartLoss:
         return PartLoss() if self.part_loss is None else self.part_loss
 
@@ -400,12 +376,7 @@ class PartSelection(Structure):
                 f"example {i}: parts have {n_features} features, those of example 0 "
                 f"have {self.n_psi_}"
             )
-        parts = as_parts(y)
-        if len(parts) and (parts[0] < 0 or parts[-1] >= n_parts):
-            raise ValueError(
-                f"example {i}: part numbers must lie in 0…{n_parts - 1}; the true "
-                f"output has {parts[0]} and {parts[-1]}"
-            )
+        parts = true_parts(i, y, n_parts)
         if self.decoder is not None:
             part_shape(x)
         elif self.method == "milp":

@@ -202,7 +202,7 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
         most = max(most, tables.into_ptr[q + 1] - tables.into_ptr[q])
     room = most * n + tables.opened_by.shape[0] + tables.done_symbol.shape[0] + n_chains
     room += 1
-    value, choice = np.empty(room), np.empty((room, 2), np.int64)
+    value, choice = np.empty(room), np.zeros((room, 2), np.int64)
     zero = np.int64(0)  # not a literal: each would compile its callees again
     n_candidates, n_tasks, n_parts, heap = zero, zero, zero, zero
     search = longer_search(search, tables.n_symbols, tables.n_symbols, tables.n_symbols)

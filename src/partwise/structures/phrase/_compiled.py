@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
+from numba.core import config
 
 from partwise.compiled import Reference, address_of, called_at, uncounted
 from partwise.structures.losses import FRONTIER, TWO_BEST
@@ -117,5 +118,8 @@ class GrammarBlocks(NamedTuple):
 
 def compile_oracle(data: Reference[GrammarData], work: Reference[GrammarWork]) -> Any:
     """Address of the oracle of these data, compiled when it is first needed."""
+    oracle = ORACLES.get(data.oracle, search_best)
+    if vars(config)["DISABLE_JIT"]:
+        return oracle
     signature = PLANE(typeof(data), typeof(work), types.int64, types.int32[::1])
-    return address_of(signature, ORACLES.get(data.oracle, search_best))
+    return address_of(signature, oracle)

@@ -1,0 +1,1 @@
+"""Partitions of items, learned from examples."""

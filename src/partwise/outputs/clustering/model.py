@@ -1,0 +1,101 @@
+"""A trained clusterer: clusters of items, without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from partwise.objective import Formulation
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.rows import RowFeatureScoring, ScoreModel
+from partwise.protocol import Floats, Ints
+from partwise.structures.clustering import Clustering, Items
+from partwise.structures.clustering.problem import pack_forests
+from partwise.structures.clustering.structure import clusters
+
+
+class ClusteringModel(ScoreModel):
+    """Scores links; strong ones make clusters.
+
+    Parameters
+    ----------
+    scoring : RowFeatureScoring
+    structure : Clustering
+    weights : array (n_features,)
+        The last is the threshold of a link.
+    info : dict
+    """
+
+    name: ClassVar[str] = "ClusteringModel"
+
+    def __init__(
+        self,
+        scoring: RowFeatureScoring,
+        structure: Clustering,
+        weights: Floats,
+        info: dict[str, Any],
+    ) -> None:
+        self.scoring = scoring
+        self.structure = structure
+        self.weights = weights
+        self.info = info
+        self.labels = []
+
+    def training_problem(
+        self,
+        X: Sequence[Items],
+        y: Sequence[Any] | None,
+        formulation: Formulation | None = None,
+        n_jobs: int = 1,
+    ) -> Any:
+        """The problem of documents that have a link."""
+        used = [k for k, x in enumerate(X) if len(x.pairs)]
+        if not used:
+            raise ValueError("no document has a candidate link")
+        documents = [X[k] for k in used]
+        links = self.scoring.featurizer.transform(stacked(documents))
+        sizes = [len(x.pairs) for x in documents]
+        links = links._replace(offset=np.append(0, np.cumsum(sizes)).astype(np.int64))
+        items = [(x.n_items, x.pairs) for x in documents]
+        labels = None if y is None else [y[k] for k in used]
+        return pack_forests(
+            self.structure, links, items, labels, formulation or Formulation(), n_jobs
+        )
+
+    def predict(self, X: Sequence[Items], *, n_jobs: int = 1) -> list[Ints]:
+        """Cluster of each item, an array per document."""
+        found: list[Ints] = [np.arange(x.n_items) for x in X]
+        used = [k for k, x in enumerate(X) if len(x.pairs)]
+        if used:
+            problem = self.training_problem(X, None, n_jobs=n_jobs)
+            cuts = problem.predict_codes(problem.expand(self.weights))
+            for k, forest in zip(used, problem.outputs(cuts), strict=True):
+                found[k] = clusters(X[k], forest)
+        return found
+
+    def explain_items(self, x: Items, *, top: int = 10) -> Explanation:
+        """The features of the strongest link of a document."""
+        if not len(x.pairs):
+            return Explanation(["items"], ["apart"], ["linked"], 0.0, 0.0)
+        best = int(np.argmax(self.row_scores(x.features)))
+        a, b = np.reshape(x.pairs, (-1, 2))[best].tolist()
+        row = x.features[best : best + 1]
+        score = float(self.row_scores(row)[0])
+        winner, runner = ("linked", "apart") if score > 0 else ("apart", "linked")
+        sign = 1.0 if score > 0 else -1.0
+        reasons = self.contributions(
+            sign * self.row_values(row)[0], winner, runner, top
+        )
+        name = f"items {a} and {b}"
+        return Explanation([name], [winner], [runner], score, abs(score), reasons)
+
+
+def stacked(documents: Sequence[Items]) -> Any:
+    """Features of all links, one matrix."""
+    matrices = [x.features for x in documents]
+    if any(sparse.issparse(matrix) for matrix in matrices):
+        return sparse.vstack(matrices, format="csr")
+    return np.vstack(matrices)

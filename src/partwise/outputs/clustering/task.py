@@ -1,0 +1,130 @@
+"""The task `cluster`: coreference of given mentions, from CoNLL-2012 files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from partwise.outputs.row_task import RowTask
+from partwise.outputs.task import Answers, Data, Details, FileOptions
+
+WINDOW = 20
+
+
+class ClusterTask(RowTask):
+    """Learn which mentions of a document mean the same, from CoNLL-2012 files.
+
+    Mentions are given by the brackets of the last column; their features are words,
+    distance, pronouns, gender and number.
+
+    Example: `partwise train cluster train.conll --model coref.model --dev dev.conll`
+    """
+
+    title: ClassVar[str] = "Clusterer"
+    examples_name: ClassVar[str] = "documents"
+    json_names: ClassVar[tuple[str, str]] = ("clusters", "clusters")
+    file_options: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """Nothing to choose; a model of other features has no files."""
+        from partwise.features.mention_pairs import NAMES
+
+        options.refuse("columns", "label", "separator", "comment", "max_length")
+        if model.scoring.feature_names[:-1] != NAMES:
+            raise ValueError(
+                f"{path}: trained on features of your own; use it from Python with "
+                "partwise.load"
+            )
+        return cls()
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Mentions with candidate links, and their entities."""
+        import numpy as np
+
+        from partwise.features.mention_pairs import mention_pairs
+        from partwise.readers.coreference import read_coreference
+        from partwise.structures.clustering import Items
+
+        documents = [d for path in paths for d in read_coreference(path)]
+        X = [Items(*mention_pairs(document, WINDOW)) for document in documents]
+        y = [np.unique(d.entities, return_inverse=True)[1] for d in documents]
+        n_mentions = sum(x.n_items for x in X)
+        return Data(X, y if truth else None, n_mentions, documents)
+
+    def fit_arguments(self, data: Data) -> dict[str, Any]:
+        """The names of the features."""
+        from partwise.features.mention_pairs import NAMES
+
+        return {"feature_names": NAMES}
+
+    def describe(self, data: Data) -> str:
+        """Documents, mentions, entities, links."""
+        n_links = sum(len(x.pairs) for x in data.X)
+        n_entities = sum(len(set(y.tolist())) for y in data.y)
+        return (
+            f"{data.n_examples:,} documents, {data.n_tokens:,} mentions, "
+            f"{n_entities:,} entities, {n_links:,} candidate links"
+        )
+
+    def reader_info(self) -> dict[str, Any]:
+        """The candidates."""
+        return {"format": "conll-2012", "window": WINDOW}
+
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Clusters of mentions."""
+        if topk > 1:
+            raise ValueError(f"--topk {topk}: one clustering is found; drop it")
+        if given is not None:
+            self.known_parts(model, data, given)
+        return Answers(model.predict(data.X, n_jobs=n_jobs))
+
+    def as_json(self, output: Any) -> Any:
+        """A cluster per mention."""
+        return output.tolist()
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """The files with predicted brackets."""
+        from partwise.readers.coreference import write_coreference
+
+        labels = [each.tolist() for each in answers.best]
+        write_coreference(output, data.source, labels)
+
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
+        """MUC, B³, CEAF, their mean, and the losses of the paper."""
+        from partwise.outputs.clustering.metrics import METRICS
+
+        return {n: m.function(data.y, answers.best) for n, m in METRICS.items()}
+
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
+        """Numbers of entities."""
+        counts = {
+            "n_mentions": data.n_tokens,
+            "n_entities": sum(len(set(y.tolist())) for y in data.y),
+            "n_predicted": sum(len(set(y.tolist())) for y in answers.best),
+        }
+        return Details([], counts, [])
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """The penalty of wrong links."""
+        return [("Link penalty", f"{model.structure.link_penalty:g}")]
+
+    @classmethod
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """The penalty of wrong links."""
+        return {"link_penalty": model.structure.link_penalty}
+
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """The strongest link of a document."""
+        return model.explain_items(data.X[row], top=top)
+
+    def n_blocks(self, data: Data) -> int:
+        """Documents with a link."""
+        return sum(len(x.pairs) > 0 for x in data.X)
+
+    def truths(self, model: Any, data: Data) -> Any:
+        """Clusters of mentions."""
+        return data.y

@@ -1,0 +1,1 @@
+"""Matchings of the items of two sides."""

@@ -1,0 +1,110 @@
+"""A trained matcher: predicts without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from partwise.objective import Formulation
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.model import ScoredModel
+from partwise.outputs.rows import RowFeatureScoring, ScoreModel
+from partwise.protocol import Floats, Ints
+from partwise.structures.matching import CandidatePairs, Matching
+
+
+class MatchingModel(ScoreModel, ScoredModel):
+    """Scores candidate pairs, and finds the best matching.
+
+    Parameters
+    ----------
+    scoring : RowFeatureScoring
+        Features of pairs; with a constant where items may stay unmatched.
+    structure : Matching
+    weights : array (n_features,)
+    info : dict
+        What a model file says about itself; JSON.
+    """
+
+    name: ClassVar[str] = "MatchingModel"
+
+    def __init__(
+        self,
+        scoring: RowFeatureScoring,
+        structure: Matching,
+        weights: Floats,
+        info: dict[str, Any],
+    ) -> None:
+        self.scoring = scoring
+        self.structure = structure
+        self.weights = weights
+        self.info = info
+        self.labels = []
+
+    def candidates(self, X: Any) -> list[CandidatePairs]:
+        """Candidate pairs with all features of the model."""
+        featurizer = self.featurizer
+        found = []
+        for i, x in enumerate(X):
+            try:
+                x = CandidatePairs.create(x)
+            except ValueError as error:
+                raise ValueError(f"example {i}: {error}") from None
+            if x.features.shape[1] != featurizer.n_columns:
+                raise ValueError(
+                    f"example {i} has {x.features.shape[1]} features where "
+                    f"{featurizer.n_columns} were expected"
+                )
+            if featurizer.has_intercept:
+                join = sparse.hstack if sparse.issparse(x.features) else np.hstack
+                ones = np.ones((len(x.pairs), 1))
+                x = x._replace(features=join([x.features, ones]))
+            found.append(x)
+        return found
+
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """All examples at once."""
+        if len(X):
+            yield self.training_problem(X, None, n_jobs=n_jobs)
+
+    def training_problem(
+        self, X: Any, y: Any, formulation: Formulation | None = None, n_jobs: int = 1
+    ) -> Any:
+        """The problem whose objective the certificate speaks of."""
+        return self.structure.pack(self.candidates(X), y, formulation, n_jobs=n_jobs)
+
+    def predict(self, X: Any, *, n_jobs: int = 1) -> list[Ints]:
+        """The right item of each left one, −1 for none."""
+        found: list[Ints] = []
+        for problem in self.problems(X, n_jobs):
+            cuts = problem.predict_codes(problem.expand(self.weights))
+            if not np.isfinite(cuts.violation).all():
+                i = int(np.flatnonzero(~np.isfinite(cuts.violation))[0])
+                raise ValueError(
+                    f"example {i}: its candidate pairs have no complete matching; give "
+                    "more pairs, or train with <unmatched=True>"
+                )
+            found += problem.outputs(cuts)
+        return found
+
+    def predict_topk(
+        self, X: Any, k: int, *, n_jobs: int = 1
+    ) -> list[list[tuple[Ints, float]]]:
+        """The k best matchings of each example with their scores, best first."""
+        return list(self.ranked(X, k, n_jobs))
+
+    def explain(self, x: Any, *, top: int = 10) -> Explanation:
+        """Why the best matching leads the second."""
+        ranked = self.predict_topk([x], 2)[0]
+        (candidates,) = self.candidates([x])
+        best, score = ranked[0]
+        psi = [self.structure.joint_feature(candidates, y) for y, _ in ranked]
+        runner_up = ranked[1][0].tolist() if len(ranked) > 1 else None
+        lead = score - ranked[1][1] if len(ranked) > 1 else float("inf")
+        difference = psi[0] - psi[1] if len(ranked) > 1 else psi[0]
+        reasons = self.contributions(difference, "best", "second", top)
+        items = [f"item {i}" for i in range(len(best))]
+        return Explanation(items, best.tolist(), runner_up, score, lead, reasons)

@@ -1,0 +1,143 @@
+"""The task `match`: tables of candidate pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from partwise.outputs.task import Answers, Data, FileOptions, Task
+
+if TYPE_CHECKING:
+    from partwise.readers.pairs import PairTable
+
+
+class MatchTask(Task):
+    """Learn to match the items of two sides.
+
+    Files are tables with a line for each candidate pair, separated by tabs: example,
+    left item, right item, 1 for true pairs and 0 for others, and features. The first
+    line names the columns.
+
+    Example: `partwise train match train.tsv --unmatched --model m --dev dev.tsv`
+    """
+
+    title: ClassVar[str] = "Matcher"
+    examples_name: ClassVar[str] = "examples"
+    json_names: ClassVar[tuple[str, str]] = ("matchings", "matching")
+    aliases: ClassVar[dict[str, str]] = {
+        "fit_intercept": "--intercept/--no-intercept",
+        "unmatched": "--unmatched/--complete",
+    }
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """The task."""
+        return cls()
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """The task."""
+        options.refuse("columns", "label", "separator", "comment", "max_length")
+        return cls()
+
+    # -------------------------------------------------------------------- files
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Candidate pairs; examples of different files are different."""
+        from partwise.readers import ReaderError
+        from partwise.readers.pairs import read_pairs
+
+        files = [read_pairs(path, truth=truth) for path in paths]
+        for path, file in zip(paths, files, strict=True):
+            if file.names != files[0].names:
+                raise ReaderError(
+                    f"{path}: other columns than {paths[0]}; give files of one layout"
+                )
+        X = [x for file in files for x in file.X]
+        y = [y for file in files for y in file.y] if truth else None
+        return Data(X, y, sum(len(x[1]) for x in X), files)
+
+    def fit_arguments(self, data: Data) -> dict[str, Any]:
+        """The names of the columns."""
+        return {"feature_names": data.source[0].names}
+
+    def describe(self, data: Data) -> str:
+        """Examples, pairs, features."""
+        n_features = len(data.source[0].names)
+        return (
+            f"{len(data.X):,} examples, {data.n_tokens:,} candidate pairs, "
+            f"{n_features} features"
+        )
+
+    def reader_info(self) -> dict[str, Any]:
+        """The format."""
+        return {"format": "pairs"}
+
+    def as_json(self, output: Any) -> list[int]:
+        """The right item of each left one, by their order in the file."""
+        return output.tolist()
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """A line for each pair of the best matching: example, left, right."""
+        from partwise.readers.sink import write_bytes
+
+        if topk > 1:
+            raise ValueError(
+                f"--topk {topk}: the file has room for one matching; add --json"
+            )
+        lines, i = [], 0
+        files: list[PairTable] = data.source
+        for file in files:
+            for example, (left, right) in zip(file.examples, file.items, strict=True):
+                partners = answers.best[i].tolist()
+                for item, partner in zip(left, partners, strict=True):
+                    if partner >= 0:
+                        lines.append(f"{example}\t{item}\t{right[partner]}\n")
+                i += 1
+        write_bytes(output, "".join(lines).encode())
+
+    # --------------------------------------------------------------- evaluation
+
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
+        """F1, precision and recall of pairs; matchings that are right as a whole."""
+        import numpy as np
+
+        from partwise.outputs.matching.metrics import METRICS
+
+        values = {
+            name: metric.function(data.y, answers.best)
+            for name, metric in METRICS.items()
+        }
+        pairs = zip(data.y, answers.best, strict=True)
+        return values | {
+            "exact_match": float(np.mean([np.array_equal(y, b) for y, b in pairs]))
+        }
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """Whether items may stay without a partner."""
+        return [("Items without a partner", str(bool(model.structure.unmatched)))]
+
+    @classmethod
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """What is allowed, and the costs."""
+        structure = model.structure
+        return {
+            "unmatched": structure.unmatched,
+            "missed": structure.missed,
+            "invented": structure.invented,
+        }
+
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """Winner against runner-up."""
+        return model.explain(data.X[row], top=top)
+
+    def judge(
+        self, model: Any, data: Data, problem: Any, cuts: Any, rows: Any
+    ) -> tuple[Any, int]:
+        """Loss of each output by the plain methods."""
+        import numpy as np
+
+        outputs = problem.outputs(cuts)
+        pairs = zip(rows.tolist(), outputs, strict=True)
+        return np.array([model.structure.loss(data.y[i], y) for i, y in pairs]), 0

@@ -1,0 +1,1 @@
+"""Classes of sequences by a hidden motif."""

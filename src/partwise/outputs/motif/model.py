@@ -1,0 +1,161 @@
+"""A trained motif: it classifies, finds sites and explains without scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.outputs.explanation import Contribution, Explanation
+from partwise.outputs.model import WeightedModel
+from partwise.protocol import Floats
+from partwise.structures.motif import Motif, Site
+from partwise.structures.motif.sequences import LETTERS
+
+PSEUDOCOUNT = 0.5  # of each letter, in probabilities
+
+
+class MotifScoring:
+    """Windows are scored by the motif less the background; nothing to choose."""
+
+    prefix: ClassVar[str] = ""
+    featurizer = None
+
+    def __init__(self, structure: Motif) -> None:
+        self.structure = structure.setup()
+
+    def facts(self) -> dict[str, Any]:
+        """Sizes of the motif and of its background."""
+        s = self.structure
+        return {"n_features": s.n_psi_, "length": s.length, "order": s.order}
+
+    def report_facts(self) -> list[tuple[str, str]]:
+        """Length and background."""
+        s = self.structure
+        return [("Motif length", str(s.length)), ("Background order", str(s.order))]
+
+
+class MotifModel(WeightedModel):
+    """
+    Predicts classes of sequences, and where their motif is.
+
+    Parameters
+    ----------
+    structure : Motif
+    labels : list of two
+        Of sequences without and with the motif.
+    weights : array (4·length + n_background,)
+    counts : array (length, 4)
+        Letters at the places of the motif in the training sequences that have it.
+    info : dict
+    """
+
+    name: ClassVar[str] = "MotifModel"
+    support = None  # planes of hidden windows are not kept
+
+    def __init__(
+        self,
+        structure: Motif,
+        labels: list[Any],
+        weights: Floats,
+        counts: Floats,
+        info: dict[str, Any],
+    ) -> None:
+        self.scoring: Any = MotifScoring(structure)
+        self.structure = structure
+        self.labels = labels
+        self.weights = weights
+        self.counts = counts
+        self.info = info
+
+    @property
+    def pwm(self) -> Floats:
+        """Probabilities of A, C, G and T at the places of the motif, (length, 4)."""
+        smoothed = self.counts + PSEUDOCOUNT
+        return smoothed / smoothed.sum(axis=1, keepdims=True)
+
+    @property
+    def score_matrix(self) -> Floats:
+        """Weights of letters at the places of the motif, (length, 4)."""
+        length = self.structure.length
+        return self.weights[: 4 * length].reshape(length, 4)
+
+    def training_problem(
+        self,
+        X: Sequence[str],
+        truths: Any,
+        formulation: Formulation | None = None,
+        n_jobs: int = 1,
+    ) -> Any:
+        """The problem of sequences; truths are 1 with the motif and 0 without."""
+        return self.structure.pack(X, truths, formulation, n_jobs=n_jobs)
+
+    def sites(self, X: Sequence[str], n_jobs: int = 1) -> tuple[list[Site], Floats]:
+        """The best window of each sequence, whatever its class, and its score.
+
+        A sequence shorter than the motif has none, and the score −inf.
+        """
+        if not len(X):
+            return [], np.zeros(0)
+        problem = self.training_problem(X, None, n_jobs=n_jobs)
+        cuts = problem.best_windows(problem.expand(self.weights))
+        scores = np.where(cuts.code == 0, -np.inf, cuts.violation)
+        return problem.outputs(cuts), scores
+
+    def predict(self, X: Sequence[str], *, n_jobs: int = 1) -> list[Any]:
+        """The class of each sequence."""
+        return [self.labels[score > 0] for score in self.sites(X, n_jobs)[1].tolist()]
+
+    def explain(self, x: str, top: int = 10) -> Explanation:
+        """The letters of the best window that carry its score."""
+        (site,), (score,) = self.sites([x])
+        has_motif = bool(score > 0)
+        winner, runner = self.labels[has_motif], self.labels[not has_motif]
+        reasons: list[Contribution] = []
+        if site.position is not None:
+            shares = self._shares(x, site) * (1.0 if has_motif else -1.0)
+            order = np.argsort(-np.abs(shares), kind="stable")[:top]
+            reasons = [
+                Contribution(
+                    int(site.position + j), f"{x[site.position + j]} in the window",
+                    winner, runner, float(shares[j]),
+                )
+                for j in order.tolist()
+            ]  # fmt: skip
+        lead = abs(float(score)) if np.isfinite(score) else 0.0
+        return Explanation(["sequence"], [winner], [runner], lead, lead, reasons)
+
+    def _shares(self, x: str, site: Site) -> Floats:
+        """What each letter of a window adds to its score, (length,)."""
+        structure = self.structure
+        shares = np.empty(structure.length)
+        whole = structure.joint_feature(x, site) - structure.joint_feature(
+            x, Site(None)
+        )
+        assert site.position is not None
+        for j in range(structure.length):  # the window without this letter
+            at = site.position + j
+            hidden = x[:at] + "N" + x[at + 1 :]
+            without = structure.joint_feature(hidden, site)
+            rest = without - structure.joint_feature(hidden, Site(None))
+            shares[j] = np.sum((whole - rest) * self.weights)
+        return shares
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """Letters of the motif, and of the background."""
+        n = 4 * self.structure.length
+        names = [
+            f"{letter} at {j + 1}"
+            for j in range(self.structure.length)
+            for letter in LETTERS
+        ]
+        yield "motif", names, self.weights[:n]
+        background = [
+            f"{''.join(before)}{'|' if before else ''}{letter}"
+            for m in range(self.structure.order + 1)
+            for *before, letter in product(LETTERS, repeat=m + 1)
+        ]
+        yield "background", background, self.weights[n:]

@@ -1,0 +1,68 @@
+"""The sequence logo of a motif."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partwise.protocol import Floats
+from partwise.report import svg
+from partwise.structures.motif.sequences import LETTERS
+
+COLOURS = {"A": "#2a9d4a", "C": "#2b6cb0", "G": "#d69e2e", "T": "#c53030"}
+WIDTH, HEIGHT = 24.0, 120.0  # of a place, and of two bits
+CAPITAL = 0.72  # height of a capital letter, in font sizes
+
+
+def information(pwm: Floats) -> Floats:
+    """
+    Bits of each place: 2 − entropy, (length,).
+
+    Examples
+    --------
+    >>> information(np.array([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]])).tolist()
+    [2.0, 0.0]
+    """
+    safe = np.maximum(pwm, 1e-12)
+    return np.maximum(2.0 + np.sum(pwm * np.log2(safe), axis=1), 0.0)
+
+
+def logo(pwm: Floats) -> str:
+    """
+    The logo of Schneider and Stephens (1990) as SVG.
+
+    Letters of a place stand on each other, the most frequent on top; a letter's height
+    is its probability times the bits of the place.
+
+    Parameters
+    ----------
+    pwm : array (length, 4)
+        Probabilities of A, C, G and T.
+
+    Examples
+    --------
+    >>> picture = logo(np.array([[0.9, 0.1, 0.0, 0.0]]))
+    >>> picture.startswith("<svg"), picture.count("<text")
+    (True, 3)
+    """
+    letters = []
+    for j, (row, bits) in enumerate(zip(pwm, information(pwm), strict=True)):
+        base = HEIGHT
+        for k in np.argsort(row, kind="stable").tolist():
+            size = float(row[k] * bits) / 2.0 * HEIGHT
+            if size < 0.5:
+                continue
+            scale = size / (CAPITAL * 20.0)
+            place = (
+                f"translate({WIDTH * (j + 0.5):.1f} {base:.1f}) scale(1.5 {scale:.4f})"
+            )
+            style = {"font-size": 20, "font-family": "sans-serif", "font-weight": 700}
+            fill = {"fill": COLOURS[LETTERS[k]], "text-anchor": "middle"}
+            letters.append(
+                svg.element("text", {"transform": place, **style, **fill}, LETTERS[k])
+            )
+            base -= size
+        number = {"x": WIDTH * (j + 0.5), "y": HEIGHT + 16, "text-anchor": "middle"}
+        letters.append(svg.element("text", {**number, "font-size": 11}, str(j + 1)))
+    box = f"0 0 {WIDTH * len(pwm):.0f} {HEIGHT + 22:.0f}"
+    frame = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box, "role": "img"}
+    return svg.element("svg", {**frame, "aria-label": "sequence logo"}, *letters)

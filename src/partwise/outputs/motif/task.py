@@ -1,0 +1,120 @@
+"""The task `motif`: sequences with classes, from FASTA files or tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from partwise.outputs.row_task import RowTask
+from partwise.outputs.task import Answers, Data, FileOptions
+
+
+class MotifTask(RowTask):
+    """Learn to tell sequences with a motif from those without.
+
+    Tables have lines `class<TAB>…<TAB>sequence`; of FASTA files give two, whose names
+    without endings are the classes.
+
+    Example: `partwise train motif probes.tsv --length 8 --model box.model`
+    """
+
+    title: ClassVar[str] = "Motif"
+    examples_name: ClassVar[str] = "sequences"
+    json_names: ClassVar[tuple[str, str]] = ("sites", "site")
+    file_options: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
+        """Nothing to choose."""
+        options.refuse("columns", "label", "separator", "comment", "max_length")
+        return cls()
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Sequences, their classes if asked, and their names."""
+        import numpy as np
+
+        from partwise.readers.sequences import read_sequences
+
+        files = [read_sequences(path, truth=truth) for path in paths]
+        X = [x for file in files for x in file.X]
+        names = [name for file in files for name in file.names]
+        y = np.array([label for file in files for label in file.y or ()])
+        return Data(X, y if truth else None, sum(map(len, X)), names)
+
+    def fit_arguments(self, data: Data) -> dict[str, Any]:
+        """Nothing besides sequences and classes."""
+        return {}
+
+    def describe(self, data: Data) -> str:
+        """Sequences, letters, classes."""
+        classes = ", ".join(sorted(set(data.y.tolist())))
+        return f"{data.n_examples:,} sequences, {data.n_tokens:,} letters, {classes}"
+
+    def reader_info(self) -> dict[str, Any]:
+        """Nothing to keep."""
+        return {"format": "sequences"}
+
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Classes, with the best window of each sequence."""
+        if topk > 1:
+            raise ValueError(f"--topk {topk}: a sequence has two classes; drop it")
+        if given is not None:
+            self.known_parts(model, data, given)
+        sites, scores = model.sites(data.X, n_jobs)
+        labels = [model.labels[score > 0] for score in scores.tolist()]
+        return Answers(labels, scores=list(zip(sites, scores.tolist(), strict=True)))
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """Lines with name, class, place from 0, strand and score of the window."""
+        from partwise.readers.sink import write_bytes
+
+        lines = ["name\tclass\tposition\tstrand\tscore"]
+        for name, label, (site, score) in zip(
+            data.source, answers.best, answers.scores, strict=True
+        ):
+            place = "" if site.position is None else site.position
+            strand = "+" if site.strand > 0 else "-"
+            lines.append(f"{name}\t{label}\t{place}\t{strand}\t{score:.6g}")
+        write_bytes(output, ("\n".join(lines) + "\n").encode())
+
+    def json_outputs(self, answers: Answers) -> dict[str, Any]:
+        """Class, place, strand and score of each sequence."""
+        return {
+            "sites": [
+                {
+                    "label": label,
+                    "position": site.position,
+                    "strand": site.strand,
+                    "score": score if site.position is not None else None,
+                }
+                for label, (site, score) in zip(
+                    answers.best, answers.scores, strict=True
+                )
+            ]
+        }
+
+    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
+        """Accuracy, error rate, balanced accuracy."""
+        from partwise.metrics import metric
+
+        names = ("accuracy", "error_rate", "balanced_accuracy")
+        truth = data.y.tolist()
+        return {n: float(metric(n).function(truth, answers.best)) for n in names}
+
+    @classmethod
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """Strands, and the motif in its most frequent letters."""
+        from partwise.structures.motif.sequences import LETTERS
+
+        consensus = "".join(LETTERS[k] for k in model.pwm.argmax(axis=1).tolist())
+        return {"both_strands": model.structure.both_strands, "consensus": consensus}
+
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """The letters of the best window."""
+        return model.explain(data.X[row], top)
+
+    def truths(self, model: Any, data: Data) -> Any:
+        """1 with the motif, 0 without."""
+        return (data.y == str(model.labels[1])).astype("int32")

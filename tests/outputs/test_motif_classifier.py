@@ -1,0 +1,191 @@
+"""MotifClassifier: planted motifs, formats, files, commands, and the Gibbs sampler."""
+
+import io
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+
+from partwise import MotifClassifier
+from partwise.cli.app import run
+from partwise.datasets import planted_motifs
+from partwise.outputs.motif.report import information, logo
+from partwise.readers import ReaderError
+from partwise.readers.sequences import read_sequences
+from partwise.structures.motif.gibbs import GibbsMotif
+
+
+@pytest.fixture(scope="module")
+def planted():
+    X, y, positions = planted_motifs(200, random_state=3)
+    finder = MotifClassifier(length=8, order=0, C=200.0, n_jobs=2).fit(X[:120], y[:120])
+    return finder, X, y, positions
+
+
+def test_finds_planted_motifs():
+    """Ten random starts, a tenth of the letters drawn anew; as the benchmark."""
+    shares = []
+    for seed in range(3):
+        X, y, positions = planted_motifs(400, random_state=seed)
+        finder = MotifClassifier(length=8, order=0, n_jobs=2).fit(X[:200], y[:200])
+        right = finder.positions(X) == positions
+        shares.append(np.mean(right[y == 1]))
+    assert np.mean(shares) >= 0.95
+
+
+def test_rounds_never_raise_the_objective(planted):
+    finder, X, y, _ = planted
+    assert finder.score(X[120:], y[120:]) > 0.85
+    assert finder.certificate_.is_local
+    values = [r.objective for r in finder.rounds_]
+    assert values == sorted(values, reverse=True)
+
+
+def test_uniform_windows_of_the_paper_end_at_zero_here():
+    X, y, _ = planted_motifs(60, random_state=0)
+    finder = MotifClassifier(length=8, order=0, seeds=0, restarts=3).fit(X, y)
+    assert finder.certificate_.primal == pytest.approx(60.0, rel=1e-3)  # C·1: w = 0
+
+
+def test_sequences_of_the_other_strand():
+    X, y, positions = planted_motifs(120, noise=0.0, random_state=1)
+    turn = str.maketrans("ACGT", "TGCA")
+    mixed = [x.translate(turn)[::-1] if i % 4 == 0 else x for i, x in enumerate(X)]
+    finder = MotifClassifier(
+        length=8, order=0, both_strands=True, restarts=3, C=120.0
+    ).fit(mixed, y)
+    assert finder.score(mixed, y) > 0.95
+    expected = [52 - p if i % 4 == 0 else p for i, p in enumerate(positions) if y[i]]
+    found = finder.positions(mixed)[y == 1]
+    assert np.mean(found == expected) > 0.95
+
+
+def test_background_sequences_count_less():
+    X, y, _ = planted_motifs(40, random_state=0)
+    more, _, _ = planted_motifs(30, random_state=9)
+    finder = MotifClassifier(length=8, order=0, restarts=1)
+    finder.fit(X, y, background=more[1::2])
+    weight = finder.objective_.weight
+    assert len(weight) == 55
+    assert weight[-1] == pytest.approx(weight[0] / 50)
+
+
+def test_scores_explanations_and_cross_validation(planted):
+    finder, X, y, _ = planted
+    scores = finder.decision_function(X)
+    assert ((scores > 0) == (finder.predict(X) == 1)).all()
+    told = finder.explain(X[0], top=8)
+    assert sum(c.share for c in told.contributions) == pytest.approx(
+        abs(scores[0]), rel=1e-9
+    )
+    assert finder.predict(["ACG"]).tolist() == [0]
+    assert finder.positions(["ACG"]).tolist() == [-1]
+    small = MotifClassifier(length=8, order=0, restarts=1, seeds=50)
+    assert cross_val_score(small, X[:60], y[:60], cv=3).shape == (3,)
+
+
+def test_classes_have_a_positive_one():
+    X, y, _ = planted_motifs(20)
+    finder = MotifClassifier(restarts=1, order=0, max_iter=1)
+    signs = np.where(y == 1, "+", "-")
+    assert finder.fit(X, signs).classes_.tolist() == ["-", "+"]
+    names = np.where(y == 1, "bound", "free")
+    assert finder.fit(X, names).classes_.tolist() == ["free", "bound"]
+    finder.set_params(positive="free")
+    assert finder.fit(X, names).classes_.tolist() == ["bound", "free"]
+    with pytest.raises(ValueError, match="positive='other': choose one of"):
+        finder.set_params(positive="other").fit(X, names)
+    with pytest.raises(ValueError, match="3 classes"):
+        finder.fit(X, np.arange(20) % 3)
+
+
+def test_other_programs_read_the_motif(planted, tmp_path):
+    motifs = pytest.importorskip("Bio.motifs")
+    finder, _, _, _ = planted
+    finder.write_pwm(tmp_path / "m.meme", "box")
+    with open(tmp_path / "m.meme", encoding="utf-8") as file:
+        (read,) = motifs.parse(file, "minimal")
+    assert read.name == "box"
+    counts = np.array([read.counts[letter] for letter in "ACGT"]).T
+    np.testing.assert_allclose(counts, finder.model_.counts)
+    finder.write_pwm(tmp_path / "m.jaspar", "box", layout="jaspar")
+    with open(tmp_path / "m.jaspar", encoding="utf-8") as file:
+        (read,) = motifs.parse(file, "jaspar")
+    counts = np.array([read.counts[letter] for letter in "ACGT"]).T
+    np.testing.assert_allclose(counts, finder.model_.counts)
+    with pytest.raises(ValueError, match="layout='transfac'"):
+        finder.write_pwm(tmp_path / "m", layout="transfac")
+
+
+def test_the_logo_is_drawn_to_scale():
+    pwm = np.array([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
+    np.testing.assert_allclose(information(pwm), [2, 0, 1], atol=1e-9)
+    picture = ElementTree.fromstring(logo(pwm))
+    letters = [node.text for node in picture if node.text in "ACGT"]
+    assert letters == ["A", "A", "C"]
+
+
+def test_gibbs_sampler_finds_planted_motifs():
+    X, y, positions = planted_motifs(80, noise=0.1, random_state=1)
+    have = [x for x, label in zip(X, y, strict=True) if label]
+    rest = [x for x, label in zip(X, y, strict=True) if not label]
+    gibbs = GibbsMotif(8, order=0, sweeps=20, restarts=4).fit(have, rest)
+    shift = gibbs.positions(have) - positions[y == 1]
+    # a sampler may settle some letters beside the motif
+    assert np.mean(shift == np.bincount(shift + 60).argmax() - 60) > 0.8
+    assert gibbs.scores(have).mean() > gibbs.scores(rest).mean()
+    assert gibbs.scores(["ACG"])[0] == -np.inf
+
+
+def test_commands(tmp_path, capsys):
+    X, y, positions = planted_motifs(60, noise=0.0, random_state=1)
+    lines = [f"{'-+'[y[i]]}\ts{i}\t{x}" for i, x in enumerate(X)]
+    table, model = tmp_path / "probes.tsv", str(tmp_path / "box.model")
+    table.write_text("class\tname\tsequence\n" + "\n".join(lines) + "\n")
+    options = ["--length", "8", "--order", "0", "--restarts", "2", "--json"]
+    assert not run(["train", "motif", str(table), "--model", model, *options])
+    told = json.loads(capsys.readouterr().out)
+    assert told["certificate"]["is_local"] and told["n_examples"] == 60
+    assert not run(["evaluate", model, str(table), "--json"])
+    assert json.loads(capsys.readouterr().out)["metrics"]["accuracy"] > 0.9
+    assert not run(["verify", model, str(table)])
+    assert "verified" in capsys.readouterr().out
+    assert not run(["inspect", model, "--json"])
+    assert len(json.loads(capsys.readouterr().out)["consensus"]) == 8
+    fasta = tmp_path / "new.fa"
+    fasta.write_text("".join(f">s{i}\n{x}\n" for i, x in enumerate(X[:4])))
+    assert not run(["predict", model, str(fasta)])
+    header, first, *_ = capsys.readouterr().out.splitlines()
+    assert header.split("\t") == ["name", "class", "position", "strand", "score"]
+    assert first.split("\t")[:4] == ["s0", "+", str(positions[0]), "+"]
+    assert not run(["predict", model, str(fasta), "--json"])
+    assert json.loads(capsys.readouterr().out)["sites"][0]["position"] == positions[0]
+    assert not run(
+        ["train", "motif", str(table), "--model", model, *options[:-1],
+         "--report", str(tmp_path / "r.html")]
+    )  # fmt: skip
+    assert "local" in (tmp_path / "r.html").read_text()
+
+
+def test_fasta_files_are_classes(tmp_path):
+    for name in ("bound", "free"):
+        (tmp_path / f"{name}.fa").write_text(f">{name}1\nACGTAC\n>x\nAC\nGT\n")
+    found = read_sequences(tmp_path / "bound.fa")
+    assert found.y == ["bound", "bound"] and found.X == ["ACGTAC", "ACGT"]
+    assert found.names == ["bound1", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"+\tACGT\n-\tAC1T\n", "2: 'AC1T' is no sequence of nucleotides"),
+        (b"ACGT\nACGT\n", "1: no class"),
+        (b"", "no sequences"),
+        (b">a\nMKLQ\n", "letters that are no nucleotides"),
+    ],
+)
+def test_bad_files_are_refused(text, message):
+    with pytest.raises(ReaderError, match=message):
+        read_sequences(io.BytesIO(text))
