@@ -9,14 +9,15 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
 
-from partwise.features.graphs import GraphFeaturizer, GraphInput, parts_of
+from partwise.features.graphs import GraphFeaturizer, parts_of
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.graph.model import GraphModel, encode_labels, labels_of
+from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_choice, check_whole
 from partwise.protocol import Floats
 from partwise.structures.graph import Graph
+from partwise.structures.graph.labels import encode_labels, label_set, labels_of
 from partwise.structures.graph.structure import GraphWeights
 from partwise.structures.losses.tokens import token_loss
 
@@ -232,22 +233,3 @@ class GraphLabeler(SavedEstimator):
     def feature_names_(self) -> list[str]:
         """Names of the features of nodes."""
         return self.model_.featurizer.feature_names_
-
-
-def label_set(y: Any, graphs: list[GraphInput]) -> list[Any]:
-    """Distinct labels in order."""
-    if len(y) != len(graphs):
-        raise ValueError(f"y has {len(y)} items where X has {len(graphs)} graphs")
-    seen: set[Any] = set()
-    for i, (row, x) in enumerate(zip(y, graphs, strict=True)):
-        seen.update(labels_of(row, x.names, "y", i))
-    seen.discard(None)
-    if not seen:
-        raise ValueError("y: no node has a label")
-    try:
-        ordered = sorted(seen)
-    except TypeError:
-        raise ValueError(
-            "y: labels are of different types; make them all str"
-        ) from None
-    return [item.item() if isinstance(item, np.generic) else item for item in ordered]

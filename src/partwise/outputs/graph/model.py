@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from partwise.outputs.model import ScoredModel
 from partwise.outputs.scoring import FeatureScoring
 from partwise.protocol import Floats, Ints, Latent, offers
 from partwise.structures.graph import Graph
+from partwise.structures.graph.labels import encode_labels
 
 
 class GraphModel(ScoredModel):
@@ -163,34 +164,13 @@ class GraphModel(ScoredModel):
         if problem.methods() == ["elimination"]:
             runner, second = problem.k_best(self.weights, 2)[0][1]
         else:
-            runner, second = self._nearest(x, winner)
+            runner, change = self.structure.nearest(x, self.weights, winner)
+            second = score + change
         explanation.runner_up = self._name(runner)
         explanation.lead = float(score - second)
         reasons = self._reasons(x, winner, runner)
         explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
         return explanation
-
-    def _nearest(self, x: GraphInput, winner: Ints) -> tuple[Ints, float]:
-        """The best labelling with another label at one node."""
-        weights = self.structure.weights_of(self.weights, x.features.shape[1])
-        score = np.asarray(x.features @ weights.node)
-        edge, pair_of = (
-            np.asarray(x.edge_features @ weights.edge),
-            self.structure.pair_of(),
-        )
-        table = edge[:, pair_of].reshape(-1, len(self.labels), len(self.labels))
-        first, second = x.edges.T
-        numbers = np.arange(len(x.edges))
-        np.add.at(score, first, table[numbers, :, winner[second]])
-        np.add.at(score, second, table[numbers, winner[first], :])
-        nodes = np.arange(len(winner))
-        change = score - score[nodes, winner][:, None]
-        change[nodes, winner] = -np.inf
-        v, label = divmod(int(np.argmax(change)), len(self.labels))
-        runner = winner.copy()
-        runner[v] = label
-        (value,) = self.structure.pack([x], None).decode(self.weights)[1]
-        return runner, float(value + change[v, label])
 
     def _reasons(
         self, x: GraphInput, winner: Ints, runner: Ints
@@ -221,40 +201,3 @@ def _shares(
     shares = values[0] * weights
     for f in np.flatnonzero(shares).tolist():
         yield Contribution(v, names[f], a, b, float(shares[f]))
-
-
-def encode_labels(
-    y: Any, graphs: list[GraphInput], labels: list[Any], what: str = "y"
-) -> list[Ints]:
-    """Numbers of the labels of nodes, −1 for None; refuses what does not fit X."""
-    if len(y) != len(graphs):
-        raise ValueError(f"{what} has {len(y)} items where X has {len(graphs)} graphs")
-    number = {label: k for k, label in enumerate(labels)} | {None: -1}
-    codes: list[Ints] = []
-    for i, (row, x) in enumerate(zip(y, graphs, strict=True)):
-        listed = labels_of(row, x.names, what, i)
-        if len(listed) != x.n_nodes:
-            raise ValueError(
-                f"graph {i} has {x.n_nodes} nodes in X and {len(listed)} labels in "
-                f"{what}"
-            )
-        unknown = [label for label in listed if label not in number]
-        if unknown:
-            raise ValueError(
-                f"{what}: graph {i} has label {unknown[0]!r}, which the model does not "
-                "know"
-            )
-        codes.append(np.array([number[label] for label in listed], np.int32))
-    return codes
-
-
-def labels_of(row: Any, names: list[Any] | None, what: str, i: int) -> list[Any]:
-    """The labels of one graph in the order of its nodes; None where one is missing."""
-    if isinstance(row, Mapping):
-        if names is None:
-            raise ValueError(f"{what}: graph {i} has no names of nodes; give a list")
-        return [row.get(name) for name in names]
-    if isinstance(row, str) or not hasattr(row, "__len__"):
-        raise ValueError(f"{what}: graph {i} is {row!r:.40}; give a label per node")
-    flat = row.ravel().tolist() if isinstance(row, np.ndarray) else list(row)
-    return [None if label != label else label for label in flat]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from partwise.outputs.listings import listing, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
-
-if TYPE_CHECKING:
-    from partwise.report import Report
 
 
 class GraphTask(Task):
@@ -133,26 +130,20 @@ class GraphTask(Task):
         shown = listing("label", ("precision", "recall", "f1", "n"), rows)
         return Details(warnings, told, [shown])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Measures, tables by label, confusions, and the heaviest features."""
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """A table by label, and confusions."""
         from partwise.metrics import confusion, label_report
         from partwise.report.content import Confusion, MetricTable
-        from partwise.report.training import training_report
 
         pairs = self._known(data, answers)
         header = ("label", "precision", "recall", "F1", "number")
         rows = [(str(row.label), *row[1:]) for row in label_report(*pairs)]
-        caption = common.pop("caption")
         labels, matrix = confusion(*pairs)
-        return training_report(
-            metrics=[
-                MetricTable(caption, dict(self.measure(data, answers))),
-                MetricTable("By label", {}, header, rows),
-            ],
-            confusion=Confusion([str(label) for label in labels], matrix.tolist()),
-            features=self.telling_features(model, 10),
-            **common,
-        )
+        shown = Confusion([str(label) for label in labels], matrix.tolist())
+        table = MetricTable("By label", {}, header, rows)
+        return {"metrics": [table], "confusion": shown}
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

@@ -168,6 +168,24 @@ class Graph(Structure):
         for labels in product(range(self.n_labels), repeat=n):
             yield np.array(labels, np.int32)
 
+    def nearest(self, x: Any, w: Floats, y: Ints) -> tuple[Ints, float]:
+        """The best labelling that differs from y at one node; by how much its score."""
+        x = GraphInput.create(x)
+        weights = self.weights_of(w, x.features.shape[1])
+        score = np.array(x.features @ weights.node)
+        edge = np.asarray(x.edge_features @ weights.edge)
+        table = edge[:, self.pair_of()].reshape(-1, self.n_labels, self.n_labels)
+        first, second = x.edges.T
+        numbers, nodes = np.arange(len(x.edges)), np.arange(len(y))
+        np.add.at(score, first, table[numbers, :, y[second]])
+        np.add.at(score, second, table[numbers, y[first], :])
+        change = score - score[nodes, y][:, None]
+        change[nodes, y] = -np.inf
+        v, label = divmod(int(np.argmax(change)), self.n_labels)
+        other = y.copy()
+        other[v] = label
+        return other, float(change[v, label])
+
     # ------------------------------------------------------------------- batches
 
     def pack(  # type: ignore[override]
