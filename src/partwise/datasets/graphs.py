@@ -35,7 +35,7 @@ def toy_graphs(
     --------
     >>> X, y = toy_graphs(2)
     >>> X[0][0].shape, X[0][1].shape, len(y[0])
-    ((20, 4), (31, 2), 20)
+    ((25, 4), (40, 2), 25)
     """
     rng = np.random.default_rng(random_state)
     X, y = [], []
