@@ -126,7 +126,7 @@ def test_decoders_and_explanations(labeler, tmp_path):
     assert explained.runner_up is not None
     winner, runner = np.array(explained.winner), np.array(explained.runner_up)
     assert (winner != runner).sum() == 1
-    with pytest.raises(CapabilityError, match=r"several best .* decoder='elimination'"):
+    with pytest.raises(CapabilityError, match=r"several best .*decoder='elimination'"):
         passing.predict_topk(NEW, 2)
     for one in (labeler, passing):
         found = one.explain(NEW[1], top=1000)
@@ -137,6 +137,17 @@ def test_decoders_and_explanations(labeler, tmp_path):
     assert again.decoder == "messages" and again.C == 30
     assert again.predict(NEW).tolist() == passing.predict(NEW).tolist()
     assert load(path).predict(NEW) == passing.predict(NEW).tolist()
+
+
+def test_conditional_random_fields():
+    field = GraphLabeler(C=30, loss="log", tol=1e-3).fit(X, Y)
+    assert field.score(NEW, TRUTH) > 0.8
+    for table in field.predict_marginals(NEW):
+        np.testing.assert_allclose(table.sum(axis=1), 1.0)
+    with pytest.raises(ValueError, match="a label for each node"):
+        field.fit(X, [[None, *y[1:]] for y in Y])
+    with pytest.raises(CapabilityError, match="probabilities need"):
+        GraphLabeler(loss="log", decoder="messages").fit(X, Y)
 
 
 def test_networkx_graphs_by_name():

@@ -257,7 +257,7 @@ def test_bad_input_is_named():
         Graph(3, cost="zero_one").pack([(one, [])], [[0, 1]])
     with pytest.raises(CapabilityError, match="frontier"):
         Graph(2).pack([(one, [])], [[0, 1]], Formulation("slack"))
-    with pytest.raises(CapabilityError, match="graph 0 is searched by messages"):
+    with pytest.raises(CapabilityError, match="by messages; several best"):
         Graph(2, decoder="messages").pack([(one, [])], None).k_best(np.zeros(5), 2)
 
 
@@ -285,3 +285,24 @@ def test_hidden_labels_are_completed():
     assert len(problem.complete(w).block) == 0
     cuts = problem.oracle(np.zeros(len(w)))
     assert cuts.b[0] == known.sum()  # hidden labels cost nothing
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases)
+def test_sums(case):
+    graph, x, w, truth = draw(*case, decoder="elimination")
+    outputs = np.array(list(graph.enumerate(x)))
+    psi = np.array([graph.joint_feature(x, y) for y in outputs])
+    score = psi @ w
+    log_z = np.logaddexp.reduce(score)
+    probability = np.exp(score - log_z)
+    problem = graph.pack([x], [truth])
+    node, found = problem.marginals(w)
+    assert found[0] == pytest.approx(log_z)
+    for label in range(graph.n_labels):
+        expected = probability @ (outputs == label)
+        np.testing.assert_allclose(node[:, label], expected, atol=1e-9)
+    loss, gradient = problem.log_likelihood(w, np.array([2.0]))
+    at = graph.joint_feature(x, truth)
+    assert loss[0] == pytest.approx(log_z - at @ w, abs=1e-9)
+    np.testing.assert_allclose(gradient, 2.0 * (probability @ psi - at), atol=1e-8)

@@ -175,7 +175,7 @@ OUTPUTS = [
         structures=(("Graph", "partwise.structures.graph"),),
         metrics=("node_accuracy", "node_error"),
         toy="partwise.datasets.toy_graphs",
-        variants=({"decoder": "messages", "directed": True},),
+        variants=({"decoder": "messages", "directed": True}, {"loss": "log"}),
     ),
     Output(
         "partwise.outputs.matching",

@@ -55,7 +55,7 @@ class GraphLabeler(SavedEstimator):
     metric : str
         What `score` measures.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`; there is no ``loss="log"``.
+        See `StructuredEstimator`; ``loss="log"`` needs graphs that elimination can do.
     checkpoint, checkpoint_every, n_jobs, warm_start
         See `StructuredEstimator`.
 
@@ -83,7 +83,6 @@ class GraphLabeler(SavedEstimator):
     sweeps: int = 100
     search_nodes: int = 0
     metric: str = "node_accuracy"
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
 
     model_: GraphModel = field(init=False)
     model_class = GraphModel
@@ -132,6 +131,8 @@ class GraphLabeler(SavedEstimator):
         graphs = fitting(X)
         labels = label_set(y, graphs) if last is None else last.labels
         codes = encode_labels(y, graphs, labels)
+        if self.loss == "log" and any((row < 0).any() for row in codes):
+            raise SettingsError("<loss='log'> needs a label for each node in y")
         structure = Graph(
             len(labels), self.directed, self._costs(codes, labels), self.decoder,
             self.sweeps, self.search_nodes,

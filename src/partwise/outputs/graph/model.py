@@ -111,6 +111,17 @@ class GraphModel(ScoredModel):
             for ranked in self.ranked(X, k, n_jobs)
         ]
 
+    def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
+        """P(label of node) ∝ exp(score), (n_nodes, L) for each graph.
+
+        They are probabilities of the model when it was trained with ``loss="log"``.
+        """
+        answers: list[Floats] = []
+        for problem in self.problems(X, n_jobs):
+            node, _ = problem.marginals(self.weights)
+            answers += np.split(node, problem.blocks.offset[1:-1])
+        return answers
+
     def bounds(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of each prediction, and the bound of all scores, (n_graphs, 2).
 

@@ -126,6 +126,69 @@ def add_table(cliques, n_cells, n_labels, stride_of, stride, digit, table):
             j += 1
 
 
+@kernel
+def lay_out(order, scope_ptr, parent, n_labels, place, begin, child, sibling):
+    """Steps of nodes, where tables begin, and whose tables a step takes over.
+
+    Returns the size of the largest scope.
+    """
+    widest = 0
+    begin[0] = 0
+    for k in range(order.shape[0]):
+        child[k] = -1
+    for k in range(order.shape[0]):
+        place[order[k]] = k
+        m = scope_ptr[k + 1] - scope_ptr[k]
+        widest = max(widest, m)
+        begin[k + 1] = begin[k] + power(n_labels, m)
+        if parent[k] >= 0:
+            sibling[k] = child[parent[k]]
+            child[parent[k]] = k
+    return widest
+
+
+@kernel
+def stride_in(here, u, n_labels):
+    """The stride of node u in a table over the nodes `here`; 0 if it is not there."""
+    stride = 1
+    for j in range(here.shape[0]):
+        if here[j] == u:
+            return stride
+        stride *= n_labels
+    return 0
+
+
+@kernel
+def fill_clique(
+    k, order, scope_ptr, scope, unary, pairs, ends, near_ptr, near, place, begin, child,
+    sibling, tables, digit, strides, cliques,
+):  # fmt: skip
+    """Scores of node and scope of step k together, with the tables it takes over."""
+    n_labels, v = unary.shape[1], order[k]
+    first_scope, first_near = scope_ptr[0], near_ptr[0]
+    here = scope[scope_ptr[k] - first_scope : scope_ptr[k + 1] - first_scope]
+    m, n_cells = here.shape[0], begin[k + 1] - begin[k]
+    for cell in range(n_cells):
+        for x in range(n_labels):
+            cliques[cell * n_labels + x] = unary[v, x]
+    for p in range(near_ptr[v] - first_near, near_ptr[v + 1] - first_near):
+        e = near[p]
+        is_first = ends[e, 0] == v
+        u = ends[e, 1] if is_first else ends[e, 0]
+        if place[u] > k:
+            stride = stride_in(here, u, n_labels)
+            add_pairs(cliques, n_cells, n_labels, stride, pairs[e], is_first)
+    q = child[k]
+    while q >= 0:
+        its = scope[scope_ptr[q] - first_scope : scope_ptr[q + 1] - first_scope]
+        for j in range(m):
+            strides[j] = stride_in(its, here[j], n_labels)
+        own = stride_in(its, v, n_labels)
+        table = tables[begin[q] : begin[q + 1]]
+        add_table(cliques, n_cells, n_labels, strides[:m], own, digit, table)
+        q = sibling[q]
+
+
 @allocating
 def eliminate(
     order, scope_ptr, scope, parent, unary, pairs, ends, near_ptr, near, code
@@ -143,58 +206,19 @@ def eliminate(
     code : (n,) int32, receives the labels
     """
     n, n_labels = order.shape[0], unary.shape[1]
-    first_scope, first_near = scope_ptr[0], near_ptr[0]
-    place = np.empty(n, np.int64)
-    begin = np.zeros(n + 1, np.int64)
-    widest = 0
-    child, sibling = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    for k in range(n):
-        place[order[k]] = k
-        m = scope_ptr[k + 1] - scope_ptr[k]
-        widest = max(widest, m)
-        begin[k + 1] = begin[k] + power(n_labels, m)
-        if parent[k] >= 0:
-            sibling[k] = child[parent[k]]
-            child[parent[k]] = k
+    place, begin = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+    child, sibling = np.empty(n, np.int64), np.empty(n, np.int64)
+    widest = lay_out(order, scope_ptr, parent, n_labels, place, begin, child, sibling)
     tables, back = np.empty(begin[n]), np.empty(begin[n], np.int32)
     cliques = np.empty(power(n_labels, widest + 1))
     digit, strides = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
     total = 0.0
     for k in range(n):
-        v = order[k]
-        here = scope[scope_ptr[k] - first_scope : scope_ptr[k + 1] - first_scope]
-        m, n_cells = here.shape[0], begin[k + 1] - begin[k]
-        for cell in range(n_cells):
-            for x in range(n_labels):
-                cliques[cell * n_labels + x] = unary[v, x]
-        for p in range(near_ptr[v] - first_near, near_ptr[v + 1] - first_near):
-            e = near[p]
-            is_first = ends[e, 0] == v
-            u = ends[e, 1] if is_first else ends[e, 0]
-            if place[u] > k:
-                stride = 1
-                for j in range(m):
-                    if here[j] == u:
-                        break
-                    stride *= n_labels
-                add_pairs(cliques, n_cells, n_labels, stride, pairs[e], is_first)
-        q = child[k]
-        while q >= 0:
-            its = scope[scope_ptr[q] - first_scope : scope_ptr[q + 1] - first_scope]
-            stride, own = 1, 0
-            for j in range(m):
-                strides[j] = 0
-            for i in range(its.shape[0]):
-                if its[i] == v:
-                    own = stride
-                for j in range(m):
-                    if here[j] == its[i]:
-                        strides[j] = stride
-                stride *= n_labels
-            table = tables[begin[q] : begin[q + 1]]
-            add_table(cliques, n_cells, n_labels, strides[:m], own, digit, table)
-            q = sibling[q]
-        for cell in range(n_cells):
+        fill_clique(
+            k, order, scope_ptr, scope, unary, pairs, ends, near_ptr, near, place,
+            begin, child, sibling, tables, digit, strides, cliques,
+        )  # fmt: skip
+        for cell in range(begin[k + 1] - begin[k]):
             best, label = -np.inf, 0
             for x in range(n_labels):
                 if cliques[cell * n_labels + x] > best:
@@ -205,7 +229,7 @@ def eliminate(
             total += tables[begin[k]]
     for k in range(n - 1, -1, -1):
         cell, stride = 0, 1
-        for p in range(scope_ptr[k] - first_scope, scope_ptr[k + 1] - first_scope):
+        for p in range(scope_ptr[k] - scope_ptr[0], scope_ptr[k + 1] - scope_ptr[0]):
             cell += stride * code[scope[p]]
             stride *= n_labels
         code[order[k]] = back[begin[k] + cell]

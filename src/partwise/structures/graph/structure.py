@@ -211,7 +211,7 @@ class Graph(Structure):
         node_weight : list of arrays (n_nodes,), optional
             Factor of each node's loss.
         """
-        from partwise.structures.graph.problem import pack_graphs
+        from partwise.structures.graph.packing import pack_graphs
 
         formulation = (formulation or Formulation()).validate()
         if not formulation.is_additive:
