@@ -52,9 +52,18 @@ class RowEstimator(SavedEstimator):
             )
         return RowFeaturizer(n, list(map(str, names)), has_intercept)
 
-    def _learn_scores(self, model: ScoreModel, problem: Any) -> Floats:
+    def _learn_scores(
+        self, model: ScoreModel, problem: Any, first: Floats | None = None
+    ) -> Floats:
         """
         Learn the weights of a model that scores rows, and keep it as ``model_``.
+
+        Parameters
+        ----------
+        model : ScoreModel
+        problem : Problem
+        first : array (n_features,), optional
+            Weights to begin with, where there is no last model.
 
         Returns
         -------
@@ -69,7 +78,8 @@ class RowEstimator(SavedEstimator):
                 f"{n_features}"
             )
         self._weighted = False
-        start = None if last is None else problem.expand(last.weights)
+        weights = first if last is None else last.weights
+        start = None if weights is None else problem.expand(weights)
         state, _ = self._solve(problem, None, start)
         model.weights = problem.compact(state.model)
         model.info = {"certificate": self.certificate_.to_dict()}
