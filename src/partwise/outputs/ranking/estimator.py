@@ -89,8 +89,8 @@ class Ranker(RowEstimator):
             raise SettingsError("<measure='precision_at_k'> needs <k=>")
         if self.latent and self.measure not in ("precision_at_k", "ndcg"):
             raise SettingsError(
-                f"<measure={self.measure!r}> does not depend on the order of equal rows; "
-                "leave <latent=True> out"
+                f"<measure={self.measure!r}> does not depend on the order of equal "
+                "rows; leave <latent=True> out"
             )
 
     @with_callbacks
