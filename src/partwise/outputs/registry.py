@@ -141,7 +141,11 @@ OUTPUTS = [
         task=("rank", "RankTask", "Orders of the rows of queries, from svmlight."),
         structures=(("Ranking", "partwise.structures.ranking"),),
         toy="partwise.datasets.toy_queries",
-        variants=({"measure": "average_precision"}, {"measure": "ndcg"}),
+        variants=(
+            {"measure": "average_precision"},
+            {"measure": "ndcg"},
+            {"measure": "precision_at_k", "k": 2, "latent": True},
+        ),
     ),
     Output(
         "partwise.outputs.alignment",
