@@ -5,6 +5,7 @@ from partwise.datasets.candidates import toy_candidates
 from partwise.datasets.clusters import toy_clusters
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
+from partwise.datasets.graphs import toy_graphs
 from partwise.datasets.matchings import toy_matchings
 from partwise.datasets.motifs import planted_motifs, toy_motifs
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
@@ -36,6 +37,7 @@ __all__ = [
     "toy_clusters",
     "toy_dependencies",
     "toy_entities",
+    "toy_graphs",
     "toy_homologues",
     "toy_matchings",
     "toy_motifs",

@@ -172,6 +172,16 @@ OUTPUTS = [
         toy_settings={"k": 2, "search_nodes": 10},
     ),
     Output(
+        "partwise.outputs.graph",
+        "GraphLabeler",
+        {"GraphModel.v1": "file"},
+        task=("label", "GraphTask", "Labels of the nodes of graphs, from JSON lines."),
+        structures=(("Graph", "partwise.structures.graph"),),
+        metrics=("node_accuracy", "node_error"),
+        toy="partwise.datasets.toy_graphs",
+        variants=({"decoder": "messages", "directed": True},),
+    ),
+    Output(
         "partwise.outputs.matching",
         "AssignmentMatcher",
         {"MatchingModel.v1": "file"},
@@ -233,6 +243,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
         DependencyParser as DependencyParser,
     )
     from partwise.outputs.diversity.estimator import DiverseSelector as DiverseSelector
+    from partwise.outputs.graph.estimator import GraphLabeler as GraphLabeler
     from partwise.outputs.latent.estimator import (
         LatentStructuredSVM as LatentStructuredSVM,
     )
@@ -260,6 +271,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.clustering import Clustering as Clustering
     from partwise.structures.coverage import Coverage as Coverage
     from partwise.structures.dependency import Arborescence as Arborescence
+    from partwise.structures.graph import Graph as Graph
     from partwise.structures.joint_kernel import JointKernel as JointKernel
     from partwise.structures.label_vector import LabelVector as LabelVector
     from partwise.structures.matching import Matching as Matching

@@ -26,6 +26,7 @@ from partwise.readers.fasta import (
     write_families,
     write_fasta,
 )
+from partwise.readers.graphs import Graphs, read_graphs
 from partwise.readers.hierarchies import path_parents, read_parents
 from partwise.readers.source import ReaderError
 from partwise.readers.substitution import (
@@ -51,6 +52,7 @@ __all__ = [
     "DependencyTree",
     "Family",
     "FastaRecord",
+    "Graphs",
     "PhraseTree",
     "ReaderError",
     "SubstitutionMatrix",
@@ -70,6 +72,7 @@ __all__ = [
     "read_conllu_document",
     "read_families",
     "read_fasta",
+    "read_graphs",
     "read_matrix",
     "read_parents",
     "read_vectors",

@@ -1,0 +1,235 @@
+"""`GraphLabeler`: labels of nodes with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils.class_weight import compute_class_weight
+
+from partwise.features.graphs import GraphFeaturizer, parts_of
+from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.graph.model import GraphModel
+from partwise.outputs.saved import SavedEstimator
+from partwise.parameters import SettingsError, check_choice, check_whole
+from partwise.protocol import Floats
+from partwise.structures.graph import Graph
+from partwise.structures.graph.labels import encode_labels, label_set, labels_of
+from partwise.structures.graph.structure import GraphWeights
+from partwise.structures.losses.tokens import token_loss
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraphLabeler(SavedEstimator):
+    """Label the nodes of graphs and grids.
+
+    Scores are sums over nodes and edges, each linear in features of its own. Minimises
+    ½‖w‖² + (C/n) Σ_i ξ_i over n graphs, where ξ_i is how much a wrong labelling of
+    graph i comes too near.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; by default a tenth of the number of graphs.
+    directed : bool
+        Whether the order of the nodes of an edge counts.
+        If not, a pair of labels has one weight for both orders.
+    cost : {"hamming", "normalized"} or matrix
+        The loss: wrong nodes, share of wrong nodes, or costs of the column's label for
+        the row's.
+    class_weight : dict, "balanced" or None
+        Factors of the costs of nodes, by their true label.
+    decoder : {"auto", "elimination", "cut", "messages"}
+        How labels are searched: exactly by elimination (trees, small width), exactly
+        by a minimum cut (two labels that attract each other), or by messages with a
+        bound. By default the first that a graph allows.
+    sweeps : int
+        Most sweeps of messages.
+    search_nodes : int
+        Branches that branch and bound may look at where messages leave a gap.
+        With enough of them searches are exact, and the certificate has a gap.
+    metric : str
+        What `score` measures.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`; there is no ``loss="log"``.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
+
+    Attributes
+    ----------
+    classes_ : array of labels
+    coef_ : array (n_labels, n_features)
+        Weights of nodes.
+    edge_coef_ : array (n_edge_features, n_labels, n_labels)
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_graphs
+    >>> X, y = toy_graphs(40)
+    >>> labeler = GraphLabeler(C=40).fit(X[:30], y[:30])
+    >>> labeler.score(X[30:], y[30:]) > 0.8
+    True
+    """
+
+    directed: bool = False
+    cost: Any = "hamming"
+    class_weight: Any = None
+    decoder: Literal["auto", "elimination", "cut", "messages"] = "auto"
+    sweeps: int = 100
+    search_nodes: int = 0
+    metric: str = "node_accuracy"
+    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+
+    model_: GraphModel = field(init=False)
+    model_class = GraphModel
+    has_baseline = False
+    measured = "labels"
+    as_given = ("cost", "class_weight")
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        check_whole("sweeps", self.sweeps, 1)
+        check_whole("search_nodes", self.search_nodes, 0)
+        if isinstance(self.cost, str):
+            check_choice("cost", self.cost, ("hamming", "normalized"))
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, node_weight: Any = None
+    ) -> Self:
+        """Learn from graphs and the labels of their nodes.
+
+        Parameters
+        ----------
+        X : list of graphs
+            Tuples (node features, edges[, edge features]): a matrix (n_nodes,
+            n_features), dense or sparse, or a list of dicts; whole numbers (n_edges,
+            2); features of edges like those of nodes. Or networkx graphs with features
+            in the attribute ``x`` of nodes and edges; or `grid_graph`.
+        y : list
+            For each graph an array or list of labels, or a dict by names of nodes.
+            Where a label is None, it is completed in rounds (`solver="cccp"`).
+        sample_weight : array (n_graphs,), optional
+        node_weight : list of arrays (n_nodes,), optional
+            Factor of the loss of each node.
+        """
+        self.check_parameters()
+        self._weighted = sample_weight is not None or node_weight is not None
+        last = getattr(self, "model_", None) if self.warm_start else None
+        if last is not None and last.structure.directed != self.directed:
+            raise SettingsError(
+                "<warm_start=True> goes on with the last model, which had "
+                f"<directed={last.structure.directed!r}>; leave it as it was"
+            )
+        featurizer = GraphFeaturizer() if last is None else last.featurizer
+        fitting = featurizer.fit_transform if last is None else featurizer.transform
+        graphs = fitting(X)
+        labels = label_set(y, graphs) if last is None else last.labels
+        codes = encode_labels(y, graphs, labels)
+        structure = Graph(
+            len(labels), self.directed, self._costs(codes, labels), self.decoder,
+            self.sweeps, self.search_nodes,
+        )  # fmt: skip
+        problem = structure.pack(
+            graphs, codes, self._formulation(), n_jobs=self._n_jobs(),
+            node_weight=node_weight,
+        )  # fmt: skip
+        start = None if last is None else problem.expand(last.weights)
+        state, _ = self._solve(problem, sample_weight, start)
+        info = {"certificate": self.certificate_.to_dict()}
+        weights = problem.compact(state.model)
+        self.model_ = GraphModel(featurizer, structure, labels, weights, info)
+        self._remove_checkpoints()
+        return self
+
+    def _costs(self, codes: list[Any], labels: list[Any]) -> Any:
+        """The cost, or a matrix with the factors of classes."""
+        if self.class_weight is None:
+            return self.cost
+        if self.cost == "normalized":
+            raise SettingsError(
+                "<class_weight=> goes with costs of single nodes; use <cost='hamming'>"
+            )
+        known = np.concatenate(codes)
+        numbers = np.arange(len(labels))
+        given = self.class_weight
+        if isinstance(given, dict):
+            given = {k: given.get(label, 1.0) for k, label in enumerate(labels)}
+        factors = compute_class_weight(given, classes=numbers, y=known[known >= 0])
+        return factors[:, None] * token_loss(self.cost).matrix(len(labels))
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any, given: Any = None) -> np.ndarray:
+        """Best labels: a 1-D object array with a list per graph.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        given : list, optional
+            Labels that are known and must be kept: lists with None elsewhere, or dicts
+            by names of nodes.
+        """
+        self._check_fitted()
+        return as_object_array(
+            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
+        )
+
+    def bounds(self, X: Any) -> Floats:
+        """Score of each prediction, and a bound of all scores, (n_graphs, 2)."""
+        self._check_fitted()
+        return self.model_.bounds(X, n_jobs=self._n_jobs())
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` of its predictions."""
+        rows = enumerate(zip(y, X, strict=True))
+        return super().score(
+            X, [labels_of(row, parts_of(x)[3], "y", i) for i, (row, x) in rows]
+        )
+
+    def explain(self, x: Any, top: int = 10) -> Explanation:
+        """Why the labels of one graph won."""
+        self._check_fitted()
+        return self.model_.explain([x], top=top)
+
+    @classmethod
+    def _parameters_of(cls, model: GraphModel) -> dict[str, Any]:
+        graph = model.structure
+        names = ("directed", "cost", "decoder", "sweeps", "search_nodes")
+        return {name: getattr(graph, name) for name in names}
+
+    # ------------------------------------------------------------------- weights
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, in the order of their numbers."""
+        if not hasattr(self, "model_"):
+            raise AttributeError("not fitted yet")
+        return np.array(self.model_.labels)
+
+    def _weights(self) -> GraphWeights:
+        if not hasattr(self, "model_"):
+            raise AttributeError("not fitted yet")
+        model = self.model_
+        return model.structure.weights_of(model.weights, model.featurizer.n_features_)
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of nodes, (n_labels, n_features)."""
+        return self._weights().node.T
+
+    @property
+    def edge_coef_(self) -> Floats:
+        """Weights of edges, (n_edge_features, n_labels, n_labels)."""
+        edge, size = self._weights().edge, len(self.model_.labels)
+        return edge[:, self.model_.structure.pair_of()].reshape(-1, size, size)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features of nodes."""
+        return self.model_.featurizer.feature_names_

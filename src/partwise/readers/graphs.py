@@ -1,0 +1,127 @@
+"""Graphs with labelled nodes, one JSON object on each line."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+from partwise.readers.source import ReaderError, Source, read_text_bytes
+
+
+class Graphs(NamedTuple):
+    """Graphs of a file."""
+
+    X: list[Any]  # (nodes, edges) or (nodes, edges, edge features)
+    y: list[Any]  # lists of labels; None where a graph has none
+    objects: list[dict[str, Any]]  # the lines as they were
+
+
+def read_graphs(path: Source) -> Graphs:
+    """
+    Read graphs, one JSON object on each line.
+
+    ``nodes`` lists the features of the nodes: numbers, as many for each node; or names
+    of features; or objects of names and values. ``edges`` lists pairs of numbers of
+    nodes, from 0 on. Optional are ``edge_features``, a list like `nodes`, and
+    ``labels``, a string or whole number for each node, null where it is not known.
+    Other entries are kept when predictions are written.
+
+    Parameters
+    ----------
+    path : path, "-" or open binary file
+        May be compressed by gzip.
+
+    Examples
+    --------
+    >>> import io
+    >>> line = b'{"nodes": [[1, 0], [0, 1]], "edges": [[0, 1]], "labels": ["a", "b"]}'
+    >>> data = read_graphs(io.BytesIO(line))
+    >>> data.X, data.y
+    ([([[1, 0], [0, 1]], [[0, 1]])], [['a', 'b']])
+    """
+    name, data = read_text_bytes(path)
+    X, y, objects = [], [], []
+    for number, line in enumerate(data.decode().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+            X.append(_graph(found))
+            y.append(_labels(found))
+        except (ValueError, RecursionError) as error:
+            raise ReaderError(f"{name}:{number}: {error}") from None
+        objects.append(found)
+    if not objects:
+        raise ReaderError(f"{name}: no line with a graph; give a file with some")
+    return Graphs(X, y, objects)
+
+
+def _graph(found: Any) -> tuple[Any, ...]:
+    if not isinstance(found, dict):
+        raise ValueError('no graph; write {"nodes": […], "edges": […]}')
+    nodes, edges = found.get("nodes"), found.get("edges")
+    if not isinstance(nodes, list) or not nodes:
+        raise ValueError('"nodes" must be a list of the features of the nodes')
+    _check_features(nodes, "nodes")
+    if not isinstance(edges, list):
+        raise ValueError('"edges" must be a list of pairs of nodes')
+    for k, edge in enumerate(edges):
+        is_pair = isinstance(edge, list) and len(edge) == 2
+        is_pair = is_pair and all(type(v) is int and 0 <= v < len(nodes) for v in edge)
+        if not is_pair or edge[0] == edge[1]:
+            raise ValueError(
+                f'"edges": {edge!r:.40} (number {k}) is no pair of different nodes '
+                f"below {len(nodes)}"
+            )
+    described = found.get("edge_features")
+    if described is None:
+        return nodes, edges
+    if not isinstance(described, list) or len(described) != len(edges):
+        raise ValueError(f'"edge_features" must be a list of {len(edges)} rows')
+    _check_features(described, "edge_features")
+    return nodes, edges, described
+
+
+def _check_features(rows: list[Any], what: str) -> None:
+    kinds = {_kind(row) for row in rows}
+    if "" in kinds or len(kinds) > 1:
+        raise ValueError(
+            f'"{what}": rows must be all lists of numbers of one length, all lists of '
+            "names, or all objects"
+        )
+
+
+def _kind(row: Any) -> str:
+    """What a row of features is; empty for nonsense."""
+    if isinstance(row, dict):
+        values = row.values()
+        fits = all(isinstance(v, str) or _is_number(v) for v in values)
+        return "names" if fits else ""
+    if not isinstance(row, list):
+        return ""
+    if row and all(isinstance(item, str) for item in row):
+        return "names"
+    return f"{len(row)} numbers" if row and all(map(_is_number, row)) else ""
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _labels(found: dict[str, Any]) -> list[Any] | None:
+    labels = found.get("labels")
+    if labels is None:
+        return None
+    n = len(found["nodes"])
+    if not isinstance(labels, list) or len(labels) != n:
+        raise ValueError(f'"labels" must be a list of {n} labels, one for each node')
+    for label in labels:
+        if label is not None and type(label) not in (str, int):
+            raise ValueError(f"label {label!r:.40} is no string and no whole number")
+    return labels

@@ -1,0 +1,227 @@
+"""`GraphLabeler`: graphs in all forms, hidden labels, files and the command line."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from partwise import Chain, GraphLabeler, SequenceTagger, load
+from partwise.cli.app import run
+from partwise.datasets import toy_entities, toy_graphs
+from partwise.protocol import CapabilityError
+from partwise.readers import ReaderError, read_graphs
+from partwise.structures.graph import grid_graph
+
+X, Y = toy_graphs(30)
+NEW, TRUTH = toy_graphs(20, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def labeler():
+    return GraphLabeler(C=30, tol=0.01).fit(X, Y)
+
+
+def test_neighbours_help(labeler):
+    alone = GraphLabeler(C=30, tol=0.01).fit([(x[0], []) for x in X], Y)
+    assert labeler.score(NEW, TRUTH) > alone.score([(x[0], []) for x in NEW], TRUTH)
+    assert labeler.certificate_.exact_oracle
+    assert labeler.certificate_.relative_gap <= 0.01
+    assert labeler.classes_.tolist() == ["ground", "house", "tree"]
+    assert labeler.coef_.shape == (3, 4)
+    assert labeler.edge_coef_.shape == (2, 3, 3)
+    np.testing.assert_array_equal(
+        labeler.edge_coef_, labeler.edge_coef_.transpose(0, 2, 1)
+    )
+    bounds = labeler.bounds(NEW)
+    assert bounds.shape == (20, 2) and (bounds[:, 0] == bounds[:, 1]).all()
+
+
+def test_forms_of_graphs(labeler):
+    expected = labeler.predict(NEW).tolist()
+    sparse = [(csr_array(x), e, csr_array(k)) for x, e, k in X]
+    other = GraphLabeler(C=30, tol=0.01).fit(sparse, [np.array(y) for y in Y])
+    assert other.predict(NEW).tolist() == expected
+    named = [
+        ([{f"v{f}": v for f, v in enumerate(row)} for row in x.tolist()], e.tolist(), k)
+        for x, e, k in X
+    ]
+    other = GraphLabeler(C=30, tol=0.01).fit(named, Y)
+    assert set(other.feature_names_) == {"v0", "v1", "v2", "v3"}
+    assert other.score(named, Y) == pytest.approx(labeler.score(X, Y), abs=0.03)
+    pictures = [np.zeros((3, 4, 2)) + k for k in range(3)]
+    masks = [np.full((3, 4), k) for k in range(3)]
+    grids = [grid_graph(picture) for picture in pictures]
+    fitted = GraphLabeler(C=30).fit(grids, masks)
+    assert fitted.score(grids, masks) == 1.0
+    with pytest.raises(ValueError, match=r"2 features where .* fitted on 4"):
+        labeler.predict(grids)
+    with pytest.raises(ValueError, match="graph 0: edges have no features, those of"):
+        labeler.predict([x[:2] for x in NEW])
+
+
+def test_a_chain_as_a_graph():
+    rng = np.random.default_rng(0)
+    words, tags = toy_entities(30)
+    rows = [rng.normal(size=(len(w), 5)) for w in words]
+    tagger = SequenceTagger(C=5, tol=1e-4).fit(rows, tags)
+    paths = [np.arange(len(w)) for w in words]
+    graphs = [
+        (x, np.stack([p[:-1], p[1:]], axis=1)) for x, p in zip(rows, paths, strict=True)
+    ]
+    labeler = GraphLabeler(C=5, tol=1e-4, directed=True).fit(graphs, tags)
+    primal = tagger.certificate_.primal
+    assert labeler.certificate_.primal == pytest.approx(primal, rel=2e-4)
+    labeler.model_.weights = tagger.model_.weights  # the layouts are the same
+    assert labeler.predict(graphs).tolist() == tagger.predict(rows).tolist()
+    ranked = labeler.predict_topk(graphs, 3)
+    for one, other in zip(ranked, tagger.predict_topk(rows, 3), strict=True):
+        assert [s for _, s in one] == pytest.approx([s for _, s in other])
+    assert isinstance(tagger.model_.structure, Chain)
+
+
+def test_given_labels(labeler):
+    fixed = [[None] * len(y) for y in TRUTH]
+    for row, y in zip(fixed, TRUTH, strict=True):
+        row[0], row[-1] = y[0], "tree"
+    for row in labeler.predict(NEW, given=fixed):
+        assert row[-1] == "tree"
+    fixed[3][2] = "river"
+    with pytest.raises(ValueError, match="given: graph 3 has label 'river'"):
+        labeler.predict(NEW, given=fixed)
+
+
+def test_hidden_labels():
+    rng = np.random.default_rng(0)
+    partly = [[label if rng.random() < 0.5 else None for label in y] for y in Y]
+    fitted = GraphLabeler(C=30, tol=0.05).fit(X, partly)
+    assert fitted.certificate_.is_local
+    assert fitted.score(NEW, TRUTH) > 0.75
+
+
+def test_weights_of_nodes_and_classes():
+    plain = GraphLabeler(C=3, tol=0.01).fit(X, Y)
+    heavy = GraphLabeler(C=3, tol=0.01, class_weight={"tree": 9.0}).fit(X, Y)
+
+    def share(fitted):
+        return np.mean(np.concatenate(fitted.predict(NEW)) == "tree")
+
+    assert share(heavy) > share(plain)
+    weights = [np.where(np.array(y) == "tree", 9.0, 1.0) for y in Y]
+    same = GraphLabeler(C=3, tol=0.01).fit(X, Y, node_weight=weights)
+    primal = heavy.certificate_.primal
+    assert same.certificate_.primal == pytest.approx(primal, rel=0.01)
+    GraphLabeler(C=3, class_weight="balanced", tol=0.5).fit(X, Y)
+    with pytest.raises(ValueError, match="class_weight"):
+        GraphLabeler(cost="normalized", class_weight="balanced").fit(X, Y)
+
+
+def test_decoders_and_explanations(labeler, tmp_path):
+    assert set(labeler.model_.methods(NEW)) == {"elimination"}
+    passing = GraphLabeler(C=30, decoder="messages", tol=0.01).fit(X, Y)
+    bounds = passing.bounds(NEW)
+    assert (bounds[:, 0] <= bounds[:, 1]).all()
+    explained = passing.explain(NEW[0])
+    assert explained.runner_up is not None
+    winner, runner = np.array(explained.winner), np.array(explained.runner_up)
+    assert (winner != runner).sum() == 1
+    with pytest.raises(CapabilityError, match=r"several best .* decoder='elimination'"):
+        passing.predict_topk(NEW, 2)
+    for one in (labeler, passing):
+        found = one.explain(NEW[1], top=1000)
+        assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
+    path = tmp_path / "m.model"
+    passing.save(path)
+    again = GraphLabeler.load(path)
+    assert again.decoder == "messages" and again.C == 30
+    assert again.predict(NEW).tolist() == passing.predict(NEW).tolist()
+    assert load(path).predict(NEW) == passing.predict(NEW).tolist()
+
+
+def test_networkx_graphs_by_name():
+    class Drawn:
+        nodes = {"a": {"x": [1.0, 0.0]}, "b": {"x": [0.0, 1.0]}}  # noqa: RUF012
+
+        def edges(self, data):
+            return [("a", "b", {})]
+
+    fitted = GraphLabeler(C=10).fit([Drawn()] * 3, [{"a": 1, "b": 2}] * 3)
+    assert fitted.predict([Drawn()])[0] == [1, 2]
+    assert fitted.predict([Drawn()], given=[{"b": 1}])[0][1] == 1
+    assert fitted.explain(Drawn()).tokens == ["a", "b"]
+    assert fitted.score([Drawn()], [{"a": 1, "b": 2}]) == 1.0
+
+
+# ---------------------------------------------------------------- command line
+
+
+def write(path, n, seed, **more):
+    graphs, truths = toy_graphs(n, random_state=seed)
+    lines = [
+        json.dumps(
+            {
+                "nodes": x.tolist(), "edges": e.tolist(), "edge_features": k.tolist(),
+                "labels": y, "known": [y[0], *[None] * (len(y) - 1)],
+            }
+        )
+        for (x, e, k), y in zip(graphs, truths, strict=True)
+    ]  # fmt: skip
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_the_command_line(tmp_path, capsys):
+    train, new = tmp_path / "train.jsonl", tmp_path / "new.jsonl"
+    write(train, 20, 0)
+    write(new, 6, 1)
+    model, report = tmp_path / "m.model", tmp_path / "r.html"
+
+    def ask(*arguments):
+        assert run([*map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    done = ask(
+        "train", "label", train, "--model", model, "--dev", new, "--report", report,
+        "--directed", "--C", 20,
+    )  # fmt: skip
+    assert done["certificate"]["relative_gap"] <= 1e-3
+    assert "By label" in report.read_text(encoding="utf-8")
+    answer = ask("evaluate", model, new)
+    assert answer["metrics"]["node_accuracy"] == done["dev"]["node_accuracy"] > 0.7
+    assert answer["proven_best"] == 6
+    labels = ask("predict", model, new)["labels"]
+    assert len(labels) == 6
+    assert len(ask("predict", model, new, "--topk", 2)["topk"][0]) == 2
+    known = ask("predict", model, new, "--given", "known")["labels"]
+    assert [row[0] for row in known] == [y[0] for y in toy_graphs(6, random_state=1)[1]]
+    assert ask("verify", model, train)["holds"]
+    assert ask("inspect", model)["graph"]["decoder"] == "auto"
+    assert ask("explain", model, new)["winner"] == labels[0]
+    output = tmp_path / "out.jsonl"
+    assert run(["predict", str(model), str(new), "--output", str(output)]) == 0
+    written = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [line["labels"] for line in written] == labels
+    assert "known" in written[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]\n", ":1: no graph"),
+        ('{"nodes": [[1]], "edges": []}\n{"nodes": 3}\n', ':2: "nodes" must be a list'),
+        ('{"nodes": [[1], [2, 3]], "edges": []}\n', "numbers of one length"),
+        ('{"nodes": [[1], [2]], "edges": [[0, 2]]}\n', "is no pair of different nodes"),
+        (
+            '{"nodes": [[1]], "edges": [], "labels": []}\n',
+            "must be a list of 1",
+        ),
+        ('{"nodes": [[1]], "edges": [], "labels": [1.5]}\n', "label 1.5 is no string"),
+        ('{"nodes": [[1]]\n', ":1: "),
+        ('{"nodes": [[NaN]], "edges": []}\n', "numbers of one length"),
+        ("\n", "no line with a graph"),
+    ],
+)
+def test_bad_files_are_refused(text, message):
+    with pytest.raises(ReaderError) as caught:
+        read_graphs(io.BytesIO(text.encode()))
+    assert message in str(caught.value)
