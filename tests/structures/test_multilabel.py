@@ -145,7 +145,7 @@ def test_training_reaches_the_enumerated_optimum(graph, cost):
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 def test_steps_over_labels_keep_the_dual(C):
-    """The planes of the pool are the dual: they give w, and a value below the primal."""
+    """The planes of the pool give w, and a dual value below the primal."""
     rng = np.random.default_rng(2)
     n, size = 40, 9
     X, Y = rng.normal(size=(n, 5)), rng.integers(0, 2, size=(n, size))

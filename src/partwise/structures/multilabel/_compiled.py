@@ -5,11 +5,18 @@ whole vectors, and behind it a weight for each pair of labels. A code has a 0 or
 each label.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
+from partwise.compiled import (
+    add_row,
+    dot_row,
+    kernel,
+    score_rows,
+    uncounted,
+    wipe_row,
+)
 from partwise.objective import HARD
 from partwise.structures._descending import SortWork, new_sort_work
 from partwise.structures.multilabel._searches import (
@@ -75,7 +82,7 @@ def new_label_work(size: int, width: int, n_pairs: int, has_tables: bool) -> Lab
 class LabelBlocks(NamedTuple):
     """Examples with a set of labels each, over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     y: np.ndarray  # (n_blocks, K) int32, 1 for the labels of the true set
     pairs: np.ndarray  # (E, 2) int32
     order: np.ndarray  # (K,) int32 labels of a forest, roots first

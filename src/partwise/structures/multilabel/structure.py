@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Any, Self
 
@@ -96,7 +95,7 @@ class Multilabel(Structure):
         return self._number_pairs(self.pairs, "pairs")
 
     def needs(self) -> np.ndarray:
-        """Whether the row's label implies the column's, at once or by others, (K, K)."""
+        """Whether the row's label implies the column's, by others, too, (K, K)."""
         table = np.zeros((self.n_labels, self.n_labels), bool)
         implications = self._number_pairs(self.implications, "implications")
         table[implications[:, 0], implications[:, 1]] = True
@@ -315,7 +314,7 @@ class Multilabel(Structure):
                 )
         return y
 
-    def decode(self, X: Any, w: Floats) -> Sequence[Any]:  # type: ignore[override]
+    def decode(self, X: Any, w: Floats) -> Any:
         """The best set of each row, (n, K)."""
         problem = self.pack(X, None)
         return problem.decode(problem.expand(w))
