@@ -4,6 +4,7 @@ from partwise.datasets.alignments import toy_alignments, toy_homologues
 from partwise.datasets.candidates import toy_candidates
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
+from partwise.datasets.label_sets import toy_label_sets
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
 from partwise.datasets.registry import CORPORA, Corpus, RemoteFile, corpus
 from partwise.datasets.sentences import (
@@ -32,6 +33,7 @@ __all__ = [
     "toy_dependencies",
     "toy_entities",
     "toy_homologues",
+    "toy_label_sets",
     "toy_points",
     "toy_queries",
     "toy_sentences",

@@ -125,6 +125,23 @@ OUTPUTS = [
         variants=({"cost": "path"}, {"kernel": "rbf"}),
     ),
     Output(
+        "partwise.outputs.multilabel",
+        "MultilabelClassifier",
+        {"MultilabelModel.v1": "file"},
+        task=("multilabel", "MultilabelTask", "Sets of labels, svmlight, CSV, ARFF."),
+        structures=(("Multilabel", "partwise.structures.multilabel"),),
+        metrics=(
+            "hamming_loss",
+            "jaccard",
+            "example_f1",
+            "micro_f1",
+            "macro_f1",
+            "exact_match",
+        ),
+        toy="partwise.datasets.toy_label_sets",
+        variants=({"graph": "tree"}, {"graph": "full", "cost": "f1"}),
+    ),
+    Output(
         "partwise.outputs.measure",
         "MeasureClassifier",
         {"MeasureModel.v1": "file"},
@@ -209,6 +226,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.multiclass.estimator import (
         MulticlassClassifier as MulticlassClassifier,
     )
+    from partwise.outputs.multilabel.estimator import (
+        MultilabelClassifier as MultilabelClassifier,
+    )
     from partwise.outputs.phrase.estimator import (
         ConstituencyParser as ConstituencyParser,
     )
@@ -226,6 +246,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.label_vector import LabelVector as LabelVector
     from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
+    from partwise.structures.multilabel import Multilabel as Multilabel
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar

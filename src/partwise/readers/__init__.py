@@ -27,6 +27,7 @@ from partwise.readers.fasta import (
     write_fasta,
 )
 from partwise.readers.hierarchies import path_parents, read_parents
+from partwise.readers.label_sets import LabelSets, read_label_sets
 from partwise.readers.source import ReaderError
 from partwise.readers.substitution import (
     SubstitutionMatrix,
@@ -51,6 +52,7 @@ __all__ = [
     "DependencyTree",
     "Family",
     "FastaRecord",
+    "LabelSets",
     "PhraseTree",
     "ReaderError",
     "SubstitutionMatrix",
@@ -70,6 +72,7 @@ __all__ = [
     "read_conllu_document",
     "read_families",
     "read_fasta",
+    "read_label_sets",
     "read_matrix",
     "read_parents",
     "read_vectors",
