@@ -18,6 +18,7 @@ from partwise import (
     DiverseSelector,
     MeasureClassifier,
     MulticlassClassifier,
+    MultilabelClassifier,
     PartSelection,
     Ranker,
     Reranker,
@@ -32,6 +33,7 @@ from partwise.datasets import (
     toy_candidates,
     toy_dependencies,
     toy_entities,
+    toy_label_sets,
     toy_points,
     toy_taxonomy,
     toy_treebank,
@@ -100,6 +102,7 @@ ESTIMATORS = {
     "DiversityModel": DiverseSelector,
     "MeasureModel": MeasureClassifier,
     "MulticlassModel": MulticlassClassifier,
+    "MultilabelModel": MultilabelClassifier,
     "RankingModel": Ranker,
     "RerankerModel": Reranker,
     "TaxonomyModel": TaxonomyClassifier,
@@ -259,6 +262,9 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
         X, y = toy_taxonomy(N_SENTENCES, multiple="multiple" in options)
         classifier = TaxonomyClassifier(parents="/", max_iter=5, **options)
         yield name, classifier, (X, y), _use_by_predicting(X[:3], rows=True)
+    X, y = toy_label_sets(N_SENTENCES)
+    labelled = MultilabelClassifier(graph="tree", max_iter=5)
+    yield "multilabel", labelled, (X, y), _use_by_predicting(X[:3], rows=True)
     X, y = toy_candidates(6)
     selector = DiverseSelector(k=2, features="rich", max_iter=5)
     yield "diversity", selector, (X, y), _use_by_predicting(X[:3], rows=True)

@@ -19,6 +19,7 @@ import numpy as np
 from partwise import (
     DiverseSelector,
     MeasureClassifier,
+    MultilabelClassifier,
     PartSelection,
     Ranker,
     Reranker,
@@ -32,6 +33,7 @@ from partwise.datasets import (
     toy_candidates,
     toy_dependencies,
     toy_entities,
+    toy_label_sets,
     toy_points,
     toy_taxonomy,
     toy_treebank,
@@ -100,6 +102,7 @@ NAMES = (
     *TAXONOMIES,
     "diversity",
     "measure",
+    "multilabel",
     "ranking",
     "reranker",
     "weights",
@@ -151,6 +154,8 @@ def predictions(name: str, path: Path, folder: Path) -> Any:
         return [scores.tolist() for scores in svm.coef_.scores(X[:3])]
     if name == "measure":
         return load(path).scores(toy_points(6)[0]).tolist()
+    if name == "multilabel":
+        return load(path).leads(toy_label_sets(6, random_state=1)[0]).tolist()
     if name == "ranking":
         return load(path).predict(toy_points(6)[0])
     if name == "diversity":
@@ -178,6 +183,11 @@ def write_model(name: str, path: Path, folder: Path) -> None:
     elif name == "measure":
         X, y = toy_points(30)
         MeasureClassifier(measure="fbeta", beta=2.0).fit(X, y == "red").save(path)
+    elif name == "multilabel":
+        X, y = toy_label_sets(40)
+        y[:, 0] |= y[:, 4]
+        options = {"graph": "tree", "implications": [(4, 0)], "max_labels": 5}
+        MultilabelClassifier(max_iter=20, **options).fit(X, y).save(path)
     elif name == "ranking":
         X, y = toy_points(30)
         Ranker(measure="ndcg", k=5).fit(X, y == "red", np.arange(30) // 6).save(path)

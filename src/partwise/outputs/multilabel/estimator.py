@@ -14,7 +14,7 @@ from partwise.outputs.multilabel.model import MultilabelModel
 from partwise.outputs.row_estimator import RowEstimator
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import WARM
-from partwise.parameters import ParameterError, SettingsError, check_whole
+from partwise.parameters import ParameterError, check_whole
 from partwise.protocol import Floats, Ints
 from partwise.structures.multilabel import Multilabel
 from partwise.structures.multilabel.graphs import label_pairs
@@ -43,8 +43,9 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
         With pairs or implications, all but ``"hamming"`` need at most 14 labels.
     max_labels : int or None
         Most labels of a row.
-    implications : list of pairs
-        Pairs of labels (a, b): a set with a has b, too.
+    implications : str or list of pairs, or None
+        Labels that come with others, as in ``"a>b,c>b"``: a set with a has b, too.
+        Or pairs (a, b).
     search_nodes : int
         Nodes after which branch and bound stops, with a bound.
         It searches the full graph, and trees under constraints.
@@ -78,7 +79,7 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
     graph: Literal["independent", "tree", "full"] = "independent"
     cost: Literal["hamming", "jaccard", "f1", "zero_one"] = "hamming"
     max_labels: int | None = None
-    implications: Any = ()
+    implications: Any = None
     search_nodes: int = 10_000
     fit_intercept: bool = True
     loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
@@ -167,16 +168,19 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
         # a warm start keeps the pairs, whose weights go on
         pairs = label_pairs(self.graph, y) if last is None else last.structure.pairs
         number = {str(label): k for k, label in enumerate(labels)}
+        given = self.implications or ()
+        if isinstance(given, str):
+            given = [pair.split(">") for pair in given.split(",")]
         implications = []
-        for pair in self.implications or ():
-            if isinstance(pair, str) or len(pair) != 2:
-                raise SettingsError(f"<implications=>: {pair!r} is no pair of labels")
-            for label in pair:
-                if str(label) not in number:
-                    raise ParameterError(
-                        "implications", self.implications, f"{label!r} is no label"
-                    )
-            implications.append([number[str(label)] for label in pair])
+        for pair in given:
+            names = [str(label).strip() for label in pair]
+            known = [number[name] for name in names if name in number]
+            if len(names) != 2 or len(known) != 2:
+                raise ParameterError(
+                    "implications", self.implications,
+                    f"{pair!r} is no pair of labels; give a>b or (a, b)",
+                )  # fmt: skip
+            implications.append(known)
         return Multilabel(
             len(labels), pairs, self.cost, self.max_labels, implications,
             self.search_nodes,

@@ -28,18 +28,6 @@ class MultilabelTask(RowTask):
     labels: tuple[str, ...] = ()  # of the columns of y: those of the model come first
 
     @classmethod
-    def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Implications from ``a>b,c>d``."""
-        given = values.get("implications")
-        if isinstance(given, str):
-            pairs = [pair.split(">") for pair in given.split(",") if pair]
-            pairs = [[label.strip() for label in pair] for pair in pairs]
-            if any(len(pair) != 2 for pair in pairs):
-                raise ValueError(f"--implications {given}: write a>b,c>d")
-            values = values | {"implications": pairs}
-        return values
-
-    @classmethod
     def of_model(cls, model: Any, path: str, options: Any) -> Any:
         """With the labels of the model."""
         task = super().of_model(model, path, options)

@@ -13,10 +13,10 @@ whole sets take, which move all labels at once.
 
 The pool keeps planes of whole sets. With v_1 > … > v_m > 0 the values of the a_k, the m
 sets that err in the labels with a_k ≥ v_p, with α_p = v_p − v_{p+1}, have these a_k,
-and their α add up to v_1 ≤ c_i. Most a_k are 0 or c_i, so m is small. A pool has room for a
-few planes; a label whose value finds none goes to the nearest one in the pool if this
-is a gain, and the pool doubles when it is full. Inner products of planes are q times
-the number of labels in which both err.
+and their α add up to v_1 ≤ c_i. Most a_k are 0 or c_i, so m is small. A pool has room
+for a few planes; a label whose value finds none goes to the nearest one in the pool if
+this is a gain, and the pool doubles when it is full. Inner products of planes are q
+times the number of labels in which both err.
 """
 
 from partwise.compiled import add_row, kernel, uncounted

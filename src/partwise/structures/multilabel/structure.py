@@ -9,7 +9,7 @@ import numpy as np
 
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
-from partwise.parameters import check_choice, check_whole
+from partwise.parameters import SettingsError, check_choice, check_whole
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass._compiled import squares_of_rows
@@ -301,14 +301,14 @@ class Multilabel(Structure):
         y = plain_array(y, np.int32)
         wrong = np.flatnonzero(y.sum(axis=1) > self.most())
         if len(wrong):
-            raise ValueError(
+            raise SettingsError(
                 f"Y[{wrong[0]}] has {y[wrong[0]].sum()} labels; "
                 f"<max_labels={self.max_labels}> allows no more"
             )
         for a, b in np.argwhere(self.needs()):
             wrong = np.flatnonzero(y[:, a] > y[:, b])
             if len(wrong):
-                raise ValueError(
+                raise SettingsError(
                     f"Y[{wrong[0]}] has label {a} without label {b}, which "
                     "<implications=> ask for; correct one of them"
                 )
