@@ -125,6 +125,16 @@ OUTPUTS = [
         variants=({"cost": "path"}, {"kernel": "rbf"}),
     ),
     Output(
+        "partwise.outputs.multilabel",
+        "MultilabelClassifier",
+        {"MultilabelModel.v1": "file"},
+        task=("multilabel", "MultilabelTask", "Sets of labels, svmlight, CSV, ARFF."),
+        structures=(("Multilabel", "partwise.structures.multilabel"),),
+        metrics=("hamming_loss", "jaccard", "example_f1", "micro_f1"),
+        toy="partwise.datasets.toy_label_sets",
+        variants=({"graph": "tree"}, {"graph": "full", "cost": "f1"}),
+    ),
+    Output(
         "partwise.outputs.measure",
         "MeasureClassifier",
         {"MeasureModel.v1": "file"},
@@ -257,6 +267,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.multiclass.estimator import (
         MulticlassClassifier as MulticlassClassifier,
     )
+    from partwise.outputs.multilabel.estimator import (
+        MultilabelClassifier as MultilabelClassifier,
+    )
     from partwise.outputs.phrase.estimator import (
         ConstituencyParser as ConstituencyParser,
     )
@@ -277,6 +290,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.matching import Matching as Matching
     from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
+    from partwise.structures.multilabel import Multilabel as Multilabel
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar
