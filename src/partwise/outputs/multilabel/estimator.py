@@ -245,8 +245,6 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of features for labels, (K, n_features)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.label_weights().T[:, : self.n_features_in_]
 
     @property

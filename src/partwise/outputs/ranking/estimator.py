@@ -182,8 +182,6 @@ class Ranker(RowEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of features, (n_features,)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.weights
 
 
