@@ -195,7 +195,9 @@ def test_the_command_line(tmp_path, capsys):
     known = ask("predict", model, new, "--given", "known")["labels"]
     assert [row[0] for row in known] == [y[0] for y in toy_graphs(6, random_state=1)[1]]
     assert ask("verify", model, train)["holds"]
-    assert ask("inspect", model)["graph"]["decoder"] == "auto"
+    facts = ask("inspect", model)
+    assert facts["graph"]["decoder"] == "auto"
+    assert facts["searches in training"] == {"elimination": 20}
     assert ask("explain", model, new)["winner"] == labels[0]
     output = tmp_path / "out.jsonl"
     assert run(["predict", str(model), str(new), "--output", str(output)]) == 0

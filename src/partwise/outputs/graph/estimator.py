@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -141,7 +142,10 @@ class GraphLabeler(SavedEstimator):
         )  # fmt: skip
         start = None if last is None else problem.expand(last.weights)
         state, _ = self._solve(problem, sample_weight, start)
-        info = {"certificate": self.certificate_.to_dict()}
+        info = {
+            "certificate": self.certificate_.to_dict(),
+            "searches": dict(Counter(problem.methods())),
+        }
         weights = problem.compact(state.model)
         self.model_ = GraphModel(featurizer, structure, labels, weights, info)
         self._remove_checkpoints()

@@ -151,7 +151,8 @@ class GraphTask(Task):
         names = ("directed", "decoder", "sweeps", "search_nodes")
         facts = {name: getattr(model.structure, name) for name in names}
         cost = model.structure.cost
-        return {"graph": facts | {"cost": cost if isinstance(cost, str) else "matrix"}}
+        facts["cost"] = cost if isinstance(cost, str) else "matrix"
+        return {"graph": facts, "searches in training": model.info.get("searches", {})}
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""

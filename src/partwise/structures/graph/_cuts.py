@@ -8,12 +8,12 @@ to source and sink are one number per node, positive for the source.
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import allocating, kernel
 
 ROUNDING = 1e-13  # of the largest capacity; less counts as nothing
 
 
-@jitted
+@kernel
 def attracts(pairs, n_edges):
     """Whether neighbours attract each other on all edges, up to rounding."""
     for e in range(n_edges):
@@ -26,7 +26,7 @@ def attracts(pairs, n_edges):
     return True
 
 
-@jitted
+@kernel
 def layer(excess, room, ends, near_ptr, near, least, level, queue):
     """Levels from the nodes that the source still feeds; whether a sink is reached."""
     n, first = excess.shape[0], near_ptr[0]
@@ -55,7 +55,7 @@ def layer(excess, room, ends, near_ptr, near, least, level, queue):
     return is_reached
 
 
-@jitted
+@kernel
 def push_flow(source, excess, room, ends, near_ptr, near, least, level, at, path):
     """Push what the source feeds into one node to sinks, along rising levels."""
     first = near_ptr[0]
@@ -97,7 +97,7 @@ def push_flow(source, excess, room, ends, near_ptr, near, least, level, at, path
     return flow
 
 
-@jitted
+@allocating
 def cut_graph(unary, pairs, ends, near_ptr, near, code):
     """The best labelling with two labels; returns a bound, its score up to rounding."""
     n, n_edges = code.shape[0], ends.shape[0]

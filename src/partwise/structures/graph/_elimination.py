@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import allocating, kernel
 from partwise.protocol import Ints
 
 
@@ -83,7 +83,7 @@ def _cached_plan(n_nodes: int, content: bytes, most: int) -> Plan | None:
     )
 
 
-@jitted
+@kernel
 def power(base, exponent):
     """Of whole numbers."""
     result = 1
@@ -92,7 +92,7 @@ def power(base, exponent):
     return result
 
 
-@jitted
+@kernel
 def add_pairs(cliques, n_cells, n_labels, stride, table, is_first):
     """Add the scores of an edge: node to node of the scope with this stride."""
     size = n_labels
@@ -105,7 +105,7 @@ def add_pairs(cliques, n_cells, n_labels, stride, table, is_first):
                     cliques[at + x] += table[pair]
 
 
-@jitted
+@kernel
 def add_table(cliques, n_cells, n_labels, stride_of, stride, digit, table):
     """Add a table over a part of the clique, by the strides of its members."""
     m = stride_of.shape[0]
@@ -126,7 +126,7 @@ def add_table(cliques, n_cells, n_labels, stride_of, stride, digit, table):
             j += 1
 
 
-@jitted
+@allocating
 def eliminate(
     order, scope_ptr, scope, parent, unary, pairs, ends, near_ptr, near, code
 ):

@@ -12,14 +12,15 @@ Message 2e goes to the first node of edge e, message 2e + 1 to the second.
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import allocating, kernel
 
-PATIENCE = 10  # sweeps after which the gap must have become smaller
+OFTEN = 6  # sweeps after each of which labels are read, later after every third
+PATIENCE = 9  # sweeps after which the gap must have become smaller
 PROGRESS = 0.1  # by this part of it
 BRANCH_SWEEPS = 30  # in each branch
 
 
-@jitted
+@kernel
 def send(table, hat, message, from_first):
     """Write the message of the scores `hat` through an edge; returns its maximum.
 
@@ -46,7 +47,7 @@ def send(table, hat, message, from_first):
     return top
 
 
-@jitted
+@kernel
 def sweep(unary, pairs, ends, near_ptr, near, is_forward, hat, belief, messages):
     """Pass messages along the order of nodes, or against it; returns the bound."""
     n, size, first = near_ptr.shape[0] - 1, unary.shape[1], near_ptr[0]
@@ -82,7 +83,7 @@ def sweep(unary, pairs, ends, near_ptr, near, is_forward, hat, belief, messages)
     return bound
 
 
-@jitted
+@kernel
 def read_labels(unary, pairs, ends, near_ptr, near, messages, score, code):
     """Label nodes in their order, given those before and messages of those after."""
     n, size, first = code.shape[0], unary.shape[1], near_ptr[0]
@@ -108,7 +109,7 @@ def read_labels(unary, pairs, ends, near_ptr, near, messages, score, code):
                 code[v] = x
 
 
-@jitted
+@kernel
 def score_of(unary, pairs, ends, code):
     """Score of a labelling."""
     total, size = 0.0, unary.shape[1]
@@ -119,7 +120,7 @@ def score_of(unary, pairs, ends, code):
     return total
 
 
-@jitted
+@kernel
 def climb(unary, pairs, ends, near_ptr, near, score, code):
     """Change labels of single nodes while that raises the score."""
     n, size, first = code.shape[0], unary.shape[1], near_ptr[0]
@@ -147,13 +148,13 @@ def climb(unary, pairs, ends, near_ptr, near, score, code):
             break
 
 
-@jitted
+@kernel
 def slack_of(bound):
     """Below so much a bound and a score are equal: sums round."""
     return 1e-10 * (1.0 + abs(bound))
 
 
-@jitted
+@kernel
 def penalty_of(unary, pairs, n, n_edges):
     """More than labellings can differ by."""
     total = 1.0
@@ -170,7 +171,7 @@ def penalty_of(unary, pairs, n, n_edges):
     return total
 
 
-@jitted
+@allocating
 def pass_messages(
     unary, own, pairs, ends, near_ptr, near, n_sweeps, messages, value, code
 ):
@@ -189,6 +190,8 @@ def pass_messages(
             bound,
             sweep(unary, pairs, ends, near_ptr, near, False, hat, belief, messages),
         )
+        if k >= OFTEN and k % 3 != 0 and k < n_sweeps - 1:
+            continue
         read_labels(unary, pairs, ends, near_ptr, near, messages, belief, trial)
         reached = score_of(own, pairs, ends, trial)
         if reached > value:
@@ -196,7 +199,7 @@ def pass_messages(
             code[:] = trial
         if bound - value <= slack_of(bound):
             break
-        if k % PATIENCE == PATIENCE - 1:
+        if k % PATIENCE == 0:
             if bound - value > (1.0 - PROGRESS) * gap:
                 break
             gap = bound - value
@@ -207,7 +210,7 @@ def pass_messages(
     return bound
 
 
-@jitted
+@allocating
 def undecided(unary, ends, near_ptr, near, messages, banned):
     """The node whose two best labels are nearest, as n·label + node; −1 for none."""
     n, size, first = near_ptr.shape[0] - 1, unary.shape[1], near_ptr[0]
@@ -236,7 +239,7 @@ def undecided(unary, ends, near_ptr, near, messages, banned):
     return choice
 
 
-@jitted
+@kernel
 def ban(banned, unary, own, penalty, v, label, is_fixed, change):
     """Fix a label of a node, or forbid it; with a change of −1 take that back."""
     for x in range(unary.shape[1]):
@@ -245,7 +248,7 @@ def ban(banned, unary, own, penalty, v, label, is_fixed, change):
             unary[v, x] = own[v, x] - penalty * banned[v, x]
 
 
-@jitted
+@allocating
 def search_graph(
     unary, own, pairs, ends, near_ptr, near, n_sweeps, limit, is_seeded, code
 ):
