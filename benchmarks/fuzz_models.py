@@ -7,8 +7,7 @@ file, and does with each mutant what a user does: load, inspect, predict, explai
 evaluate, verify, save again. Processes are forked, so that a segmentation fault is
 seen; each mutant has a number, by which ``--replay N`` makes it again. Exit code 1 when
 a mutant crashed, hung, took more memory than allowed or raised what is no refusal.
-With NUMBA_BOUNDSCHECK=1, and a NUMBA_CACHE_DIR of its own, reads outside arrays are
-seen that happen to do no harm.
+With NUMBA_BOUNDSCHECK=1 reads outside arrays are seen that happen to do no harm.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ ROOT = Path(partwise.__file__).parent
 
 CONTRACT = {
     "bounds", "files", "protocol", "state", "objective", "parameters", "certificate",
-    "compiled",
+    "compiled", "jit",
     "threads", "vectors",
 }  # fmt: skip
 DATA = {"readers", "features"}
@@ -33,17 +33,18 @@ SETTINGS = {"parameters"}  # whoever refuses a parameter
 MAY_IMPORT = {
     "bounds": set(),
     "files": set(),
+    "jit": set(),
     "objective": SETTINGS,
     "parameters": set(),
     "state": set(),
     "protocol": {"objective", "parameters", "state"},
     "certificate": {"objective", "protocol", "state", "threads"},
     "checkpoint": {"files", "objective", "protocol", "state"} | SETTINGS,
-    "compiled": {"objective", "protocol"},
-    "threads": SETTINGS,
+    "compiled": {"jit", "objective", "protocol"},
+    "threads": {"jit"} | SETTINGS,
     "vectors": set(),
-    "readers": {"bounds", "files"} | SETTINGS,
-    "features": {"bounds", "readers"} | SETTINGS,
+    "readers": {"bounds", "files", "jit"} | SETTINGS,
+    "features": {"bounds", "jit", "readers"} | SETTINGS,
     "kernels": CONTRACT | DATA,
     "scorers": CONTRACT | DATA | {"kernels"},
     "structures": CONTRACT | DATA | {"kernels", "scorers"},

@@ -272,6 +272,9 @@ class Latent(Protocol):
     def complete(self, model: Model) -> Cuts:
         """Complete the hidden parts of all truths at a model, in place.
 
+        Completions depend on the model alone, in ties, too: not on those before, or a
+        run would depend on other runs on the same problem.
+
         Returns the *old* truths of the blocks whose truth changed, as cuts of scale 1:
         their δ is φ(new truth) − φ(old truth). Planes of those blocks are rebased with
         them; offsets stay, because a loss looks at the observed truth and at ŷ, never
@@ -289,7 +292,10 @@ class RandomStarts(Protocol):
 
 @runtime_checkable
 class Forking(Protocol):
-    """A latent problem that may be solved from several starts at the same time."""
+    """A latent problem that may be solved from several starts at the same time.
+
+    Results are those of one run after the other on the problem itself.
+    """
 
     def fork(self) -> Problem:
         """A problem for one thread on the same data, with completions of its own."""

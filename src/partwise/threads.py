@@ -14,9 +14,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from partwise.jit import njit
 from partwise.parameters import SettingsError
 
 Floats = NDArray[np.float64]

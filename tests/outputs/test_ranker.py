@@ -6,9 +6,13 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics import average_precision_score, ndcg_score
 from sklearn.svm import LinearSVC
 
-from partwise import Ranker
+from partwise import Ranker, Ranking
+from partwise.certificate import certify
 from partwise.cli.app import run
+from partwise.objective import Objective
+from partwise.outputs.ranking.estimator import first_weights
 from partwise.outputs.ranking.metrics import all_measures
+from partwise.solvers.cccp import CCCP
 
 MEASURES = (
     "swapped_pairs", "average_precision", "reciprocal_rank", "ndcg", "precision_at_k",
@@ -116,3 +120,47 @@ def test_the_command_line(tmp_path, capsys):
     bad = ["train", "rank", str(tmp_path / "plain.dat"), "--model", str(model)]
     assert run(bad) == 2
     assert "no qid" in capsys.readouterr().err
+
+
+def noisy_queries(n=30, signal=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(12, 4)) for _ in range(n)]
+    y = [(signal * x[:, 0] + rng.normal(size=12) > 0.8).astype(int) for x in X]
+    return X, y
+
+
+def test_latent_precision_at_k_goes_on_from_a_classifier():
+    X, y = noisy_queries()
+    ranker = Ranker(measure="precision_at_k", k=3, latent=True, C=300.0).fit(X, y)
+    assert ranker.certificate_.is_local
+    primal = [point.primal for point in ranker.history_]
+    assert primal == sorted(primal, reverse=True)
+    rows, grades = np.vstack(X), np.concatenate(y)
+    offset = np.arange(0, len(rows) + 1, 12)
+    first = first_weights(rows, grades, offset)
+    problem = ranker.model_.training_problem(rows, grades, offset)
+    at_start = problem.expand(first)
+    problem.complete(at_start)
+    begun = certify(problem, ranker.objective_, at_start).primal
+    assert ranker.certificate_.primal <= begun * (1 + 1e-9)
+
+
+def test_random_relevant_rows_as_a_start_give_zero_weights():
+    """The remark of the paper: with noisy judgements nothing is learned from them."""
+    X, y = noisy_queries(signal=0.0)
+    structure = Ranking("precision_at_k", k=3, ties="latent").setup(X, y)
+    objective = Objective.create(30.0, 30, "l1")
+    problem = structure.pack(X, y)
+    state = CCCP(first="random").solve(problem, objective)
+    losses = problem.oracle(problem.zero()).violation
+    assert state.found == pytest.approx(float(losses.mean()) * 30.0, rel=0.05)
+    assert np.linalg.norm(state.model) < 0.5
+
+
+def test_latent_rankers_survive_files(tmp_path):
+    X, y = noisy_queries(10)
+    ranker = Ranker(measure="precision_at_k", k=2, latent=True).fit(X, y)
+    ranker.save(tmp_path / "m")
+    assert Ranker.load(tmp_path / "m").latent
+    with pytest.raises(ValueError, match="does not depend on the order of equal rows"):
+        Ranker(latent=True).fit(X, y)

@@ -100,8 +100,8 @@ def test_rebased_planes_save_calls(convex, share):
     """In rounds that change up to a fifth of the completions.
 
     Half the calls of a cold start was the aim. Frank-Wolfe, which solves the rebased
-    pools of few blocks exactly, needs far fewer; the bundle 0.54 of them over six
-    problems like this one, so it is held to less.
+    pools of few blocks exactly, needs far fewer; the bundle misses the aim, and is
+    held to less.
     """
     n_warm = n_cold = 0
     problem, objective = posed(40, 1)

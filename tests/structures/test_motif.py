@@ -114,3 +114,15 @@ def test_sequences_too_short_have_no_motif():
         motif.pack([5], [0])
     with pytest.raises(ValueError, match="order=9"):
         Motif(3, order=9).setup()
+
+
+def test_completions_depend_on_the_model_alone():
+    """In ties, too: at zero weights all windows are alike."""
+    motif, X, y, _ = posed()
+    problem = motif.pack(X, y)
+    found = []
+    for seed in (0, 1):
+        problem.complete_at_random(np.random.default_rng(seed))
+        problem.complete(problem.zero())
+        found.append(problem.truths().code.tolist())
+    assert found[0] == found[1]

@@ -23,7 +23,7 @@ import functools
 import inspect
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import config
 from numba.extending import overload
 
@@ -34,6 +34,7 @@ from partwise.compiled._addresses import (  # noqa: F401 — for structures
 from partwise.compiled._entries import ENTRIES, entry_call, fill_table
 from partwise.compiled._parts import PART, with_part
 from partwise.compiled._references import Reference, as_reference
+from partwise.jit import njit
 
 
 def kernel(function):
@@ -44,13 +45,13 @@ def kernel(function):
     loop. Such a function goes without. It may slice arrays; functions that it calls
     inherit the rule, and those that allocate are marked `allocating`.
     """
-    compiled = njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[call-overload]
+    compiled = njit(cache=True, nogil=True, _nrt=False)(function)
     return with_part(compiled, _nrt=False)
 
 
 def allocating(function):
     """Compile a function that makes arrays, and may be called by a `kernel`."""
-    compiled = njit(cache=True, nogil=True, _nrt=True)(function)  # type: ignore[call-overload]
+    compiled = njit(cache=True, nogil=True, _nrt=True)(function)
     return with_part(compiled, _nrt=True)
 
 
@@ -64,12 +65,12 @@ def jitted(function):
 
 def inner(function):
     """A `kernel` that kernels alone call, and Python cannot."""
-    return njit(nogil=True, _nrt=False, **PART)(function)  # type: ignore[call-overload]
+    return njit(nogil=True, _nrt=False, **PART)(function)
 
 
 def inner_allocating(function):
     """A function that makes arrays, and that kernels alone call."""
-    return njit(nogil=True, _nrt=True, **PART)(function)  # type: ignore[call-overload]
+    return njit(nogil=True, _nrt=True, **PART)(function)
 
 
 def inlined(function):
@@ -100,7 +101,7 @@ def sweep_of(**needs):
 
         @functools.cache
         def uncached():
-            return njit(nogil=True, _nrt=False)(text)  # type: ignore[call-overload]
+            return njit(nogil=True, _nrt=False)(text)
 
         @functools.wraps(text)
         def run(*args):

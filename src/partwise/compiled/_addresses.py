@@ -3,10 +3,12 @@
 import functools
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils, config
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic, overload
+
+from partwise.jit import njit
 
 
 def address_of(signature, function):
@@ -31,9 +33,7 @@ def _compiled_address(signature, text):
     `cfunc` would make it in a module of its own, and LLVM optimise all there is twice.
     """
     is_ours = text.__module__.split(".")[0] == __name__.split(".")[0]
-    compiled = njit(  # type: ignore[call-overload]
-        cache=is_ours, nogil=True, no_cpython_wrapper=True
-    )(text)
+    compiled = njit(cache=is_ours, nogil=True, no_cpython_wrapper=True)(text)
     compiled.compile(signature)
     (result,) = compiled.overloads.values()
     _kept.append(compiled)

@@ -18,11 +18,12 @@ import threading
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from partwise.compiled._references import SLOT, Reference
+from partwise.jit import njit
 
 WHOLE, CODE = types.int64, types.int32[::1]
 FLOAT, MODEL = types.float64, types.float64[::1]
@@ -74,7 +75,7 @@ def _address_of_entry(signature: Any, text: Any, is_counted: bool) -> int:
 
     Errors reach the caller; `cfunc` would print them and go on.
     """
-    compiled = njit(  # type: ignore[call-overload]
+    compiled = njit(
         cache=True, nogil=True, _nrt=is_counted, no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
     )(text)  # fmt: skip

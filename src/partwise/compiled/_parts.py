@@ -13,9 +13,10 @@ How libraries of code are linked is private to numba (written for 0.68).
 
 from typing import Any
 
-from numba import njit
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from partwise.jit import njit
 
 
 class _NoEnvironment:

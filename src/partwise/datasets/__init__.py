@@ -6,6 +6,7 @@ from partwise.datasets.clusters import toy_clusters
 from partwise.datasets.digits import digit_images, digit_strings
 from partwise.datasets.download import Fetched, FetchError, fetch
 from partwise.datasets.graphs import toy_graphs
+from partwise.datasets.label_sets import toy_label_sets
 from partwise.datasets.matchings import toy_matchings
 from partwise.datasets.motifs import planted_motifs, toy_motifs
 from partwise.datasets.points import toy_binary, toy_points, toy_queries
@@ -39,6 +40,7 @@ __all__ = [
     "toy_entities",
     "toy_graphs",
     "toy_homologues",
+    "toy_label_sets",
     "toy_matchings",
     "toy_motifs",
     "toy_points",

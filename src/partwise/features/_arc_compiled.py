@@ -13,9 +13,9 @@ what was never seen costs no access to the weights.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from partwise.features._columnar_compiled import first_slot
+from partwise.jit import njit
 
 # Called once per arc and template from kernels that do not count references.
 UNCOUNTED: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}

@@ -1,6 +1,6 @@
 """Numba kernel of arc keys."""
 
-from numba import njit
+from partwise.jit import njit
 
 
 @njit(cache=True, nogil=True)

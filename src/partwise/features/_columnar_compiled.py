@@ -5,7 +5,7 @@ keys; -1 is free. Positions are short and frequent keys stand first in the array
 keys, so that both stay in cache. Keys below 0 mean "no feature" and are passed over.
 """
 
-from numba import njit
+from partwise.jit import njit
 
 
 @njit(cache=True, nogil=True, inline="always")

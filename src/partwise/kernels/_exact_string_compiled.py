@@ -7,9 +7,9 @@ be zero; sums that decay are cut to zero before they become denormal numbers.
 """
 
 import numpy as np
-from numba import njit
 
 from partwise.compiled import jitted
+from partwise.jit import njit
 from partwise.kernels._string_compiled import FUSED, LANES, add, compare, fill_lanes
 
 LEAST = 1e-300  # sums below it are zero

@@ -16,9 +16,9 @@ is the zero that it stands for.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from partwise.compiled import jitted
+from partwise.jit import njit
 
 LANES = 32  # 16 waits for the store of its neighbour, 64 leaves the first-level cache
 PADDING = -1  # a code that no token has

@@ -125,6 +125,16 @@ OUTPUTS = [
         variants=({"cost": "path"}, {"kernel": "rbf"}),
     ),
     Output(
+        "partwise.outputs.multilabel",
+        "MultilabelClassifier",
+        {"MultilabelModel.v1": "file"},
+        task=("multilabel", "MultilabelTask", "Sets of labels, svmlight, CSV, ARFF."),
+        structures=(("Multilabel", "partwise.structures.multilabel"),),
+        metrics=("hamming_loss", "jaccard", "example_f1", "micro_f1"),
+        toy="partwise.datasets.toy_label_sets",
+        variants=({"graph": "tree"}, {"graph": "full", "cost": "f1"}),
+    ),
+    Output(
         "partwise.outputs.measure",
         "MeasureClassifier",
         {"MeasureModel.v1": "file"},
@@ -141,7 +151,11 @@ OUTPUTS = [
         task=("rank", "RankTask", "Orders of the rows of queries, from svmlight."),
         structures=(("Ranking", "partwise.structures.ranking"),),
         toy="partwise.datasets.toy_queries",
-        variants=({"measure": "average_precision"}, {"measure": "ndcg"}),
+        variants=(
+            {"measure": "average_precision"},
+            {"measure": "ndcg"},
+            {"measure": "precision_at_k", "k": 2, "latent": True},
+        ),
     ),
     Output(
         "partwise.outputs.alignment",
@@ -253,6 +267,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.outputs.multiclass.estimator import (
         MulticlassClassifier as MulticlassClassifier,
     )
+    from partwise.outputs.multilabel.estimator import (
+        MultilabelClassifier as MultilabelClassifier,
+    )
     from partwise.outputs.phrase.estimator import (
         ConstituencyParser as ConstituencyParser,
     )
@@ -273,6 +290,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.matching import Matching as Matching
     from partwise.structures.motif import Motif as Motif
     from partwise.structures.multiclass import Multiclass as Multiclass
+    from partwise.structures.multilabel import Multilabel as Multilabel
     from partwise.structures.parts import PartLoss as PartLoss
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar

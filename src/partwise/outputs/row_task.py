@@ -76,7 +76,7 @@ class RowTask(Task):
             truth = count_cells(path, separator) == self.width + 1
         return read_csv(path, self.label, separator, truth=truth)
 
-    def stack(self, paths: Sequence[str], files: Sequence[MatrixData]) -> Any:
+    def stack(self, paths: Sequence[str], files: Sequence[Any]) -> Any:
         """The rows of all files, as wide as the model where there is one.
 
         Columns of CSV files must agree. In svmlight files an index that training never

@@ -108,12 +108,22 @@ class SavedEstimator(StructuredEstimator):
         return weights, support if weights is solution else None
 
     def _learn_weights(
-        self, model: Any, problem: Any, sample_weight: Any = None
+        self,
+        model: Any,
+        problem: Any,
+        sample_weight: Any = None,
+        first: Floats | None = None,
     ) -> State:
         """
         Learn the weights of a model that has one per feature; keep it as ``model_``.
 
-        A warm start brings the weights of the last model, if it has as many.
+        Parameters
+        ----------
+        model : WeightedModel
+        problem : PackedProblem
+        sample_weight : array (n_examples,) or None
+        first : array (n_features,), optional
+            Weights to begin with, where there is no last model to go on with.
         """
         last = getattr(self, "model_", None) if self.warm_start else None
         if last is not None and len(last.weights) != problem.n_weights:
@@ -122,7 +132,8 @@ class SavedEstimator(StructuredEstimator):
                 f"{problem.n_weights}"
             )
         self._weighted = sample_weight is not None
-        start = None if last is None else problem.expand(last.weights)
+        weights = first if last is None else last.weights
+        start = None if weights is None else problem.expand(weights)
         state, _ = self._solve(problem, sample_weight, start)
         model.weights = problem.compact(state.model)
         model.info = {"certificate": self.certificate_.to_dict()}

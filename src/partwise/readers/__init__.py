@@ -28,6 +28,7 @@ from partwise.readers.fasta import (
 )
 from partwise.readers.graphs import Graphs, read_graphs
 from partwise.readers.hierarchies import path_parents, read_parents
+from partwise.readers.label_sets import LabelSets, read_label_sets
 from partwise.readers.source import ReaderError
 from partwise.readers.substitution import (
     SubstitutionMatrix,
@@ -53,6 +54,7 @@ __all__ = [
     "Family",
     "FastaRecord",
     "Graphs",
+    "LabelSets",
     "PhraseTree",
     "ReaderError",
     "SubstitutionMatrix",
@@ -73,6 +75,7 @@ __all__ = [
     "read_families",
     "read_fasta",
     "read_graphs",
+    "read_label_sets",
     "read_matrix",
     "read_parents",
     "read_vectors",

@@ -1,6 +1,6 @@
 """Numba kernels of the column reader: one pass over the bytes of the file."""
 
-from numba import njit
+from partwise.jit import njit
 
 NEWLINE = 10
 SPACE = 32

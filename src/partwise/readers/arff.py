@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,22 +66,61 @@ def read_arff(path: Source, label: str | None = None) -> MatrixData:
     >>> data.X.tolist(), data.y.tolist(), data.parents["a/b"]
     ([[0.5], [1.0]], ['a/b', 'a/c'], ('a',))
     """
+    name, lines, attributes, first = _opened(path)
+    place = _class_column(name, attributes, label)
+    X, names, cells = _table(name, lines[first:], attributes, [place])
+    y, parents = _targets(name, attributes[place], [row[0] for row in cells])
+    return MatrixData(X, y, names, None, parents)
+
+
+class ArffColumns(NamedTuple):
+    """Features of an ARFF file, and the cells of columns that are none."""
+
+    X: Any  # CSR array of a file with sparse rows, else dense
+    names: list[str]  # of the columns of X
+    labels: list[str]  # of the other columns
+    cells: list[list[str]]  # of the other columns, for each row
+
+
+def read_arff_columns(
+    path: Source, choose: Callable[[list[str]], list[int]]
+) -> ArffColumns:
+    """Read an ARFF file; `choose` tells from the names which columns are labels."""
+    name, lines, attributes, first = _opened(path)
+    places = choose([attribute.name for attribute in attributes])
+    X, names, cells = _table(name, lines[first:], attributes, places)
+    return ArffColumns(X, names, [attributes[place].name for place in places], cells)
+
+
+def _opened(path: Source) -> tuple[str, list[tuple[int, str]], list[Attribute], int]:
+    """Name, numbered lines, columns, and how many lines there are before the data."""
     name, data = read_text_bytes(path)
     lines = list(enumerate(data.decode().splitlines(), 1))
-    attributes, first = _header(name, lines)
-    place = _class_column(name, attributes, label)
-    columns, width = _columns(attributes, place)
-    nominal = [c for c, one in enumerate(attributes) if one.values and c != place]
+    return name, lines, *_header(name, lines)
+
+
+def _table(
+    name: str,
+    lines: list[tuple[int, str]],
+    attributes: list[Attribute],
+    places: list[int],
+) -> tuple[Any, list[str], list[list[str]]]:
+    """Features, their names, and the cells of the columns `places`, which are none."""
+    from scipy import sparse
+
+    columns, width = _columns(attributes, places)
+    others = set(range(len(attributes))) - set(places)
+    nominal = [c for c, one in enumerate(attributes) if one.values and c in others]
     values: list[float] = []
     indices: list[int] = []
     indptr, labels, is_sparse = [0], [], False
-    for number, cells in _rows(name, lines[first:], len(attributes)):
+    for number, cells in _rows(name, lines, len(attributes)):
         is_sparse = is_sparse or isinstance(cells, dict)
         given: Any = enumerate(cells)
         if isinstance(cells, dict):  # what is left out is the first value, or zero
             given = ({c: attributes[c].values[0] for c in nominal} | cells).items()
         for column, cell in given:
-            if column == place:
+            if column not in others:
                 continue
             found = _feature(name, number, attributes[column], columns[column], cell)
             if found is not None:
@@ -89,23 +128,22 @@ def read_arff(path: Source, label: str | None = None) -> MatrixData:
                 values.append(found[1])
         indptr.append(len(indices))
         if isinstance(cells, dict):
-            labels.append(cells.get(place, [*attributes[place].values, "0"][0]))
+            labels.append(
+                [cells.get(p, [*attributes[p].values, "0"][0]) for p in places]
+            )
         else:
-            labels.append(cells[place])
+            labels.append([cells[place] for place in places])
     if not labels:
         raise ReaderError(f"{name}: no row after @data; give a file with examples")
-    from scipy import sparse
-
     shape = (len(labels), width)
     X: Any = sparse.csr_array((values, indices, indptr), shape=shape)
     names = [
         text
         for column, attribute in enumerate(attributes)
-        if column != place
+        if column in others
         for text in _column_names(attribute)
     ]
-    y, parents = _targets(name, attributes[place], labels)
-    return MatrixData(X if is_sparse else X.toarray(), y, names, None, parents)
+    return X if is_sparse else X.toarray(), names, labels
 
 
 def _header(name: str, lines: list[tuple[int, str]]) -> tuple[list[Attribute], int]:
@@ -163,12 +201,12 @@ def _class_column(name: str, attributes: list[Attribute], label: str | None) -> 
         raise ReaderError(f"{name}: no column {label!r}; there are {shown}") from None
 
 
-def _columns(attributes: list[Attribute], place: int) -> tuple[list[int], int]:
+def _columns(attributes: list[Attribute], places: list[int]) -> tuple[list[int], int]:
     """First feature of each column, and the number of features."""
     first, width = [], 0
     for column, attribute in enumerate(attributes):
         first.append(width)
-        if column != place:
+        if column not in places:
             width += len(_column_names(attribute))
     return first, width
 

@@ -45,7 +45,7 @@ def best_of(
             if states[-1].stopped in ("interrupted", "callback"):
                 break
     best = min(states, key=lambda state: state.found)
-    problem.complete(best.model)
+    problem.complete(best.model)  # depends on the model alone: those of its run
     best.oracle_calls = sum(state.oracle_calls for state in states)
     values = ", ".join(f"{state.found:.6g}" for state in states)
     best.note += f"; best of {len(states)} runs with objectives {values}"

@@ -54,7 +54,7 @@ def fit_output(output: Output) -> None:
     inputs = [X]
     if isinstance(X, np.ndarray):
         inputs.append(csr_matrix(X))
-    elif isinstance(X, list) and isinstance(X[0], np.ndarray):
+    elif isinstance(X[0], np.ndarray) and X[0].ndim == 2:
         inputs.append([csr_matrix(x) for x in X])
     needs = {"max_iter": 2, **output.toy_settings}
     for data in inputs:

@@ -182,8 +182,6 @@ class SupervisedClusterer(LatentEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of the features of links, (n_features,)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.weights[:-1]
 
     @property

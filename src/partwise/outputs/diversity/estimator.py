@@ -155,8 +155,6 @@ class DiverseSelector(SavedEstimator):
     @property
     def coef_(self) -> Floats:
         """What elements are worth, by feature, (n_features,)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.weights
 
     @property

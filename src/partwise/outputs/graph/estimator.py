@@ -213,13 +213,9 @@ class GraphLabeler(SavedEstimator):
     @property
     def classes_(self) -> np.ndarray:
         """The labels, in the order of their numbers."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return np.array(self.model_.labels)
 
     def _weights(self) -> GraphWeights:
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         model = self.model_
         return model.structure.weights_of(model.weights, model.featurizer.n_features_)
 

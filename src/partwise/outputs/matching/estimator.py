@@ -139,6 +139,4 @@ class AssignmentMatcher(SavedEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of features, (n_features,); the last is that of the constant."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.weights

@@ -189,8 +189,6 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of features, (1, n_features)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.weights[None, : self.n_features_in_]
 
     @property

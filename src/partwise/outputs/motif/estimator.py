@@ -244,15 +244,11 @@ class MotifClassifier(LatentEstimator):
     @property
     def pwm_(self) -> Floats:
         """Probabilities of letters at the places of the motif, (length, 4)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.pwm
 
     @property
     def score_matrix_(self) -> Floats:
         """Learned weights of letters at the places of the motif, (length, 4)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.score_matrix
 
 

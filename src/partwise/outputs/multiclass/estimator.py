@@ -244,8 +244,6 @@ class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
     @property
     def coef_(self) -> Any:
         """Weights of features for classes; with a kernel, of anchors, sparse."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         model = self.model_
         if model.scoring.prefix:
             return model.scoring.coefficients(model.weights, len(model.labels))

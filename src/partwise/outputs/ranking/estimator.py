@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from partwise.outputs.explanation import Explanation
+from partwise.outputs.multiclass.estimator import MulticlassClassifier
 from partwise.outputs.ranking.metrics import all_measures
 from partwise.outputs.ranking.model import RankingModel
 from partwise.outputs.ranking.queries import by_query, stacked
@@ -44,6 +45,10 @@ class Ranker(RowEstimator):
         Weight of the losses; by default ten times the number of queries.
     k : int or None
         Places that NDCG (by default all) and precision at k look at.
+    latent : bool
+        For precision at k and NDCG: complete the order of equally relevant rows in
+        rounds, beginning with weights that classify rows (Yu and Joachims, ICML 2009,
+        section 5.3), instead of taking the mean of all true rankings.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``.
     checkpoint, checkpoint_every, n_jobs, warm_start
@@ -69,6 +74,7 @@ class Ranker(RowEstimator):
         "precision_at_k",
     ] = "swapped_pairs"  # fmt: skip
     k: int | None = None
+    latent: bool = False
     loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
 
     model_: RankingModel = field(init=False)
@@ -81,6 +87,11 @@ class Ranker(RowEstimator):
         check_whole("k", self.k, 1)
         if self.measure == "precision_at_k" and self.k is None:
             raise SettingsError("<measure='precision_at_k'> needs <k=>")
+        if self.latent and self.measure not in ("precision_at_k", "ndcg"):
+            raise SettingsError(
+                f"<measure={self.measure!r}> does not depend on the order of equal "
+                "rows; leave <latent=True> out"
+            )
 
     @with_callbacks
     def fit(
@@ -103,12 +114,16 @@ class Ranker(RowEstimator):
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
         featurizer = self._featurizer(feature_names, has_intercept=False)
-        structure = Ranking(self.measure, k=self.k)
+        ties = "latent" if self.latent else "mean"
+        structure = Ranking(self.measure, k=self.k, ties=ties)
         model = RankingModel(RowFeatureScoring(featurizer), structure, np.zeros(0), {})
         problem = model.training_problem(
             X[order], y[order], offset, self._formulation(), self._n_jobs()
         )
-        self._learn_weights(model, problem)
+        first = None
+        if self.latent:
+            first = first_weights(X[order], y[order], offset, self.random_state)
+        self._learn_weights(model, problem, first=first)
         return self
 
     def _default_C(self, n: int) -> float:
@@ -160,11 +175,40 @@ class Ranker(RowEstimator):
 
     @classmethod
     def _parameters_of(cls, model: RankingModel) -> dict[str, Any]:
-        return {"measure": model.structure.measure, "k": model.structure.k}
+        structure = model.structure
+        is_latent = structure.ties == "latent"
+        return {"measure": structure.measure, "k": structure.k, "latent": is_latent}
 
     @property
     def coef_(self) -> Floats:
         """Weights of features, (n_features,)."""
-        if not hasattr(self, "model_"):
-            raise AttributeError("not fitted yet")
         return self.model_.weights
+
+
+def first_weights(X: Any, grades: Floats, offset: Any, seed: int = 0) -> Floats:
+    """
+    Weights that classify rows as relevant, each by 1/(rows of its query).
+
+    The start of the paper's section 5.3: random relevant rows as the first completion
+    lead to zero weights where judgements are noisy.
+
+    Parameters
+    ----------
+    X : matrix (n, n_features)
+        Rows query by query.
+    grades : array (n,)
+    offset : array (n_queries + 1,)
+        Where queries begin.
+    seed : int
+
+    Returns
+    -------
+    array (n_features,)
+    """
+    is_relevant = np.asarray(grades) > 0
+    if is_relevant.all() or not is_relevant.any():
+        return np.zeros(X.shape[1])
+    size = np.diff(offset)
+    classifier = MulticlassClassifier(tol=0.01, random_state=seed)
+    classifier.fit(X, is_relevant, np.repeat(1.0 / size, size))
+    return classifier.coef_[1] - classifier.coef_[0]

@@ -15,7 +15,10 @@ def to_state(model: RankingModel) -> State:
     """Settings for JSON, and arrays."""
     structure = model.structure
     scoring, arrays = model.scoring.to_state(model.weights)
-    return {"measure": structure.measure, "k": structure.k, **scoring}, arrays
+    settings = {"measure": structure.measure, "k": structure.k, **scoring}
+    if structure.ties != "mean":  # files from before hidden rankings have none
+        settings["ties"] = structure.ties
+    return settings, arrays
 
 
 def from_state(
@@ -24,7 +27,9 @@ def from_state(
     """Rebuild a model; whatever does not fit together raises ValueError."""
     k = settings["k"]
     require(k is None or (type(k) is int and 0 < k < 2**62), "k out of range")
-    structure = Ranking(entry(settings, "measure", str), k=k)
+    ties = settings.get("ties", "mean")
+    require(ties in ("mean", "latent"), f"ties {ties!r}")
+    structure = Ranking(entry(settings, "measure", str), k=k, ties=ties)
     structure.check()
     scoring, weights = RowFeatureScoring.from_state(settings, arrays, [""])
     return RankingModel(scoring, structure, weights, info)

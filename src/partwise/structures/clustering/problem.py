@@ -52,11 +52,7 @@ class ForestProblem(WeightedRowsProblem):
 
     def complete(self, model: Floats) -> Cuts:
         """Maximum spanning trees of true clusters; the old ones that changed."""
-        best = self._search(self._true, model, None)
-        is_better = self.margins(model, best) < 0
-        size = np.diff(self._tag.offset)
-        code = np.where(np.repeat(is_better, size), best.code, self._tag.truth)
-        return self._begin_with(code)
+        return self._begin_with(self._search(self._true, model, None).code)
 
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """Spanning trees of random values."""

@@ -85,8 +85,7 @@ class MotifProblem(PackedProblem):
     def complete(self, model: Floats) -> Cuts:
         """The best windows of sequences with the motif; the old ones that changed."""
         best = self.best_windows(model)
-        is_better = (self._tag.y > 0) & (self.margins(model, best) < 0)
-        return self.begin_with_codes(np.where(is_better, best.code, self._tag.truth))
+        return self.begin_with_codes(np.where(self._tag.y > 0, best.code, 0))
 
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """By the best of random seeds, or windows drawn uniformly (`Motif.seeds`)."""

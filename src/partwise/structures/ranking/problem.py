@@ -81,8 +81,15 @@ class LatentRankingProblem(RankingProblem):
 
     def complete(self, model: Floats) -> Cuts:
         """Order equal rows by their scores; the old truths of queries that changed."""
+        return self._complete_by(self.scores(model))
+
+    def complete_at_random(self, rng: np.random.Generator) -> Cuts:
+        """Order equal rows at random."""
+        return self._complete_by(rng.random(int(self.blocks.offset[-1])))
+
+    def _complete_by(self, score: Floats) -> Cuts:
         blocks = self.blocks
-        offset, score = blocks.offset, self.scores(model)
+        offset = blocks.offset
         query = np.repeat(np.arange(self.n_blocks), np.diff(offset))
         order = np.lexsort((-score, -self.ranking.levels(blocks.y), query))
         place = np.empty(len(order), np.int64)

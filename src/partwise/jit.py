@@ -1,0 +1,179 @@
+"""numba's `njit` with a cache that follows the content of the package.
+
+numba keys what it has compiled by the file of a function alone: an edit of a kernel
+that another one calls is not seen, a class that has moved breaks what refers to it, and
+a second environment compiles all over again. Functions of this package are kept under a
+digest of all files that are compiled, in the user's cache folder, or `NUMBA_CACHE_DIR`.
+So stale code cannot be met, and whoever has the same version of the package shares what
+was compiled.
+
+Nothing depends on the cache: where it cannot be read or written, a warning names the
+folder, and work goes on.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+PACKAGE = Path(__file__).parent
+# files that are compiled, or whose functions are
+COMPILED = re.compile(
+    rb"^\s*(from|import) (numba|partwise\.(compiled|jit))\b", re.MULTILINE
+)
+PLAIN = ("objective.py",)  # has functions that kernels call, and imports none of these
+VERSIONS = 4  # of the package that are kept
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """`numba.njit` with options; ``cache=True`` means the cache of this module."""
+    is_cached = options.pop("cache", False)
+
+    def decorate(function: Any) -> Any:
+        compiled = numba.njit(**options)(function)
+        if is_cached and not vars(config)["DISABLE_JIT"]:
+            path = Path(compiled.py_func.__code__.co_filename)
+            if PACKAGE in path.parents:
+                compiled._cache = KernelCache(compiled.py_func)
+            else:
+                compiled.enable_caching()
+        return compiled
+
+    return decorate
+
+
+@functools.cache
+def kernel_key() -> str:
+    """A digest of numba's version and flags, and of every file that is compiled."""
+    flags = numba.__version__, vars(config)["BOUNDSCHECK"], sys.version_info[:2]
+    digest = hashlib.blake2b(repr(flags).encode(), digest_size=10)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_bytes()
+        if path.name in PLAIN or COMPILED.search(text):
+            digest.update(f"{path.relative_to(PACKAGE)}:{len(text)}:".encode() + text)
+    return digest.hexdigest()
+
+
+def user_cache() -> Path:
+    """The folder for caches of this user."""
+    if vars(config)["CACHE_DIR"]:
+        return Path(vars(config)["CACHE_DIR"])
+    if sys.platform == "win32":
+        return (
+            Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "partwise" / "cache"
+        )
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "partwise"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "partwise"
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Where functions of this version of the package are kept; made if need be."""
+    try:
+        folder = user_cache() / f"kernels-{kernel_key()}"
+        is_new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        if is_new:
+            _forget_old_versions(folder)
+    except (OSError, RuntimeError) as error:  # no home, no room, no right to write
+        folder = Path(tempfile.mkdtemp(prefix="partwise-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _warn_once(f"compiled code cannot be kept ({error}); it is compiled each time")
+    return folder
+
+
+def _forget_old_versions(newest: Path) -> None:
+    others = [path for path in newest.parent.glob("kernels-*") if path != newest]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in others[VERSIONS - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    warnings.warn(
+        f"{message}. Set NUMBA_CACHE_DIR to a folder that can be written",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class ContentLocator(_CacheLocator):
+    """Functions of the package in `cache_folder`."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._py_file = py_file  # numba names it in a warning
+        self._lineno = py_func.__code__.co_firstlineno
+        parts = Path(py_file).relative_to(PACKAGE).parent.parts
+        self._path = cache_folder() / ".".join(("partwise", *parts))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> ContentLocator:
+        """The place of a function."""
+        return cls(py_func, py_file)
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder."""
+        self._path.mkdir(exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        """The folder of a function's files."""
+        return str(self._path)
+
+    def get_source_stamp(self) -> str:
+        """The same for all functions: their folder is named by their content."""
+        return kernel_key()
+
+    def get_disambiguator(self) -> str:
+        """Tells functions of one name in one file apart."""
+        return str(self._lineno)
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [ContentLocator]  # noqa: RUF012 - numba's class attribute
+
+
+class KernelCache(FunctionCache):
+    """A function's cache that never stands in the way."""
+
+    _impl_class = _KernelCacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled, or None; also where files are damaged."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:
+            self._give_up(error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if possible."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """Go on without; the next process may find a cache that is mended."""
+        self.disable()
+        shutil.rmtree(self.cache_path, ignore_errors=True)
+        _warn_once(
+            f"compiled code in {cache_folder()} cannot be used "
+            f"({type(error).__name__}: {error}); it is compiled anew"
+        )

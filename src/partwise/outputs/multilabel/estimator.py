@@ -1,0 +1,271 @@
+"""`MultilabelClassifier`: sets of labels with scikit-learn's interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import _check_sample_weight
+
+from partwise.outputs.multilabel.model import MultilabelModel
+from partwise.outputs.row_estimator import RowEstimator
+from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.scoring import WARM
+from partwise.parameters import ParameterError, check_whole
+from partwise.protocol import Floats, Ints
+from partwise.structures.multilabel import Multilabel
+from partwise.structures.multilabel.graphs import label_pairs
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultilabelClassifier(ClassifierMixin, RowEstimator):
+    """Predict a set of labels for each row of a matrix.
+
+    The score of a set S is Σ_{k ∈ S} <w_k, x> + Σ v_jk over the pairs of labels in S
+    that the graph has. Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong
+    set of row i comes too near: max_S Δ(y_i, S) − score(y_i) + score(S). The best set
+    is found exactly, or with a bound; see `Multilabel`.
+
+    Parameters
+    ----------
+    C : float or None
+        Weight of the losses; by default the number of rows.
+        With ``graph="independent"`` and Hamming loss this is C = 1 of liblinear for
+        each label.
+    graph : {"independent", "tree", "full"}
+        Which pairs of labels have a weight: none, those of a tree, or all.
+        The tree spans the labels with the largest mutual information.
+    cost : {"hamming", "jaccard", "f1", "zero_one"}
+        The loss: number of wrong labels, 1 − Jaccard or F1 of the row, or 1.
+        With pairs or implications, all but ``"hamming"`` need at most 14 labels.
+    max_labels : int or None
+        Most labels of a row.
+    implications : str or list of pairs, or None
+        Labels that come with others, as in ``"a>b,c>b"``: a set with a has b, too.
+        Or pairs (a, b).
+    search_nodes : int
+        Nodes after which branch and bound stops, with a bound.
+        It searches the full graph, and trees under constraints.
+    fit_intercept : bool
+        Whether labels have a threshold, which is a weight like any other.
+    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`; there is no ``loss="log"``.
+    checkpoint, checkpoint_every, n_jobs, warm_start
+        See `StructuredEstimator`.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+        Names of the labels: columns of a data frame, or numbers from 0 on.
+    pairs_ : array (n_pairs, 2)
+        Pairs of labels that have a weight, by number.
+    coef_ : array (K, n_features)
+    intercept_ : array (K,)
+    pair_coef_ : array (n_pairs,)
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from partwise.datasets import toy_label_sets
+    >>> X, y = toy_label_sets(100)
+    >>> classifier = MultilabelClassifier(graph="tree").fit(X, y)
+    >>> classifier.predict(X[:2]).shape, len(classifier.pairs_)
+    ((2, 5), 4)
+    """
+
+    graph: Literal["independent", "tree", "full"] = "independent"
+    cost: Literal["hamming", "jaccard", "f1", "zero_one"] = "hamming"
+    max_labels: int | None = None
+    implications: Any = None
+    search_nodes: int = 10_000
+    fit_intercept: bool = True
+    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+
+    model_: MultilabelModel = field(init=False)
+    classes_: np.ndarray = field(init=False)
+    model_class = MultilabelModel
+    has_baseline = False
+
+    def __sklearn_tags__(self) -> Any:
+        """Targets are matrices."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        check_whole("max_labels", self.max_labels, 1)
+        check_whole("search_nodes", self.search_nodes, 1)
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        feature_names: Any = None,
+        label_names: Any = None,
+    ) -> Self:
+        """Learn from rows and their sets of labels.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n, n_features)
+        y : 0/1 array, sparse matrix or data frame (n, K)
+        sample_weight : array (n,), optional
+        feature_names : list of str, optional
+            Of the columns; those of a data frame are known.
+        label_names : list, optional
+            Of the columns of y; those of a data frame are known.
+        """
+        self.check_parameters()
+        if label_names is None and hasattr(y, "columns"):
+            label_names = list(y.columns)
+        y = y.toarray() if hasattr(y, "toarray") else y
+        X, y = self._training_rows(X, y, multi_output=True)
+        y = as_matrix(y)
+        weight = _check_sample_weight(sample_weight, X)
+        if (weight < 0).any():
+            raise ValueError("sample_weight: give numbers of at least zero")
+        self._weighted = sample_weight is not None
+        used = weight > 0
+        X, y, weight = X[used], y[used], weight[used]
+        self._total_weight = float(weight.sum())
+        labels = list(range(y.shape[1])) if label_names is None else list(label_names)
+        if len(labels) != y.shape[1]:
+            raise ValueError(
+                f"label_names has {len(labels)} names where y has {y.shape[1]} columns"
+            )
+        last = getattr(self, "model_", None) if self.warm_start else None
+        structure = self._structure(labels, y, last)
+        featurizer = self._featurizer(feature_names, has_intercept=self.fit_intercept)
+        scoring = RowFeatureScoring(featurizer)
+        model = MultilabelModel(scoring, structure, labels, np.zeros(0), {})
+        problem = model.training_problem(X, y, self._formulation(), self._n_jobs())
+        start = None
+        if last is not None:
+            size = len(problem.compact(problem.zero()))
+            if last.labels != labels or len(last.weights) != size:
+                raise ValueError(f"{WARM}, which has other labels or features")
+            start = problem.expand(last.weights)
+        state, _ = self._solve(problem, weight if self._weighted else None, start)
+        model.weights = problem.compact(state.model)
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self.classes_ = np.array(labels)
+        self._remove_checkpoints()
+        return self
+
+    def _structure(self, labels: list[Any], y: Ints, last: Any) -> Multilabel:
+        # a warm start keeps the pairs, whose weights go on
+        pairs = label_pairs(self.graph, y) if last is None else last.structure.pairs
+        number = {str(label): k for k, label in enumerate(labels)}
+        given = self.implications or ()
+        if isinstance(given, str):
+            given = [pair.split(">") for pair in given.split(",")]
+        implications = []
+        for pair in given:
+            names = [str(label).strip() for label in pair]
+            known = [number[name] for name in names if name in number]
+            if len(names) != 2 or len(known) != 2:
+                raise ParameterError(
+                    "implications", self.implications,
+                    f"{pair!r} is no pair of labels; give a>b or (a, b)",
+                )  # fmt: skip
+            implications.append(known)
+        return Multilabel(
+            len(labels), pairs, self.cost, self.max_labels, implications,
+            self.search_nodes,
+        )  # fmt: skip
+
+    def _default_C(self, n: int) -> float:
+        return self._total_weight
+
+    # ---------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> Ints:
+        """1 for the labels of the best set of each row, (n, K)."""
+        rows = self._rows(X)
+        return self.model_.predict_matrix(rows, n_jobs=self._n_jobs()).astype(int)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Best score of a set with each label less that without it, (n, K).
+
+        `predict` has the labels whose lead is positive. Without pairs and constraints
+        it is the score of the label.
+        """
+        rows = self._rows(X)
+        return self.model_.leads(rows, n_jobs=self._n_jobs())
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose whole set is right, as scikit-learn's accuracy."""
+        y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        is_right = (self.predict(X) == y).all(axis=1)
+        return float(np.average(is_right, weights=sample_weight))
+
+    # --------------------------------------------------------- files, attributes
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        classifier = super().load(path)
+        classifier.classes_ = np.array(classifier.model_.labels)
+        return classifier
+
+    @classmethod
+    def _parameters_of(cls, model: MultilabelModel) -> dict[str, Any]:
+        structure, labels = model.structure, model.labels
+        pairs = np.reshape(structure.implications, (-1, 2)).tolist()
+        return {
+            "cost": structure.cost,
+            "max_labels": structure.max_labels,
+            "implications": [[labels[a], labels[b]] for a, b in pairs],
+            "search_nodes": structure.search_nodes,
+            "fit_intercept": model.featurizer.has_intercept,
+        }
+
+    @property
+    def pairs_(self) -> Ints:
+        """Pairs of labels that have a weight, by number, (n_pairs, 2)."""
+        return self.model_.structure.pair_array()
+
+    @property
+    def pair_coef_(self) -> Floats:
+        """Weights of the pairs, (n_pairs,)."""
+        return self.model_.pair_weights()
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of features for labels, (K, n_features)."""
+        return self.model_.label_weights().T[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Thresholds of labels; zeros without them."""
+        if not self.model_.featurizer.has_intercept:
+            return np.zeros(len(self.model_.labels))
+        return self.model_.label_weights()[-1]
+
+
+def as_matrix(y: Any) -> Ints:
+    """A 0/1 matrix; refuses anything else with what it should be."""
+    y = np.asarray(y)
+    if y.ndim != 2:
+        raise ValueError(
+            f"Unknown label type: y has shape {y.shape}; give a 0/1 matrix with a "
+            "column for each label, as MultiLabelBinarizer makes of lists"
+        )
+    if y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
+        raise ValueError(
+            "Unknown label type: y holds more than 0 and 1; give a 0/1 matrix with a "
+            "column for each label, as MultiLabelBinarizer makes of lists"
+        )
+    return y.astype(np.int32)

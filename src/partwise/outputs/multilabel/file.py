@@ -1,0 +1,76 @@
+"""What a model file keeps of a `MultilabelModel`, and the checks when it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require
+from partwise.outputs.multilabel.model import MultilabelModel
+from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.scoring import Arrays, State
+from partwise.outputs.sequence.file import labels_from_state
+from partwise.structures.multilabel import Multilabel
+
+MAX_LABELS = 5000  # of which all pairs are 12.5 million
+
+
+def to_state(model: MultilabelModel) -> State:
+    """Settings for JSON, and arrays."""
+    structure = model.structure
+    settings: dict[str, Any] = {
+        "labels": model.labels,
+        "pairs": structure.pair_array().tolist(),
+        "implications": np.reshape(structure.implications, (-1, 2)).tolist(),
+        "cost": structure.cost,
+        "max_labels": structure.max_labels,
+        "search_nodes": structure.search_nodes,
+    }
+    structure_from_state(settings)
+    n_table = model.label_weights().size
+    scoring, arrays = model.scoring.to_state(model.weights[:n_table])
+    arrays["pairs/weights"] = model.pair_weights()
+    return settings | scoring, arrays
+
+
+def from_state(
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
+) -> MultilabelModel:
+    """Rebuild a model; whatever does not fit together raises ValueError."""
+    structure = structure_from_state(settings)
+    labels = settings["labels"]
+    scoring, weights = RowFeatureScoring.from_state(settings, arrays, labels)
+    n_pairs = len(structure.pair_array())
+    pairs = read_numbers(arrays, "pairs/weights", MAX_WEIGHT, n_pairs)
+    weights = np.concatenate([weights, pairs])
+    return MultilabelModel(scoring, structure, labels, weights, info)
+
+
+def structure_from_state(settings: dict[str, Any]) -> Multilabel:
+    """The structure over the labels."""
+    labels = labels_from_state(settings)
+    require(len(labels) <= MAX_LABELS, f"{len(labels)} labels")
+    given = {}
+    for name in ("pairs", "implications"):
+        given[name] = entry(settings, name, list)
+        for pair in given[name]:
+            is_pair = isinstance(pair, list) and len(pair) == 2
+            require(
+                is_pair and all(type(k) is int and 0 <= k < len(labels) for k in pair),
+                f"{name} of other labels",
+            )
+    most = settings["max_labels"]
+    fits = most is None or (type(most) is int and 0 < most <= len(labels))
+    require(fits, "max_labels out of range")
+    nodes = entry(settings, "search_nodes", int)
+    require(0 < nodes <= 10**9, "search_nodes out of range")
+    structure = Multilabel(
+        len(labels),
+        cost=entry(settings, "cost", str),
+        max_labels=most,
+        search_nodes=nodes,
+        **given,
+    )
+    structure.check()
+    return structure

@@ -1,0 +1,282 @@
+"""Sets of labels as numba blocks: the structure's side of `partwise.compiled`.
+
+A model is a matrix (n_features, width), a column of weights for each label, padded to
+whole vectors, and behind it a weight for each pair of labels. A code has a 0 or 1 for
+each label.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.compiled import (
+    add_row,
+    dot_row,
+    kernel,
+    score_rows,
+    uncounted,
+    wipe_row,
+)
+from partwise.objective import HARD
+from partwise.structures._descending import SortWork, new_sort_work
+from partwise.structures.multilabel._searches import (
+    EACH,
+    LIST,
+    SWEEP,
+    TREE,
+    best_in_forest,
+    branch,
+    list_all,
+    plane,
+    set_loss,
+    sweep,
+    take_each,
+)
+from partwise.structures.packed import aligned_zeros
+
+
+class LabelWork(NamedTuple):
+    """Buffers of one thread."""
+
+    parts: np.ndarray  # (1, width) scores of labels, left for `recall_margin`
+    pair: np.ndarray  # (E,) scores of pairs, left for `recall_margin`
+    spare: np.ndarray  # (1, width)
+    score: np.ndarray  # (K,) with what the loss adds
+    clamp: np.ndarray  # (K,) int32: 0 or 1 where a label is given, else −1
+    sort: SortWork
+    order: np.ndarray  # (K,) int32
+    low: np.ndarray  # (K,)
+    high: np.ndarray  # (K,)
+    state: np.ndarray  # (K,) int32
+    field: np.ndarray  # (K,)
+    table: np.ndarray  # (K, K) scores of pairs, where they are searched by branching
+    share: np.ndarray  # (K + 1, K)
+    old: np.ndarray  # (K, K)
+    n_called: np.ndarray  # (K,) int32 labels in the set that need this one
+    n_barred: np.ndarray  # (K,) int32 labels out of it that this one needs
+    total: np.ndarray  # (K + 1,)
+    ceiling: np.ndarray  # (K + 1, 2)
+    turn: np.ndarray  # (K + 1,) int32
+    taken: np.ndarray  # (K + 1,) int32
+    first: np.ndarray  # (K + 1,) int32
+    best: np.ndarray  # (1,)
+    chosen: np.ndarray  # (K,) int32
+
+
+def new_label_work(size: int, width: int, n_pairs: int, has_tables: bool) -> LabelWork:
+    """Buffers; tables of pairs only where a search needs them."""
+    side = size if has_tables else 0
+    return LabelWork(
+        aligned_zeros(1, width), np.zeros(n_pairs), aligned_zeros(1, width),
+        np.zeros(size), np.full(size, -1, np.int32), new_sort_work(size),
+        np.zeros(size, np.int32), np.zeros(size), np.zeros(size),
+        np.zeros(size, np.int32), np.zeros(size), np.zeros((side, side)),
+        np.zeros((side + 1, side)), np.zeros((side, side)), np.zeros(size, np.int32),
+        np.zeros(size, np.int32), np.zeros(size + 1), np.zeros((size + 1, 2)),
+        np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int32),
+        np.zeros(size + 1, np.int32), np.zeros(1), np.zeros(size, np.int32),
+    )  # fmt: skip
+
+
+@uncounted
+class LabelBlocks(NamedTuple):
+    """Examples with a set of labels each, over rows of any scorer."""
+
+    rows: Any  # a tag with the row operations of `partwise.compiled`
+    y: np.ndarray  # (n_blocks, K) int32, 1 for the labels of the true set
+    pairs: np.ndarray  # (E, 2) int32
+    order: np.ndarray  # (K,) int32 labels of a forest, roots first
+    parent: np.ndarray  # (K,) int32, −1 for roots
+    link: np.ndarray  # (K,) int32 the pair of a label and its parent
+    needs: np.ndarray  # (K, K) bool: the row's label implies the column's
+    has_needs: int
+    most: int  # labels in a set
+    search: int  # EACH, TREE, BRANCH, SWEEP or LIST
+    limit: int  # nodes of branch and bound
+    kind: int  # of the loss
+    rule: int  # of the formulation
+    has_loss: int  # 0 for predictions
+    square: np.ndarray  # (n_blocks,) <Φ(x), Φ(x)>, for exact steps alone
+    width: int  # columns of weights, padding included
+
+    def code_length(blocks, i):
+        return blocks.y.shape[1]
+
+    def output_loss(blocks, i, code):
+        return loss_of(blocks, i, code)
+
+    def find_output(blocks, work, w, i, code):
+        score_labels(blocks, w, i, work.parts)
+        begin = blocks.rows.n_features * blocks.width
+        for e in range(work.pair.shape[0]):
+            work.pair[e] = w[begin + e]
+        for k in range(code.shape[0]):
+            work.score[k] = work.parts[0, k]
+        bound = find_set(blocks, work, i, code)
+        loss = loss_of(blocks, i, code) if blocks.has_loss else 0.0
+        offset, scale = plane(blocks.rule, loss)
+        margin = set_margin(blocks, i, work.parts, work.pair, code)
+        violation = offset - scale * margin
+        if blocks.rule == HARD and offset == 0.0:
+            violation = -np.inf
+        # what branch and bound left open, beyond its best sum
+        return offset, scale, violation, violation + bound
+
+    def recall_margin(blocks, work, i, code):
+        return set_margin(blocks, i, work.parts, work.pair, code)
+
+    def margin(blocks, w, i, code):
+        total = 0.0
+        for k in range(code.shape[0]):
+            if code[k] != blocks.y[i, k]:
+                score = dot_row(blocks.rows, w, blocks.width, i, k)
+                total += (blocks.y[i, k] - code[k]) * score
+        begin = blocks.rows.n_features * blocks.width
+        for e in range(blocks.pairs.shape[0]):
+            total += pair_change(blocks, i, e, code) * w[begin + e]
+        return total
+
+    def margins(blocks, work, w, i, codes, at, n, out):
+        if n == 0:
+            return
+        score_labels(blocks, w, i, work.spare)
+        size, begin = blocks.y.shape[1], blocks.rows.n_features * blocks.width
+        pair = w[begin : begin + blocks.pairs.shape[0]]
+        for p in range(n):
+            code = codes[at + p * size : at + (p + 1) * size]
+            out[p] = set_margin(blocks, i, work.spare, pair, code)
+
+    def push(blocks, w, i, code, coef):
+        for k in range(code.shape[0]):
+            if code[k] != blocks.y[i, k]:
+                change = coef * (blocks.y[i, k] - code[k])
+                add_row(blocks.rows, w, blocks.width, i, k, change)
+        begin = blocks.rows.n_features * blocks.width
+        for e in range(blocks.pairs.shape[0]):
+            w[begin + e] += coef * pair_change(blocks, i, e, code)
+
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        size, begin = blocks.y.shape[1], blocks.rows.n_features * blocks.width
+        for k in range(size):
+            change = 0.0
+            for p in range(n):
+                change += coef[p] * (blocks.y[i, k] - codes[at + p * size + k])
+            if change != 0.0:
+                add_row(blocks.rows, w, blocks.width, i, k, change)
+        if blocks.pairs.shape[0] > 0:
+            for p in range(n):
+                if coef[p] != 0.0:
+                    code = codes[at + p * size : at + (p + 1) * size]
+                    for e in range(blocks.pairs.shape[0]):
+                        w[begin + e] += coef[p] * pair_change(blocks, i, e, code)
+
+    def wipe(blocks, w, i, code):
+        for k in range(code.shape[0]):
+            if code[k] != blocks.y[i, k]:
+                wipe_row(blocks.rows, w, blocks.width, i, k)
+        begin = blocks.rows.n_features * blocks.width
+        for e in range(blocks.pairs.shape[0]):
+            w[begin + e] = 0.0
+
+
+@kernel
+def score_labels(blocks, w, i, out):
+    """Scores of all labels for row i, (1, width)."""
+    n_features, width = blocks.rows.n_features, blocks.width
+    weights = w[: n_features * width].reshape(n_features, width)
+    score_rows(blocks.rows, weights, i, i + 1, out)
+
+
+@kernel
+def pair_change(blocks, i, e, code):
+    """1 where only the true set has both labels of a pair, −1 where only the other."""
+    a, b = blocks.pairs[e, 0], blocks.pairs[e, 1]
+    return blocks.y[i, a] * blocks.y[i, b] - code[a] * code[b]
+
+
+@kernel
+def set_margin(blocks, i, score, pair, code):
+    """Score of the true set of row i less that of a set."""
+    total = 0.0
+    for k in range(code.shape[0]):
+        if code[k] != blocks.y[i, k]:
+            total += (blocks.y[i, k] - code[k]) * score[0, k]
+    for e in range(blocks.pairs.shape[0]):
+        total += pair_change(blocks, i, e, code) * pair[e]
+    return total
+
+
+@kernel
+def loss_of(blocks, i, code):
+    """Δ of a set."""
+    n_true, tp, fp = 0, 0, 0
+    for k in range(code.shape[0]):
+        n_true += blocks.y[i, k]
+        tp += blocks.y[i, k] * code[k]
+        fp += (1 - blocks.y[i, k]) * code[k]
+    return set_loss(blocks.kind, n_true, tp, fp)
+
+
+@kernel
+def find_set(blocks, work, i, code):
+    """Write the best set for ``work.score``; returns what the search left open."""
+    if blocks.search == SWEEP:
+        sweep(work.score, blocks, i, work, code)
+        return 0.0
+    if blocks.search == LIST:
+        list_all(work.score, work.pair, blocks, i, work, code)
+        return 0.0
+    if blocks.has_loss:
+        for k in range(code.shape[0]):
+            work.score[k] += 1.0 - 2.0 * blocks.y[i, k]
+    _, bound = best_additive(blocks, work, code)
+    return bound
+
+
+@kernel
+def best_additive(blocks, work, code):
+    """The best sum of ``work.score`` and pairs under ``work.clamp``; what is open."""
+    if blocks.search == EACH:
+        return take_each(work.score, work.clamp, blocks.most, work, code), 0.0
+    if blocks.search == TREE:
+        best = best_in_forest(
+            blocks.order, blocks.parent, blocks.link, work.score, work.pair, work.clamp,
+            work, code,
+        )  # fmt: skip
+        return best, 0.0
+    bound = branch(work.score, work.pair, blocks, work.clamp, work, code)
+    best = work.best[0]
+    return best, (bound - best if bound > best else 0.0)
+
+
+@kernel
+def leads(blocks, work, w, first, last, best, out):
+    """Best score with each label less the best without it, of rows [first, last).
+
+    The labels of the best set have positive leads; a label that no valid set has, or
+    that all have, leads by −inf or inf.
+    """
+    size = blocks.y.shape[1]
+    begin = blocks.rows.n_features * blocks.width
+    for e in range(work.pair.shape[0]):
+        work.pair[e] = w[begin + e]
+    for i in range(first, last):
+        score_labels(blocks, w, i, work.parts)
+        for k in range(size):
+            work.score[k] = work.parts[0, k]
+        if blocks.search == EACH and blocks.most >= size:
+            best[i] = 0.0
+            for k in range(size):
+                out[i, k] = work.score[k]
+                best[i] += max(work.score[k], 0.0)
+            continue
+        code = work.chosen
+        best[i], _ = best_additive(blocks, work, code)
+        for k in range(size):
+            out[i, k] = 2.0 * code[k] - 1.0
+        for k in range(size):
+            sign = out[i, k]
+            work.clamp[k] = np.int32(sign < 0.0)
+            other, _ = best_additive(blocks, work, code)
+            work.clamp[k] = -1
+            out[i, k] = sign * max(best[i] - other, 0.0)

@@ -1,0 +1,119 @@
+"""Packed examples with sets of labels: the `Problem` of `Multilabel`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.protocol import Cuts, Floats, Ints
+from partwise.structures.multilabel import _compiled as compiled
+from partwise.structures.multilabel._compiled import LabelBlocks, new_label_work
+from partwise.structures.multilabel._searches import BRANCH, LIST
+from partwise.structures.packed import PackedProblem, digests
+from partwise.threads import run_sharded
+
+
+class MultilabelProblem(PackedProblem):
+    """Packed examples with sets of labels.
+
+    A model has padded rows of weights and may number features in its own way; `compact`
+    and `expand` convert from and to the plain layout: (n_features, K), then pairs.
+    """
+
+    def __init__(
+        self,
+        structure: Any,
+        blocks: LabelBlocks,
+        plain_blocks: LabelBlocks,
+        offset: Ints,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+        number: Ints | None,
+    ) -> None:
+        size, width, n_pairs = structure.n_labels, blocks.width, len(blocks.pairs)
+        has_tables = any(b.search in (BRANCH, LIST) for b in (blocks, plain_blocks))
+
+        def localise() -> tuple[Any, int]:
+            local = scorer.local(blocks.rows, offset)
+            local_blocks = LabelBlocks(*blocks)._replace(rows=local)
+            return local_blocks, local.n_features * width + n_pairs
+
+        rows: Any = blocks.rows
+        super().__init__(
+            blocks,
+            plain_blocks,
+            localise,
+            n_blocks=len(blocks.y),
+            n_weights=rows.n_features * width + n_pairs,
+            formulation=formulation,
+            new_work=lambda: new_label_work(size, width, n_pairs, has_tables),
+            n_jobs=n_jobs,
+        )
+        self.structure = structure
+        self.n_table = rows.n_features * width
+        self.number = slice(None) if number is None else number
+
+    def compact(self, model: Floats) -> Floats:
+        """A model in the plain layout, flat."""
+        table = model[: self.n_table].reshape(-1, self.blocks.width)
+        weights = table[self.number, : self.structure.n_labels].ravel()
+        return np.concatenate([weights, model[self.n_table :]])
+
+    def expand(self, weights: Floats) -> Floats:
+        """A model of this problem from the plain layout."""
+        model, size = self.zero(), self.structure.n_labels
+        table = model[: self.n_table].reshape(-1, self.blocks.width)
+        n_plain = len(table) * size
+        weights = np.asarray(weights)
+        table[self.number, :size] = weights[:n_plain].reshape(-1, size)
+        model[self.n_table :] = weights[n_plain:]
+        return model
+
+    def effort(self) -> Floats:
+        """Features of each example."""
+        rows: Any = self.blocks.rows
+        if hasattr(rows, "indptr"):
+            return np.diff(rows.indptr) + 4.0
+        return np.ones(self.n_blocks)
+
+    def outputs(self, cuts: Cuts) -> list[Ints]:
+        """0/1 vectors of the cuts."""
+        return list(cuts.code.reshape(-1, self.structure.n_labels))
+
+    def decode(self, model: Floats) -> Ints:
+        """The best set of each row, (n, K)."""
+        return self.predict_codes(model).code.reshape(-1, self.structure.n_labels)
+
+    def leads(self, model: Floats) -> tuple[Floats, Floats]:
+        """Best score with each label less that without it, (n, K); best scores, (n,).
+
+        The best set of a row has the labels that lead.
+        """
+        best = np.empty(self.n_blocks)
+        out = np.empty((self.n_blocks, self.structure.n_labels))
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            compiled.leads(self.plain_blocks, work, model, first, last, best, out)
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        return out, best
+
+    def keys(self) -> list[bytes] | None:
+        """Digests of features, as the user numbers them, and of sets."""
+        rows: Any = self.blocks.rows
+        each = np.arange(self.n_blocks + 1)
+        pieces: list[tuple[Any, Ints]] = [(self.blocks.y, each)]
+        if hasattr(rows, "x"):
+            pieces.append((rows.x, each))
+        else:
+            plain = np.empty(rows.n_features, np.int32)
+            plain[np.arange(rows.n_features)[self.number]] = np.arange(rows.n_features)
+            pieces.append((plain[rows.indices], rows.indptr))
+            if rows.step:
+                pieces.append((rows.data, rows.indptr))
+        return digests(pieces, self.n_blocks)

@@ -1,0 +1,111 @@
+"""The cache of compiled code: keyed by content, and never in the way."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from partwise import jit
+
+# compiles one small function, and tells what is kept and what it gives
+PROGRAM = """
+import numpy as np
+from partwise import threads
+from partwise.jit import cache_folder
+print(threads.dot(1, np.arange(3.0), np.ones(3)), cache_folder())
+"""
+
+
+def run(**environment):
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of two files, of which one is compiled."""
+    (tmp_path / "one.py").write_text("from partwise.compiled import kernel\n")
+    (tmp_path / "two.py").write_text("import json\n")
+    monkeypatch.setattr(jit, "PACKAGE", tmp_path)
+    return tmp_path
+
+
+def test_the_key_follows_the_content_of_compiled_files(package):
+    key = jit.kernel_key.__wrapped__
+    before = key()
+    (package / "two.py").write_text("import json  # edited\n")
+    assert key() == before
+    os.utime(package / "one.py", (0, 0))
+    assert key() == before
+    (package / "one.py").write_text("from partwise.compiled import kernel  # edited\n")
+    assert key() != before
+
+
+def test_the_key_does_not_depend_on_the_place(package, tmp_path_factory, monkeypatch):
+    before = jit.kernel_key.__wrapped__()
+    other = tmp_path_factory.mktemp("other") / "package"
+    shutil.copytree(package, other)
+    monkeypatch.setattr(jit, "PACKAGE", other)
+    assert jit.kernel_key.__wrapped__() == before
+
+
+def test_all_kernels_are_in_the_key():
+    """Whoever decorates a function is found by what it imports."""
+    for path in jit.PACKAGE.rglob("*.py"):
+        text = path.read_bytes()
+        if re.search(rb"^@(kernel|njit|jitted|allocating)\b", text, re.MULTILINE):
+            assert jit.COMPILED.search(text), path
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    first = run(NUMBA_CACHE_DIR=str(tmp_path))
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
+    assert files
+    second = run(NUMBA_CACHE_DIR=str(tmp_path))
+    assert first.stdout == second.stdout
+    assert files == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", None])
+def test_damaged_files_are_compiled_anew(tmp_path, content):
+    first = run(NUMBA_CACHE_DIR=str(tmp_path))
+    for path in tmp_path.rglob("*.nb?"):
+        path.write_bytes(path.read_bytes()[:-40] if content is None else content)
+    second = run(NUMBA_CACHE_DIR=str(tmp_path))
+    assert second.stdout == first.stdout
+    assert second.stderr.count("RuntimeWarning: compiled code in") == 1
+    third = run(NUMBA_CACHE_DIR=str(tmp_path))  # mended
+    assert third.stdout == first.stdout
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    done = run(NUMBA_CACHE_DIR=str(occupied))
+    assert done.stderr.count("RuntimeWarning: compiled code cannot be kept") == 1
+    assert done.stdout.startswith("3.0 ")
+    folder = done.stdout.split()[1]
+    assert not Path(folder).exists()  # gone with the process
+
+
+def test_old_versions_are_forgotten(tmp_path, monkeypatch):
+    for age in range(6):
+        folder = tmp_path / f"kernels-{age}"
+        folder.mkdir()
+        os.utime(folder, (1000 - age, 1000 - age))
+    monkeypatch.setitem(vars(jit.config), "CACHE_DIR", str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        newest = jit.cache_folder.__wrapped__()
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == sorted([newest.name, "kernels-0", "kernels-1", "kernels-2"])
