@@ -10,9 +10,9 @@ C of each model is the best of the grid in three-fold cross-validation within th
 training rows, by the loss that the model is trained for (one-vs-rest and chains:
 Hamming loss). The grid is C/n of ours and C of LinearSVC, times K for losses of whole
 sets, which are K times smaller. Where all sets of more than ten labels are listed, C is
-that of the model without pairs; that of branch and bound over more than 14 labels, which
-stops after 1,000 nodes, is that of the tree. Times are those of the last fit, on all training rows,
-on one core.
+that of the model without pairs; branch and bound over more than 14 labels stops after
+1,000 nodes and takes the C of the tree. Times are those of the last fit, on all
+training rows, on one core.
 """
 
 import argparse
