@@ -71,7 +71,10 @@ OUTPUTS = [
         "SequenceTagger",
         {"SequenceModel.v1": "file", "KernelSequenceModel.v1": "file"},
         task=("tag", "TagTask", "Label sequences, from column files."),
-        structures=(("Chain", "partwise.structures.chain"),),
+        structures=(
+            ("Chain", "partwise.structures.chain"),
+            ("Segments", "partwise.structures.segments"),
+        ),
         toy="partwise.datasets.toy_entities",
         variants=({"loss": "log"}, {"kernel": "linear"}),
     ),
@@ -295,6 +298,7 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.parts import PartSelection as PartSelection
     from partwise.structures.phrase import Grammar as Grammar
     from partwise.structures.ranking import Ranking as Ranking
+    from partwise.structures.segments import Segments as Segments
     from partwise.structures.taxonomy import NodeSets as NodeSets
     from partwise.structures.taxonomy import Taxonomy as Taxonomy
 
