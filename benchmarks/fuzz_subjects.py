@@ -271,7 +271,7 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
     structure, points, classes = toy_classes()
     svm = StructuredSVM(structure, max_iter=5)
     yield "weights", svm, (points, classes), _inspect_only
-    parts = np.split(X, N_SENTENCES // 3)
+    parts = np.split(toy_points(N_SENTENCES)[0], N_SENTENCES // 3)
     pairs = [[0, 1]] * len(parts)
     structure = PartSelection(kernel="rbf", method="top", size=2).setup(parts, pairs)
     svm = StructuredSVM(structure, max_iter=5)
