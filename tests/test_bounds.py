@@ -195,7 +195,7 @@ def test_sample_weights_that_vanish_are_refused(weight):
 
 
 # names that stand for another one here, or that a tagger refuses
-OTHERS = {"hmm", "pcfg", "voted_perceptron"}
+OTHERS = {"cccp", "hmm", "pcfg", "voted_perceptron"}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -22,7 +22,7 @@ import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, check_magnitude
 from partwise.files import write_atomically
-from partwise.outputs.registry import file_modules
+from partwise.outputs.registry import OUTPUTS, file_modules
 
 Arrays = dict[str, np.ndarray]
 
@@ -218,9 +218,10 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
             f"{version}); update partwise to read it"
         )
     if kind not in file_modules():
+        names = sorted(output.estimator for output in OUTPUTS)
         raise ModelFileError(
-            f"{name}: unknown kind of model {kind[:80]!r}; this version reads "
-            f"{', '.join(file_modules())}"
+            f"{name}: unknown kind of model {kind[:80]!r}; this version reads models "
+            f"of {', '.join(names)}"
         )
     for part in ("model", "info"):
         if not isinstance(document.get(part), dict):

@@ -182,3 +182,22 @@ def test_refusals():
         Coverage(2).pack([x], [topics[:2]])
     with pytest.raises(ValueError, match="give a list or set"):
         Subtopics.create(["ab"])
+
+
+def test_sets_of_different_sizes_train_exactly():
+    """Codes of small sets are shorter than those of large ones."""
+    sets = [make(seed, 6, m=m) for seed, m in enumerate((6, 40, 12, 70))]
+    X, topics = ([one[k] for one in sets] for k in (0, 1))
+    structure = Coverage(k=2, search_nodes=10_000)
+    problem = structure.pack(X, topics)
+    objective = Objective.create(50.0, len(X), "l1")
+    solver = BCFW(tol=1e-6, max_iter=500)
+    state = solver.solve(problem, objective)
+    cuts = solver.support(state).cuts
+    outputs = zip(cuts.block.tolist(), problem.outputs(cuts), strict=True)
+    losses = [structure.loss(topics[i], chosen) for i, chosen in outputs]
+    np.testing.assert_allclose(losses, cuts.b, atol=1e-12)
+    certificate = certify(problem, objective, state.model, dual=state.dual)
+    assert certificate.exact_oracle
+    assert certificate.dual <= certificate.primal
+    assert certificate.relative_gap <= 1e-6

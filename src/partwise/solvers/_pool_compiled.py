@@ -227,10 +227,11 @@ def ascend_block(
     way of its own, as an exact step on the simplex of all classes. It must leave
     w = Σ α a, `gaps` and `excess` as `visit` does.
     """
-    b, scale, violation, _ = find_output(blocks, work, w, i, fresh)
+    code = fresh[: code_length(blocks, i)]
+    b, scale, violation, _ = find_output(blocks, work, w, i, code)
     recall_slopes(blocks, work, pool, i, slope)
     return visit(
-        blocks, local, work, pool, w, scratch, i, (b, scale, violation), fresh, weight,
+        blocks, local, work, pool, w, scratch, i, (b, scale, violation), code, weight,
         cap, ridge, penalty, eps, steps, limit, slope, old, gaps, excess,
     )  # fmt: skip
 
