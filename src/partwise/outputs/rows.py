@@ -112,8 +112,22 @@ class ScoreModel(WeightedModel):
     """One weight per feature: a model whose predictions follow from a score per row."""
 
     scoring: RowFeatureScoring
+    structure: Any
     labels: list[Any]  # the negative and the positive one; none for a mere score
     support = None  # planes of many rows at once say nothing about single ones
+
+    def __init__(
+        self,
+        scoring: RowFeatureScoring,
+        structure: Any,
+        weights: Floats,
+        info: dict[str, Any],
+    ) -> None:
+        self.scoring = scoring
+        self.structure = structure
+        self.weights = weights
+        self.info = info
+        self.labels = []
 
     def row_scores(self, X: Any) -> Floats:
         """Product of each row with the weights, (n,)."""

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.rows import RowFeatureScoring, ScoreModel
-from partwise.protocol import Floats, Ints
+from partwise.outputs.rows import ScoreModel
+from partwise.protocol import Ints
 from partwise.structures.clustering import Clustering, Items
 from partwise.structures.clustering.problem import pack_forests
 from partwise.structures.clustering.structure import clusters
@@ -30,19 +30,7 @@ class ClusteringModel(ScoreModel):
     """
 
     name: ClassVar[str] = "ClusteringModel"
-
-    def __init__(
-        self,
-        scoring: RowFeatureScoring,
-        structure: Clustering,
-        weights: Floats,
-        info: dict[str, Any],
-    ) -> None:
-        self.scoring = scoring
-        self.structure = structure
-        self.weights = weights
-        self.info = info
-        self.labels = []
+    structure: Clustering
 
     def training_problem(
         self,

@@ -11,8 +11,8 @@ from scipy import sparse
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.model import ScoredModel
-from partwise.outputs.rows import RowFeatureScoring, ScoreModel
-from partwise.protocol import Floats, Ints
+from partwise.outputs.rows import ScoreModel
+from partwise.protocol import Ints
 from partwise.structures.matching import CandidatePairs, Matching
 
 
@@ -30,19 +30,7 @@ class MatchingModel(ScoreModel, ScoredModel):
     """
 
     name: ClassVar[str] = "MatchingModel"
-
-    def __init__(
-        self,
-        scoring: RowFeatureScoring,
-        structure: Matching,
-        weights: Floats,
-        info: dict[str, Any],
-    ) -> None:
-        self.scoring = scoring
-        self.structure = structure
-        self.weights = weights
-        self.info = info
-        self.labels = []
+    structure: Matching
 
     def candidates(self, X: Any) -> list[CandidatePairs]:
         """Candidate pairs with all features of the model."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.rows import RowFeatureScoring, ScoreModel
-from partwise.protocol import Floats, Ints
+from partwise.outputs.rows import ScoreModel
+from partwise.protocol import Ints
 from partwise.structures.ranking import Ranking
 
 
@@ -26,19 +26,7 @@ class RankingModel(ScoreModel):
     """
 
     name: ClassVar[str] = "RankingModel"
-
-    def __init__(
-        self,
-        scoring: RowFeatureScoring,
-        structure: Ranking,
-        weights: Floats,
-        info: dict[str, Any],
-    ) -> None:
-        self.scoring = scoring
-        self.structure = structure
-        self.weights = weights
-        self.info = info
-        self.labels = []
+    structure: Ranking
 
     def training_problem(
         self,
