@@ -47,10 +47,9 @@ def njit(**options: Any) -> Callable[[Any], Any]:
         compiled = numba.njit(**options)(function)
         if is_cached and not vars(config)["DISABLE_JIT"]:
             path = Path(compiled.py_func.__code__.co_filename)
+            # others would keep the code of kernels that they call when these change
             if PACKAGE in path.parents:
                 compiled._cache = KernelCache(compiled.py_func)
-            else:
-                compiled.enable_caching()
         return compiled
 
     return decorate
