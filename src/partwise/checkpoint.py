@@ -77,6 +77,8 @@ class FileCheckpoint:
             solver.export(State(None))  # raises its refusal before any work
         if not self.path.exists():
             return None
+        if not self.path.is_file():
+            raise CheckpointError(f"{self.path} is no regular file; give another place")
         tree = read_tree(self.path)
         self._refuse_other(tree.get("identity"))
         try:

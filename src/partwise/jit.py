@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config
+from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 PACKAGE = Path(__file__).parent
@@ -176,3 +176,34 @@ class KernelCache(FunctionCache):
             f"compiled code in {cache_folder()} cannot be used "
             f"({type(error).__name__}: {error}); it is compiled anew"
         )
+
+
+_told = False
+
+
+def announce_compilation(tell: Callable[[str], Any]) -> None:
+    """
+    Tell once a process when numba begins to compile.
+
+    Numba's own event is exact: it comes after a look into the disk cache, so neither a
+    stale cache nor an unforeseen type goes unmentioned.
+
+    Parameters
+    ----------
+    tell : callable
+        Given the line to show; `print`, for example.
+    """
+
+    class Teller(event.Listener):
+        def on_start(self, event: Any) -> None:
+            global _told
+            if not _told:
+                _told = True
+                tell("compiling … (first run only)")
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    listeners = event._registered["numba:compile"]
+    if not _told and not any(type(one).__name__ == "Teller" for one in listeners):
+        event.register("numba:compile", Teller())

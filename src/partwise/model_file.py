@@ -13,15 +13,15 @@ import json
 import math
 import os
 import re
+import stat
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, check_magnitude
-from partwise.files import write_atomically
+from partwise.files import refuse_folder_or_unwritable, write_atomically
 from partwise.outputs.registry import OUTPUTS, file_modules
 
 Arrays = dict[str, np.ndarray]
@@ -135,16 +135,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     """Raise now what writing would raise after hours of training."""
-    place = Path(path)
-    if place.is_dir():
-        raise ModelFileError(f"{place}: is a folder; give the name of a file")
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        draft.touch()
-        draft.unlink()
+        refuse_folder_or_unwritable(path)
+    except IsADirectoryError as error:
+        raise ModelFileError(f"{path}: is a folder; give the name of a file") from error
     except OSError as error:
         raise ModelFileError(
-            f"{place}: cannot be written ({error.strerror}); choose another place for "
+            f"{path}: cannot be written ({error.strerror}); choose another place for "
             "the file"
         ) from error
 
@@ -207,7 +204,9 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
         )  # fmt: skip
     except ValueError as error:
         raise damaged from error
-    if not isinstance(document, dict):
+    if not isinstance(document, dict) or (
+        "\\ud" in text.lower() and _is_lone(document)
+    ):
         raise damaged
     version, kind = document.get("format"), document.get("kind")
     if type(version) is not int or not isinstance(kind, str):
@@ -227,6 +226,15 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
         if not isinstance(document.get(part), dict):
             raise damaged
     return document
+
+
+def _is_lone(document: Any) -> bool:
+    """Whether a string has half a character (a lone surrogate), which no file can."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _depth(text: str) -> int:
@@ -356,7 +364,10 @@ def _read_container(name: str) -> tuple[str, Arrays]:
 def _check_header(name: str) -> None:
     """Refuse what is no safetensors file before a library trusts its lengths."""
     try:
-        size = os.stat(name).st_size
+        known = os.stat(name)
+        size = known.st_size
+        if stat.S_ISFIFO(known.st_mode):  # opening one may wait for ever
+            raise ModelFileError(f"{name}: a pipe; copy the model to a file first")
         with open(name, "rb") as file:
             length = int.from_bytes(file.read(8), "little")
             first = file.read(1)

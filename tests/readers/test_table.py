@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils import _safe_indexing
 
 from partwise.readers import Column, Table
+from partwise.readers.table import refuse_single
 
 SENTENCES = [
     [("the", "DT"), ("cat", "NN")],
@@ -186,3 +187,24 @@ def test_importing_readers_and_features_stays_light():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "set()"
+
+
+def test_from_frame_with_labels_gives_x_and_y():
+    frame = pd.DataFrame(
+        {"s": [1, 2, 1], "word": ["a", "b", "c"], "tag": ["X", "Y", "Z"]}
+    )
+    table, y = Table.from_frame(frame, by="s", label="tag")
+    assert list(table.columns) == ["word"]
+    assert y == [["X", "Z"], ["Y"]]
+    with pytest.raises(ValueError, match="no column 'label'"):
+        Table.from_frame(frame, by="s", label="label")
+
+
+def test_one_sentence_and_data_frames_are_refused():
+    with pytest.raises(ValueError, match=r"X is one sentence.*give a list"):
+        refuse_single([("the", "DT"), ("cat", "NN")])
+    with pytest.raises(ValueError, match=r"Table\.from_frame"):
+        refuse_single(pd.DataFrame({"word": ["a"]}))
+    refuse_single([["the", "cat"], ["go"]])
+    refuse_single([[("the", "DT")], [("go", "VB")]])
+    refuse_single([])

@@ -16,7 +16,7 @@ from partwise.features.columnar import Featurizer, as_table
 from partwise.features.dicts import DictFeaturizer
 from partwise.features.templates import PRESETS, TemplateError, parse_templates
 from partwise.parameters import SettingsError
-from partwise.readers.table import Table
+from partwise.readers.table import Table, refuse_single
 
 __all__ = [
     "PRESETS",
@@ -73,6 +73,7 @@ def make_featurizer(
         raise TypeError(
             f"X is a {type(X).__name__}; it needs a Table or a list of sequences"
         )
+    refuse_single(X)
     if not len(X):
         raise ValueError("no sequences")
     kind = kind_of(X)

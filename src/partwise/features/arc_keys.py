@@ -245,3 +245,11 @@ def _ask(function: Hash, number: int, table: Table, first: np.ndarray) -> np.nda
             dep[is_arc] + 1,
         )  # fmt: skip
     return found
+
+
+def default_match(table: Table) -> str:
+    """Fine tags with their distance, or what comes nearest among these columns."""
+    for column in ("xpos", "upos"):
+        if column in table.columns and len(table.columns[column].values) > 1:
+            return f"{column}+distance"
+    return "form+direction"

@@ -18,6 +18,7 @@ and distance (see `variant` in `partwise.features._arc_compiled`).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from partwise.features.templates import (
     Template,
@@ -26,6 +27,7 @@ from partwise.features.templates import (
     View,
     parse_templates,
 )
+from partwise.parameters import look_up
 
 ROLES = ("head", "dep", "between", "count", "sib", "grand")
 ROOT = "<root>"
@@ -254,3 +256,15 @@ def default_label_templates(columns: Iterable[str]) -> str:
             rows += [(f"dep.{word}[-1]",), (f"dep.{word}[1]",)]
     rows += [(f"head.{tag}", f"dep.{tag}") for tag in tags[1:]]
     return _lines([*rows, ("bias",)])
+
+
+def chosen_arc_templates(templates: Any, columns: Iterable[str], order: int) -> Any:
+    """Templates of arcs: a preset by name, as given, or the default of these columns.
+
+    The name of a preset wins over a template of the same text.
+    """
+    if templates is not None:
+        return look_up("templates", templates, ARC_PRESETS)
+    names = list(columns)
+    default = default_arc_templates(names, counts=order == 1)
+    return default + second_order_templates(names) if order == 2 else default

@@ -23,7 +23,7 @@ from partwise.features.vocabulary import (
 )
 from partwise.features.windows import gather_rows, neighbours, pieces
 from partwise.parameters import SettingsError
-from partwise.readers.table import Column, Table
+from partwise.readers.table import Column, Table, refuse_single
 
 
 class Featurizer:
@@ -369,6 +369,7 @@ def as_table(X: Table | Sequence[Any]) -> Table:
     """
     if isinstance(X, Table):
         return X
+    refuse_single(X)
     if len(X) and isinstance(X[0], Table):
         return Table.concatenate(X)
     return Table.from_sequences(X)

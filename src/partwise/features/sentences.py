@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from partwise.readers.table import Table
+from partwise.readers.table import Table, refuse_single
 
 # Names of the columns of tokens that are tuples, by their length.
 TUPLES = {
@@ -37,6 +37,7 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
     """
     if isinstance(X, Table):
         return X
+    refuse_single(X)
     if isinstance(X, str | Mapping) or not hasattr(X, "__len__"):
         raise TypeError(
             f"X is a {type(X).__name__}; it needs a Table or a list of sentences"
@@ -66,3 +67,9 @@ def _values(word: Any, names: Sequence[str], s: int) -> tuple[str, ...]:
             f"sentence {s}: {word!r} where a dict of {', '.join(names)} is needed"
         )
     return tuple(word[name] for name in names)
+
+
+def shown_words(table: Table) -> list[list[str]]:
+    """The words of each sentence as they are shown: forms, or the first column."""
+    name = next((n for n in ("form", "word") if n in table.columns), None)
+    return table.strings(name or next(iter(table.columns)))

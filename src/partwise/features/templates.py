@@ -26,6 +26,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from partwise.parameters import shortened
 from partwise.readers.table import Column
 
 BOUNDARY = "<s>"
@@ -35,6 +36,9 @@ Argument = int | str
 
 class TemplateError(ValueError):
     """A template cannot be read; the text names the line and the remedy."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(shortened(text))
 
 
 @dataclass(frozen=True)

@@ -5,23 +5,25 @@ Treebank puts around each tree is taken off. Between trees a line may begin with
 for a comment, and a name and a tab may stand before a tree.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from partwise.readers.columns import read_columns
+from partwise.readers.limits import SENTENCE_TOKENS, TOKEN_BYTES, check_limit
 from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 from partwise.readers.trees import (
     MOST_LEVELS,
     PhraseTree,
+    TaggedSentence,
     as_phrase_tree,
     tagged_words,
 )
 
 TRACE = "-NONE-"
 ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
-
-TaggedSentence = list[tuple[str, str]]
 
 # (tag word), an opening bracket with its label, a closing one, or a word without a tag
 _TOKEN = re.compile(
@@ -85,7 +87,13 @@ def read_brackets(
         raise ReaderError(
             f"{name}: every word is a trace ({TRACE}); read it with traces=True"
         )
-    return [tagged_words(tree) for tree in trees], trees
+    sentences = [tagged_words(tree) for tree in trees]
+    for number, sentence in enumerate(sentences, 1):
+        place = f"{name}: tree {number}"
+        check_limit(len(sentence), SENTENCE_TOKENS, place, "{} words")
+        longest = max(len(text) for pair in sentence for text in pair)
+        check_limit(longest, TOKEN_BYTES, place, "a word of {} letters")
+    return sentences, trees
 
 
 def write_brackets(path: Source, trees: Iterable[Any]) -> None:
@@ -108,6 +116,51 @@ def write_brackets(path: Source, trees: Iterable[Any]) -> None:
     """
     lines = [format_tree(tree) + "\n" for tree in trees]
     write_bytes(path, "".join(lines).encode())
+
+
+def read_sentences(
+    path: Source,
+    *,
+    trees: bool,
+    need_tags: bool = True,
+    separator: str | None = None,
+    comment: str | None = None,
+) -> tuple[list[TaggedSentence], list[PhraseTree]]:
+    """
+    Read trees in brackets, or words with their tags, one to a line.
+
+    Parameters
+    ----------
+    path : path, "-" or open binary file
+    trees : bool
+        Whether trees are asked for; the file must then hold some.
+    need_tags : bool
+        Whether words need tags.
+    separator, comment : str, optional
+        Of files of words, see `read_columns`.
+
+    Returns
+    -------
+    X : list of lists of (word, tag)
+    y : list of PhraseTree
+        Empty for words alone.
+    """
+    name, data = read_text_bytes(path)
+    file = io.BytesIO(data)
+    file.name = name  # for messages
+    first = _BETWEEN.match(data.decode())
+    if trees or data[len(first[0].encode()) :].startswith(b"("):  # type: ignore[index]
+        return read_brackets(file)
+    table, _ = read_columns(file, label=None, separator=separator, comment=comment)
+    names = list(table.columns)
+    if len(names) < 2 and need_tags:
+        raise ReaderError(
+            f"{name}: one column; give words with their tags, one to a line, or trees "
+            "in brackets"
+        )
+    words, tags = (table.strings(column) for column in (names[0], names[:2][-1]))
+    pairs = zip(words, tags, strict=True)
+    return [list(zip(w, t, strict=True)) for w, t in pairs], []
 
 
 def parse_tree(text: str) -> PhraseTree:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from partwise.readers.limits import SENTENCE_TOKENS, TOKEN_BYTES, check_limit
 from partwise.readers.source import ReaderError
 from partwise.readers.table import Column
 
@@ -45,7 +46,8 @@ def scan_fields(
     Raises
     ------
     ReaderError
-        The first line with another number of columns.
+        The first line with another number of columns; a field or a sequence that is
+        too long.
     """
     from partwise.readers import _columns_compiled as kernels
 
@@ -66,7 +68,28 @@ def scan_fields(
     )
     if line:
         raise ReaderError(_ragged(name, data, line, found, width, separator))
-    return Fields(start[:, :n_rows], stop[:, :n_rows], offset[: n_sequences + 1].copy())
+    fields = Fields(
+        start[:, :n_rows], stop[:, :n_rows], offset[: n_sequences + 1].copy()
+    )
+    _check_lengths(name, data, fields)
+    return fields
+
+
+def _check_lengths(name: str, data: bytes, fields: Fields) -> None:
+    """Refuse fields and sequences beyond the limits."""
+    start, stop, offset = fields
+    if not start.size:
+        return
+    lengths = stop - start
+    place = np.unravel_index(lengths.argmax(), lengths.shape)
+    line = data.count(b"\n", 0, int(start[place])) + 1
+    size = int(lengths[place])
+    check_limit(size, TOKEN_BYTES, f"{name}:{line}", "a field of {} bytes")
+    sizes = np.diff(offset)
+    longest = int(sizes.argmax())
+    line = data.count(b"\n", 0, int(start[0, offset[longest]])) + 1
+    size = int(sizes[longest])
+    check_limit(size, SENTENCE_TOKENS, f"{name}:{line}", "a sentence of {} tokens")
 
 
 def encode_fields(data: bytes, start: np.ndarray, stop: np.ndarray) -> Column:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.parameters import ParameterError
+from partwise.readers.limits import COLUMNS, check_limit
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -59,6 +60,7 @@ def read_svmlight(path: Source) -> MatrixData:
         raise ReaderError(_svmlight_fault(name, data, error)) from None
     if not X.shape[0]:
         raise ReaderError(f"{name}: no line with a target; give a file with examples")
+    check_limit(X.shape[1], COLUMNS, name, "{} columns")
     has_groups = b"qid:" in data
     names = [str(column) for column in range(X.shape[1])]
     return MatrixData(X, _as_whole(y), names, groups if has_groups else None)
@@ -108,7 +110,7 @@ def read_csv(
     if len(separator) != 1:
         raise ParameterError("separator", separator, "needs one character")
     name, data = read_text_bytes(path)
-    rows = [row for row in csv.reader(io.StringIO(data.decode()), delimiter=separator)]
+    rows = _cells(name, data, separator)
     lines = [number for number, row in enumerate(rows, 1) if row]
     rows = [row for row in rows if row]
     if not rows:
@@ -148,9 +150,18 @@ def read_csv(
 
 def count_cells(path: Source, separator: str = ",") -> int:
     """Cells of the first row of a CSV file; 0 for an empty one."""
-    _, data = read_text_bytes(path)
-    rows = csv.reader(io.StringIO(data.decode()), delimiter=separator)
-    return next((len(row) for row in rows if row), 0)
+    name, data = read_text_bytes(path)
+    return next((len(row) for row in _cells(name, data, separator) if row), 0)
+
+
+def _cells(name: str, data: bytes, separator: str) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(data.decode()), delimiter=separator)
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise ReaderError(
+            f"{name}:{reader.line_num}: {error}; correct the quotes of the row"
+        ) from None
 
 
 def _label_column(name: str, header: list[str], label: str | None, width: int) -> int:

@@ -128,39 +128,63 @@ class Table:
         by: str = "sentence",
         *,
         columns: Sequence[str] | None = None,
-    ) -> "Table":
+        label: str | None = None,
+    ) -> Any:
         """
         Build a table from a long-format data frame, one token per row.
 
         Parameters
         ----------
-        frame : pandas or polars data frame
-            Anything with ``columns`` and ``frame[name]``.
+        frame : data frame
+            Of pandas, polars, pyarrow or another library that narwhals knows.
         by : str
             Column that says which sequence a row belongs to. Sequences come in order
             of its first appearance, their tokens in the order of the rows.
         columns : sequence of str, optional
-            Columns to take; by default all but `by`.
+            Columns to take; by default all but `by` and `label`.
+        label : str, optional
+            Column with the labels to learn.
 
         Returns
         -------
-        Table
+        Table, or (Table, list of lists)
+            With `label` also the labels of each sequence, as `fit` takes them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> words, tags = ["a", "b"], [1, 2]
+        >>> frame = pd.DataFrame({"sentence": 0, "word": words, "tag": tags})
+        >>> X, y = Table.from_frame(frame, label="tag")
+        >>> list(X.columns), y
+        (['word'], [[1, 2]])
         """
-        available = [str(name) for name in frame.columns]
-        wanted = [n for n in available if n != by] if columns is None else list(columns)
-        for name in [by, *wanted]:
+        import narwhals as nw
+
+        data: Any = nw.from_native(frame)
+        if isinstance(data, nw.LazyFrame):
+            data = data.collect()
+        available = [str(name) for name in data.columns]
+        others = [n for n in available if n not in (by, label)]
+        wanted = others if columns is None else list(columns)
+        for name in [by, *wanted, *([] if label is None else [label])]:
             if name not in available:
                 raise ValueError(
                     f"no column {name!r} in the data frame; there are "
                     f"{', '.join(available)}"
                 )
-        sequence = encode(_without_missing(frame[by], by)).codes
+        sequence = encode(_without_missing(data[by].to_list(), by)).codes
         order = np.argsort(sequence, kind="stable")
         encoded = {}
         for name in wanted:
-            strings = [str(v) for v in _without_missing(frame[name], name)]
+            strings = [str(v) for v in _without_missing(data[name].to_list(), name)]
             encoded[name] = encode([strings[t] for t in order])
-        return cls(encoded, np.append(0, np.cumsum(np.bincount(sequence))))
+        table = cls(encoded, np.append(0, np.cumsum(np.bincount(sequence))))
+        if label is None:
+            return table
+        labels = _without_missing(data[label].to_list(), label)
+        ordered = [labels[t] for t in order]
+        return table, [ordered[a:b] for a, b in pairwise(table.offset.tolist())]
 
     @classmethod
     def concatenate(cls, tables: Sequence["Table"]) -> "Table":
@@ -308,6 +332,33 @@ def _without_missing(values: Iterable[Any], name: str) -> list[Any]:
                 f"column {name!r} misses a value in row {t}; fill it first"
             )
     return kept
+
+
+def refuse_single(X: Any, unit: str = "sentence") -> None:
+    """Refuse a data frame, or one sequence where a list of them is needed.
+
+    A sentence of (word, tag) pairs looks like many sentences of two words each;
+    sequences that are tuples are therefore taken for tokens when all have one length.
+    """
+    if isinstance(X, Table | list | np.ndarray) or not hasattr(X, "__len__"):
+        is_frame = False
+    else:
+        import narwhals as nw
+
+        is_frame = nw.dependencies.is_into_dataframe(X)
+    if is_frame:
+        raise ValueError(
+            f"X is a data frame; say which rows make a {unit}: "
+            f"X, y = Table.from_frame(frame, by={unit!r}, label=...)"
+        )
+    if isinstance(X, list) and X and all(isinstance(item, tuple) for item in X):
+        lengths = {len(item) for item in X}
+        is_text = all(isinstance(value, str) for item in X for value in item)
+        if is_text and len(lengths) == 1 and lengths != {0}:
+            raise ValueError(
+                f"X is one {unit}, a list of {X[0]!r} and the like; give a list of "
+                f"{unit}s: [X]. Sequences of words are lists, tuples are tokens"
+            )
 
 
 def _is_empty_list(key: Any) -> bool:

@@ -29,6 +29,8 @@ class DependencyTree(NamedTuple):
 # only child: ("S", (("NP", (("PRP", ("it",)),)), ("VP", (("VBZ", ("works",)),)))).
 PhraseTree = tuple[str, tuple[Any, ...]]
 
+TaggedSentence = list[tuple[str, str]]
+
 # real trees have fifty levels at most; what is deeper is not a tree of a sentence, and
 # would exhaust the stack of whoever walks it
 MOST_LEVELS = 250
@@ -147,3 +149,43 @@ def is_projective(heads: Sequence[int]) -> bool:
             return False
         open_ends.append(right)
     return True
+
+
+def phrase_labels(tree: PhraseTree) -> set[str]:
+    """Labels of the phrases of a tree, without its tags."""
+    label, children = tree
+    if isinstance(children[0], str):
+        return set()
+    return {label}.union(*map(phrase_labels, children))
+
+
+def as_sentences(X: Any, *, need_tags: bool = True) -> list[TaggedSentence]:
+    """Sentences as lists of (word, tag).
+
+    Parameters
+    ----------
+    X : list of lists of (word, tag)
+        Words alone will do where no tags are needed.
+    need_tags : bool
+    """
+    if not len(X):
+        raise ValueError("X has no sentence")
+    is_word = isinstance(X, str) or isinstance(X[0], str)
+    is_token = isinstance(X[0], tuple) and all(isinstance(part, str) for part in X[0])
+    if is_word or (need_tags and is_token and X[0]):
+        raise ValueError("X is one sentence; give a list of sentences: [X]")
+    sentences = []
+    for i, x in enumerate(X):
+        tokens: TaggedSentence = []
+        for token in x:
+            if isinstance(token, str) and not need_tags:
+                tokens.append((token, ""))
+                continue
+            is_pair = isinstance(token, tuple | list) and len(token) == 2
+            if not is_pair or not all(isinstance(part, str) for part in token):
+                raise ValueError(f"sentence {i}: {token!r:.60} is no (word, tag)")
+            tokens.append((token[0], token[1]))
+        if not tokens:
+            raise ValueError(f"sentence {i} has no words")
+        sentences.append(tokens)
+    return sentences

@@ -10,7 +10,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from partwise.readers.limits import (
+    COMPRESSION,
+    LINE_BYTES,
+    beyond,
+    check_limit,
+    limit,
+)
 from partwise.readers.source import (
+    BOMB,
     BYTE_ORDER_MARK,
     GZIP_MAGIC,
     MissingFileError,
@@ -157,19 +165,27 @@ def _lines(
     with file as opened:
         try:
             begin = opened.tell()
-            first = opened.readline()
-            if not isinstance(first, bytes):
+            most, ratio, size = limit(LINE_BYTES), limit(COMPRESSION), 0
+            lines: Any = opened
+            line = opened.readline(most + 1)
+            if not isinstance(line, bytes):
                 raise ReaderError(f"{name}: opened as text; open it in mode 'rb'")
-            lines = iter(opened)
-            if first.startswith(GZIP_MAGIC):
+            is_compressed = line.startswith(GZIP_MAGIC)
+            if is_compressed:
                 opened.seek(begin)
-                lines = iter(gzip.GzipFile(fileobj=opened))
-                first = next(lines, b"")
-            number = 1
-            yield number, first.removeprefix(BYTE_ORDER_MARK)
-            for line in lines:
+                lines = gzip.GzipFile(fileobj=opened)
+                line = lines.readline(most + 1)
+            line = line.removeprefix(BYTE_ORDER_MARK)
+            while line:
                 number += 1
+                what = "a line of {} bytes or more"
+                check_limit(len(line), LINE_BYTES, f"{name}:{number}", what)
+                size += len(line)
+                if is_compressed and size > max(BOMB, ratio * opened.tell()):
+                    what = f"{name}: each compressed byte gives more than {ratio}"
+                    raise beyond(ratio, COMPRESSION, what)
                 yield number, line
+                line = lines.readline(most + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ReaderError(
                 f"{name}:{number + 1}: damaged or truncated gzip file ({error}); copy "

@@ -1,0 +1,138 @@
+"""Column files in, as the model's columns and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partwise.readers import Table
+
+
+@dataclass
+class Layout:
+    """How a file is read; a model file keeps that of its training data."""
+
+    columns: list[str] | None = None  # of the whole file, the label's included
+    label: str | None = None  # a name, or a number as text; None is the last column
+    separator: str | None = None
+    comment: str | None = None
+
+    @classmethod
+    def create(
+        cls,
+        columns: str | None,
+        label: str | None,
+        separator: str | None,
+        comment: str | None,
+        default: Layout | None = None,
+    ) -> Layout:
+        """From the options of a command, with those of the training for the rest."""
+        known = default or cls()
+        names = known.columns
+        if columns is not None:
+            names = [name.strip() for name in columns.split(",")]
+        if separator is not None and separator in ("tab", "\\t"):
+            separator = "\t"
+        return cls(
+            names,
+            known.label if label is None else label,
+            known.separator if separator is None else separator,
+            known.comment if comment is None else comment,
+        )
+
+    @classmethod
+    def of_model(cls, model: Any) -> Layout:
+        """As the training data were read; the plain layout when nobody said."""
+        kept = model.info.get("reader", {})
+        columns = kept.get("columns")
+        if not isinstance(columns, list) or not all(
+            isinstance(name, str) for name in columns
+        ):
+            columns = None
+        others = {
+            name: kept[name] if isinstance(kept.get(name), str) else None
+            for name in ("label", "separator", "comment")
+        }
+        return cls(columns, **others)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the model file."""
+        return dict(vars(self))
+
+
+def read_tables(paths: Sequence[str], layout: Layout) -> Table:
+    """All columns of all files, one after the other, under the names of the layout.
+
+    Files without the label column are welcome where the layout knows its name.
+    """
+    from partwise.readers import ReaderError, Table, read_columns
+
+    tables: list[Table] = []
+    for path in paths:
+        table, _ = read_columns(
+            path, label=None, separator=layout.separator, comment=layout.comment
+        )
+        names = list(table.columns)
+        if layout.columns is not None:
+            names = _names_for(path, len(names), layout)
+        table = Table(dict(zip(names, table.columns.values(), strict=True)),
+                      table.offset)  # fmt: skip
+        if tables and names != list(tables[0].columns):
+            raise ReaderError(
+                f"{path}: {len(names)} columns where {paths[0]} has "
+                f"{len(tables[0].columns)}; give files of one layout"
+            )
+        tables.append(table)
+    return tables[0] if len(tables) == 1 else Table.concatenate(tables)
+
+
+def _names_for(path: str, width: int, layout: Layout) -> list[str]:
+    from partwise.readers import ReaderError
+
+    names = list(layout.columns or [])
+    if len(set(names)) < len(names) or "" in names:
+        raise ReaderError(f"--columns {','.join(names)}: give different names")
+    if width == len(names):
+        return names
+    others = [name for name in names if name != layout.label]
+    if width == len(others) < len(names):
+        return others
+    raise ReaderError(
+        f"{path}: {width} columns where {', '.join(names)} were expected; "
+        "name those of this file with --columns"
+    )
+
+
+def find_column(table: Table, wanted: str | None, paths: Sequence[str]) -> str:
+    """Name of a column given by name or number; the last one by default."""
+    from partwise.readers import ReaderError
+
+    names = list(table.columns)
+    if wanted is None:
+        return names[-1]
+    if wanted in names:
+        return wanted
+    try:
+        return names[int(wanted)]
+    except (ValueError, IndexError):
+        raise ReaderError(
+            f"{paths[0]}: no column {wanted!r}; there are {', '.join(names)} "
+            f"(0 to {len(names) - 1})"
+        ) from None
+
+
+def split_label(
+    table: Table, label: str, paths: Sequence[str]
+) -> tuple[Table, list[list[str]]]:
+    """The columns without the labels, and the labels."""
+    from partwise.readers import ReaderError
+
+    others = [name for name in table.columns if name != label]
+    if not others:
+        raise ReaderError(
+            f"{paths[0]}: one column only, nothing besides the labels; add a column of "
+            "words before it"
+        )
+    return table.select(others), table.strings(label)
