@@ -74,6 +74,7 @@ LIKE = {
     ),
     "row_task": "task",
     "listings": "report",
+    "progress": "estimator",
 }
 UNRESTRICTED = {"", "__main__", "cli"}
 
@@ -91,6 +92,7 @@ LIBRARIES = {
     "rich": {"cli", "datasets"},
     "jinja2": {"report"},
     "pooch": {"datasets"},
+    "narwhals": {"readers"},
     "safetensors": {"model_file", "checkpoint"},
 }
 # its pairwise kernels by name, its reader of svmlight files

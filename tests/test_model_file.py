@@ -12,9 +12,9 @@ from partwise import model_file
 from partwise.certificate import Certificate
 from partwise.features import ArrayFeaturizer, DictFeaturizer, Featurizer
 from partwise.model_file import ModelFileError, load_model, save_model
+from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.scoring import TokenFeatureScoring
-from partwise.outputs.sequence.support import SupportSet
+from partwise.outputs.support import SupportSet
 from partwise.protocol import Cuts, Support
 from partwise.readers import Table
 from partwise.structures.chain import Chain

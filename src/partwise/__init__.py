@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _OTHERS = {
     "Certificate": "partwise.certificate",
     "Formulation": "partwise.objective",
+    "InterruptedFitWarning": "partwise.outputs.progress",
     "Structure": "partwise.protocol",
     "load_model": "partwise.model_file",
 }
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from partwise.model_file import load_model
     from partwise.model_file import load_model as load
     from partwise.objective import Formulation
+    from partwise.outputs.progress import InterruptedFitWarning
     from partwise.outputs.registry import *
     from partwise.protocol import Structure
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
@@ -17,6 +17,11 @@ from typing import Any, Literal, Self, Union, get_args, get_origin
 MENTION = re.compile(
     r"<([A-Za-z_]\w*)=((?:[^<>]|<[^<>]*>)*)>|<([a-z]+_[a-z_]+|C|eps|preset|template|tol)>"
 )
+
+
+def shortened(text: str) -> str:
+    """A message without the middle of what a hostile file makes it quote."""
+    return text if len(text) <= 800 else f"{text[:400]} … {text[-300:]}"
 
 
 class SettingsError(ValueError):
@@ -111,6 +116,18 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     hint = f"did you mean {near[0]!r}? " if near else ""
     listed = ", ".join(map(str, choices))
     raise ParameterError(name, value, f"{hint}choose from {listed}")
+
+
+def look_up(name: str, value: Any, presets: Mapping[str, Any]) -> Any:
+    """What a value stands for: a preset by its name, else itself.
+
+    A single word that is nearly the name of a preset is refused with that name.
+    """
+    if not isinstance(value, str) or value in presets:
+        return presets.get(value, value) if isinstance(value, str) else value
+    if value.isidentifier() and get_close_matches(value, presets, n=1):
+        check_choice(name, value, presets)
+    return value
 
 
 def check_positive(name: str, value: float | None) -> None:

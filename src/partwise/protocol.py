@@ -54,6 +54,7 @@ __all__ = [
     "HistoryPoint",
     "Ints",
     "KBest",
+    "KnownParts",
     "Latent",
     "Likelihood",
     "Marginals",
@@ -93,7 +94,8 @@ class Problem(ABC):
         outputs (`Cuts`); results do not depend on `n_jobs`.
 
     Optional capabilities are the protocols below: `KBest`, `Marginals`, `Likelihood`,
-    `Generative`, `Latent` (with `RandomStarts` and `Forking`), `SparseModels`.
+    `Generative`, `Latent` (with `RandomStarts`, `KnownParts` and `Forking`),
+    `SparseModels`.
     """
 
     n_blocks: int
@@ -288,6 +290,18 @@ class RandomStarts(Protocol):
 
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """Draw the hidden parts of all truths; returns what `complete` returns."""
+
+
+@runtime_checkable
+class KnownParts(Protocol):
+    """A latent problem of which the known parts are a problem of their own."""
+
+    def known_problem(self) -> tuple[Problem, Ints]:
+        """The problem without hidden parts, with models of the same layout.
+
+        And the block of this problem that each of its blocks is taken from. Its
+        solution is where rounds begin: completions by what is known.
+        """
 
 
 @runtime_checkable

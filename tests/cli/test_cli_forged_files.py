@@ -1,11 +1,6 @@
 """Model files from a stranger: a refusal in one sentence, or an honest answer."""
 
-import importlib.util
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -21,7 +16,6 @@ from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
 
-FUZZER = Path(__file__).parents[2] / "benchmarks" / "fuzz_models.py"
 TRAINING = {
     "tagger.txt": ("tag", ""),
     "sequences.txt": ("tag", "--kernel annotated:n=2 --match label+word,bigram"),
@@ -279,43 +273,3 @@ def test_a_kind_must_be_that_of_the_content(forge, name, kind):
     path = forge(name, lambda document, arrays: document.update(kind=kind))
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(path)
-
-
-# ------------------------------------------------------------------------ the fuzzer
-
-
-def test_mutants_of_every_kind():
-    names = ("tag", "tag-sequences", "dep-hashed", "dep-keys", "con", "rank-trees")
-    command = [sys.executable, FUZZER, "--mutants", "300", "--seed", "7", "--only"]
-    done = subprocess.run(
-        [*command, *names, "weights"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "300 mutants: " in done.stdout
-
-
-def test_the_fuzzer_sees_crashes_and_hangs(tmp_path, monkeypatch):
-    """Subjects that die, sleep, or raise are counted, and the others go on."""
-    monkeypatch.syspath_prepend(str(FUZZER.parent))
-    spec = importlib.util.spec_from_file_location("fuzz_models", FUZZER)
-    fuzz_models = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fuzz_models)
-    outcomes = ["refused", "crash", "FAILED KeyError", "hang", "used"]
-
-    def judge(path, subject, number):
-        outcome = outcomes[number]
-        if outcome == "crash":
-            os.kill(os.getpid(), signal.SIGTERM)
-        if outcome == "hang":
-            while True:
-                pass
-        return outcome
-
-    monkeypatch.setattr(fuzz_models, "judge", judge)
-    subjects = [fuzz_models.Subject("one", b"", None)]
-    limits = fuzz_models.Limits(seconds=1, megabytes=1000)
-    fuzzer = fuzz_models.Fuzzer(subjects, tmp_path, limits, jobs=1)
-    fuzzer.run(0, 5)
-    assert fuzzer.counts == {"refused": 1, "used": 1, "FAILED": 3}
-    whats = [what for _, what in sorted(fuzzer.failures)]
-    assert whats == ["one: SIGTERM", "one: KeyError", "one: more than 1 s"]

@@ -144,7 +144,7 @@ def test_conditional_random_fields():
     assert field.score(NEW, TRUTH) > 0.8
     for table in field.predict_marginals(NEW):
         np.testing.assert_allclose(table.sum(axis=1), 1.0)
-    with pytest.raises(ValueError, match="a label for each node"):
+    with pytest.raises(ValueError, match="without None in y"):
         field.fit(X, [[None, *y[1:]] for y in Y])
     with pytest.raises(CapabilityError, match="probabilities need"):
         GraphLabeler(loss="log", decoder="messages").fit(X, Y)

@@ -290,7 +290,7 @@ def test_support_structures_are_drawn(data, parser):
     pictures = support_tree_pictures(parser.model_, n_sentences=3, n_trees=2)
     assert 3 <= len(pictures) <= 6
     support = parser.model_.support
-    lengths = np.diff(support.table.offset)[support.cuts.block]
+    lengths = np.diff(support.offset)[support.cuts.block]
     best = int(np.argmax(np.where(lengths <= 20, support.alpha, 0.0)))
     row = int(support.rows[support.cuts.block[best]])
     assert pictures[0].caption.startswith(f"Training sentence {row}: ")

@@ -1,9 +1,18 @@
 import json
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
-from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.metrics import (
+    f1_score,
+    precision_recall_curve,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+    roc_curve,
+)
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -12,6 +21,7 @@ from partwise.cli.app import run
 from partwise.datasets import toy_points
 from partwise.outputs.measure.estimator import best_threshold
 from partwise.outputs.measure.metrics import all_measures
+from partwise.report.curves import precision_recall, roc
 from partwise.structures.label_vector import LabelVector
 
 
@@ -54,6 +64,44 @@ def test_error_is_the_linear_svm():
     assert np.allclose(2 * ours.coef_, peer.coef_, atol=2e-3)
 
 
+def test_the_objective_of_svm_perf_on_numbers():
+    """SVM-perf: losses in percent, a feature that is 1, and half our Ψ."""
+    X, y = rare(8, seed=5)
+    X, y = X[:, :2], np.array([1, -1, 1, -1, -1, -1, 1, -1])
+    c = 0.03
+    structure = LabelVector("f1")
+    wide = np.hstack([X, np.ones((8, 1))])
+    outputs = [np.array(o) for o in product((-1, 1), repeat=8) if tuple(o) != tuple(y)]
+    delta = np.array([100 * structure.loss(y, o) for o in outputs])
+    change = np.array([50 * wide.T @ (y - o) / 8 for o in outputs])
+    found = minimize(
+        lambda z: 0.5 * z[:-1] @ z[:-1] + c * z[-1], np.append(np.zeros(3), 100.0),
+        constraints={"type": "ineq", "fun": lambda z: z[-1] - delta + change @ z[:-1]},
+        method="SLSQP", options={"ftol": 1e-12, "maxiter": 500},
+    )  # fmt: skip
+    ours = MeasureClassifier(measure="f1", C=25 * c, tol=1e-8).fit(X, y)
+    assert found.success
+    assert 0.05 < found.fun < 100 * c - 0.01  # neither end of the range of C
+    assert 4 * ours.certificate_.primal == pytest.approx(found.fun, rel=1e-5)
+    weights = np.append(ours.coef_[0], ours.intercept_[0] + ours.threshold_)
+    assert np.allclose(2 * weights, found.x[:-1], atol=1e-3)
+
+
+def test_weights_of_rows_are_how_often_they_count():
+    X, y = rare(60)
+    times = np.random.default_rng(0).integers(0, 4, size=60)
+    times[:11] = 1
+    rows = np.repeat(np.arange(60), times)
+    for measure in ("f1", "roc_auc"):
+        weighted = MeasureClassifier(measure=measure).fit(X, y, sample_weight=times)
+        repeated = MeasureClassifier(measure=measure).fit(X[rows], y[rows])
+        assert np.array_equal(weighted.coef_, repeated.coef_)
+        assert weighted.threshold_ == repeated.threshold_
+    for bad in (np.full(60, 0.5), np.where(times == 3, -1, times)):
+        with pytest.raises(ValueError, match="whole numbers of at least zero"):
+            MeasureClassifier().fit(X, y, sample_weight=bad)
+
+
 def test_the_measure_is_what_gets_better():
     X, y = rare(3000)
     X_new, y_new = rare(3000, seed=1)
@@ -93,6 +141,16 @@ def test_metrics_agree_with_scikit_learn():
     assert found["precision"] == pytest.approx(precision_score(y, predicted))
     assert found["recall"] == pytest.approx(recall_score(y, predicted))
     assert found["roc_auc"] == pytest.approx(roc_auc_score(y, scores))
+
+
+def test_curves_agree_with_scikit_learn():
+    X, y = rare(120)
+    scores = np.round(X[:, 0], 1)  # ties
+    false, true, _ = roc_curve(y, scores, drop_intermediate=False)
+    assert np.allclose(np.array(roc(y, scores)).T, [false, true])
+    precision, recall, _ = precision_recall_curve(y, scores)
+    ours = np.array(precision_recall(y, scores)).T
+    assert np.allclose(ours, [recall[-2::-1], precision[-2::-1]])
 
 
 def test_a_function_of_the_table_is_a_measure():
@@ -154,6 +212,8 @@ def test_the_command_line(tmp_path, capsys):
         "train", "measure", train, "--model", model, "--measure", "fbeta", "--beta", 2,
         "--dev", new, "--report", tmp_path / "r.html",
     )  # fmt: skip
+    page = (tmp_path / "r.html").read_text()
+    assert "precision against recall" in page and "true positives against" in page
     assert set(done["dev"]) == {"f1", "precision", "recall", "prbep", "roc_auc"}
     assert ask("evaluate", model, new)["metrics"] == done["dev"]
     assert set(ask("predict", model, new)["labels"]) <= {-1, 1}

@@ -11,9 +11,9 @@ from sklearn.model_selection import cross_val_score
 from partwise import MotifClassifier
 from partwise.cli.app import run
 from partwise.datasets import planted_motifs
-from partwise.outputs.motif.report import information, logo
 from partwise.readers import ReaderError
 from partwise.readers.sequences import read_sequences
+from partwise.report.logos import information, logo
 from partwise.structures.motif.gibbs import GibbsMotif
 
 

@@ -2,8 +2,13 @@ import json
 
 import numpy as np
 import pytest
+import pytrec_eval
 from scipy.sparse import csr_matrix
-from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.metrics import (
+    average_precision_score,
+    ndcg_score,
+    precision_recall_curve,
+)
 from sklearn.svm import LinearSVC
 
 from partwise import Ranker, Ranking
@@ -11,7 +16,7 @@ from partwise.certificate import certify
 from partwise.cli.app import run
 from partwise.objective import Objective
 from partwise.outputs.ranking.estimator import first_weights
-from partwise.outputs.ranking.metrics import all_measures
+from partwise.outputs.ranking.metrics import all_measures, mean_precision
 from partwise.solvers.cccp import CCCP
 
 MEASURES = (
@@ -63,6 +68,44 @@ def test_metrics_agree_with_scikit_learn():
     assert found["map"] == pytest.approx(np.mean(precision))
 
 
+def test_metrics_agree_with_trec_eval():
+    X, y, groups = queries(n=15, size=12, seed=3)
+    y[groups == 4] = 0  # a query without relevant rows counts zero
+    scores = X[:, 0] + 0.01 * np.arange(len(y))  # no ties, which trec_eval breaks by id
+    names = [f"row{r}" for r in range(len(y))]
+    # its NDCG has the grades as gains
+    truth, ranking = (
+        {
+            str(q): {names[r]: make(values[r]) for r in np.flatnonzero(groups == q)}
+            for q in range(15)
+        }
+        for values, make in ((2**y - 1, int), (scores, float))
+    )
+    peer = pytrec_eval.RelevanceEvaluator(
+        truth, {"map", "recip_rank", "ndcg_cut.10", "P.1,3,5,10"}
+    ).evaluate(ranking)
+    found = all_measures(y, scores, np.arange(16) * 12)
+    for ours, theirs in {
+        "map": "map", "mrr": "recip_rank", "ndcg@10": "ndcg_cut_10", "p@1": "P_1",
+        "p@3": "P_3", "p@5": "P_5", "p@10": "P_10",
+    }.items():  # fmt: skip
+        mean = np.mean([values[theirs] for values in peer.values()])
+        assert found[ours] == pytest.approx(mean)
+
+
+def test_precision_at_a_recall_is_the_largest_from_there_on():
+    X, y, groups = queries(n=15, size=12, seed=3)
+    y[groups == 4] = 0
+    expected = np.zeros(11)
+    for q in set(range(15)) - {4}:
+        rows = groups == q
+        precision, recall, _ = precision_recall_curve(y[rows] > 0, X[rows, 0])
+        for k in range(11):
+            expected[k] += precision[:-1][recall[:-1] >= k / 10 - 1e-9].max() / 15
+    found = np.array(mean_precision(y, X[:, 0], np.arange(16) * 12))
+    assert np.allclose(found, np.transpose([np.arange(11) / 10, expected]))
+
+
 def test_lists_and_groups_in_any_order_are_the_same():
     X, y, groups = queries()
     one = Ranker().fit(X, y, groups=groups)
@@ -111,6 +154,7 @@ def test_the_command_line(tmp_path, capsys):
         "train", "rank", train, "--model", model, "--measure", "ndcg", "--dev", new,
         "--report", tmp_path / "r.html",
     )  # fmt: skip
+    assert "average precision against queries" in (tmp_path / "r.html").read_text()
     assert done["dev"]["ndcg@10"] > 0.8
     assert ask("evaluate", model, new)["metrics"] == done["dev"]
     assert len(ask("predict", model, new)["scores"]) == 108
@@ -164,3 +208,38 @@ def test_latent_rankers_survive_files(tmp_path):
     assert Ranker.load(tmp_path / "m").latent
     with pytest.raises(ValueError, match="does not depend on the order of equal rows"):
         Ranker(latent=True).fit(X, y)
+
+
+def test_cross_entropy_of_first_places():
+    rng = np.random.default_rng(2)
+    X = [rng.normal(size=(n, 3)) for n in (1, 4, 2)]
+    y = [rng.integers(0, 3, size=len(x)).astype(float) for x in X]
+    problem = Ranking().setup(X, y).pack(X, y)
+    weight, w = np.array([0.5, 2.0, 1.0]), rng.normal(size=3)
+    loss, gradient = problem.log_likelihood(problem.expand(w), weight)
+    for x, grades, value in zip(X, y, loss, strict=True):
+        p = np.exp(x @ w) / np.exp(x @ w).sum()
+        q = np.exp(grades) / np.exp(grades).sum()
+        assert value == pytest.approx(-(q * np.log(p)).sum())
+    for k, slope in enumerate(problem.compact(gradient)):
+        values = []
+        for step in (1e-6, -1e-6):
+            moved = w.copy()
+            moved[k] += step
+            losses, _ = problem.log_likelihood(problem.expand(moved), weight)
+            values.append(float(weight @ losses))
+        assert slope == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-5)
+    large, _ = problem.log_likelihood(problem.expand(1e6 * w), weight)
+    assert np.isfinite(large).all()
+
+
+def test_listnet_ranks(tmp_path):
+    X, y, groups = queries()
+    ranker = Ranker(loss="log").fit(X, y, groups=groups)
+    assert ranker.certificate_.relative_gap <= 1e-3
+    assert ranker.score(*queries(seed=1)) > 0.8
+    ranker.save(tmp_path / "m")
+    again = Ranker.load(tmp_path / "m")
+    assert again.loss == "log" and (again.predict(X) == ranker.predict(X)).all()
+    with pytest.raises(ValueError, match="no hidden orders"):
+        Ranker(measure="ndcg", latent=True, loss="log").fit(X, y, groups=groups)

@@ -317,8 +317,6 @@ def test_bad_parameters_are_named_in_fit(params, message, entities):
 
 def test_bad_data_are_named(entities):
     X, y = entities
-    with pytest.raises(ValueError, match="sequence 1 has no label at token 0"):
-        SequenceTagger().fit(X[:2], [y[0], [None, *y[1][1:]]])
     with pytest.raises(ValueError, match=r"sequence 0 has \d+ tokens in X and 1"):
         SequenceTagger().fit(X[:1], [["O"]])
     with pytest.raises(ValueError, match="y has 1 sequences where X has 2"):
@@ -339,3 +337,54 @@ def test_bad_data_are_named(entities):
         SequenceTagger().predict(X)
     with pytest.raises(ValueError, match="'I-PER' as its first label"):
         SequenceTagger(scheme="BIO").fit([["a", "b"]], [["I-PER", "O"]])
+
+
+@pytest.mark.parametrize("formulation", ["slack", "hard"])
+def test_likelihood_has_no_formulation(formulation):
+    tagger = SequenceTagger(loss="log", formulation=formulation)
+    with pytest.raises(ValueError, match="does not go with loss='log'"):
+        tagger.check_parameters()
+
+
+def test_one_sentence_a_frame_and_a_misspelt_preset_are_answered(entities):
+    X, y = [[("Anna", "NNP"), ("ran", "VBD")]], [["B-PER", "O"]]
+    tagger = SequenceTagger(scheme="IOB2", max_iter=5).fit(X, y)
+    with pytest.raises(ValueError, match=r"X is one sentence.*\[X\]"):
+        tagger.predict(X[0])
+    with pytest.raises(ValueError, match="did you mean 'ner'"):
+        SequenceTagger(templates="nre").fit(X, y)
+
+
+def hidden_half(y, seed=0):
+    rng = np.random.default_rng(seed)
+    return [[label if rng.random() < 0.5 else None for label in row] for row in y]
+
+
+def test_partly_labelled_sequences(tmp_path):
+    X, y = toy_entities(120, random_state=3)
+    partly = hidden_half(y[:80])
+    tagger = SequenceTagger(C=80.0, tol=0.01).fit(X[:80], partly)
+    assert tagger.certificate_.is_local and tagger.rounds_
+    assert set(tagger.classes_) == {label for row in y for label in row}
+    few = SequenceTagger(C=80.0, tol=0.01).fit(X[:10], y[:10])
+    assert tagger.score(X[80:], y[80:]) > max(0.9, few.score(X[80:], y[80:]) - 0.02)
+    tagger.save(tmp_path / "m.model")
+    again = SequenceTagger.load(tmp_path / "m.model")
+    assert again.predict(X[80:]).tolist() == tagger.predict(X[80:]).tolist()
+    # nothing hidden, nothing in rounds
+    whole = SequenceTagger(C=80.0, tol=0.01).fit(X[:80], y[:80])
+    assert whole.rounds_ == [] and not whole.certificate_.is_local
+
+
+def test_partly_labelled_sequences_that_cannot_be_learned():
+    X, y = toy_entities(6, random_state=3)
+    partly = hidden_half(y)
+    for settings, said in (
+        ({"loss": "log"}, "without None in y"),
+        ({"solver": "hmm"}, "counts parts"),
+        ({"kernel": "linear"}, "leave the kernel out"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            SequenceTagger(**settings).fit(X, partly)
+    with pytest.raises(ValueError, match="no token has a label"):
+        SequenceTagger().fit(X, [[None] * len(row) for row in y])

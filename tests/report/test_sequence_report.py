@@ -2,17 +2,14 @@ import numpy as np
 import pytest
 
 from partwise.features import Featurizer
+from partwise.metrics import as_span_tags, measure_labels
+from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.listings import telling_features
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.report import (
-    as_span_tags,
-    measure,
-    sequence_report,
-)
-from partwise.outputs.sequence.scoring import TokenFeatureScoring
 from partwise.protocol import HistoryPoint
 from partwise.readers import Table
 from partwise.report import render
+from partwise.report.sequences import sequence_report
 from partwise.structures.chain import Chain
 
 TOKENS = [["Ann", "saw", "Rome"], ["Rome", "slept"]]
@@ -46,6 +43,7 @@ def test_a_report_shows_what_was_evaluated():
         certificate=certificate,
         history=[HistoryPoint(0.1, 3, np.inf, 0.5), HistoryPoint(0.2, 7, 2.0, 1.9)],
         tolerance=0.1,
+        features=telling_features(small_model()),
         facts=[("C", "1")],
     )
     assert [table.caption for table in report.metrics] == [
@@ -79,13 +77,13 @@ def test_telling_features_keep_their_sign():
 
 
 def test_spans_are_measured_only_for_span_tags():
-    assert "span_f1" in measure(Y, PREDICTED)
-    assert "span_f1" not in measure([["N", "V"]], [["N", "N"]])
-    assert "span_f1" not in measure([["O", "O"]], [["O", "O"]])
+    assert "span_f1" in measure_labels(Y, PREDICTED)
+    assert "span_f1" not in measure_labels([["N", "V"]], [["N", "N"]])
+    assert "span_f1" not in measure_labels([["O", "O"]], [["O", "O"]])
     assert as_span_tags([["B-X"]], [["NN"]]) is None
 
 
 def test_a_strange_true_label_is_a_span_that_nobody_finds():
     y, predicted = as_span_tags([["B-X", "WHO"]], [["B-X", "O"]])
     assert y == [["B-X", "S-WHO"]]
-    assert measure([["B-X", "WHO"]], predicted)["span_recall"] == 0.5
+    assert measure_labels([["B-X", "WHO"]], predicted)["span_recall"] == 0.5

@@ -8,7 +8,7 @@ import pytest
 
 from partwise.features import DenseFeatures
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.support import SupportSet
+from partwise.outputs.support import SupportSet
 from partwise.protocol import Cuts
 from partwise.report import Report, render
 from partwise.report.support import support_fact, support_picture, support_pictures

@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from partwise.datasets import toy_dependencies, toy_treebank
-from partwise.metrics import evalb, las, uas
-from partwise.outputs.dependency.report import dependency_report
-from partwise.outputs.dependency.report import measure as measure_dependencies
-from partwise.outputs.phrase.report import measure as measure_phrases
-from partwise.outputs.phrase.report import phrase_report
+from partwise.metrics import (
+    evalb,
+    las,
+    measure_dependencies,
+    measure_phrases,
+    uas,
+)
 from partwise.protocol import HistoryPoint
 from partwise.readers import DependencyTree, parse_tree
 from partwise.report import render
+from partwise.report.dependencies import dependency_report
+from partwise.report.phrases import phrase_report
 
 TRAINING = {
     "certificate": {

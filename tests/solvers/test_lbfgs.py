@@ -107,3 +107,11 @@ def test_refuses_planes_and_problems_without_likelihood():
         LBFGS().solve(problem, weights(problem))
     with pytest.raises(CapabilityError, match="needs `log_likelihood`"):
         LBFGS().solve(problem, log_objective(problem, 1.0))
+
+
+def test_bound_is_never_negative(problem):
+    objective = log_objective(problem, 1e6)  # the first gradient bounds nothing
+    state = LBFGS(max_iter=1).solve(problem, objective)
+    assert state.primal - 0.5 * np.sum(np.square(state.memo.gradient)) < 0
+    assert 0 <= state.dual <= scipy_optimum(problem, objective)
+    assert state.relative_gap <= 1

@@ -61,7 +61,7 @@ def test_searches_agree_with_enumeration(seed, n_labels, cost):
         expected = np.zeros_like(shares[i])
         for one, share in zip(outputs[i], np.exp(scores - log_z[i]), strict=True):
             for first, last, label in one:
-                expected[last - 1, last - first - 1, label] += share
+                expected[first, last - first - 1, label] += share
         np.testing.assert_allclose(shares[i], expected, atol=1e-9)
 
 

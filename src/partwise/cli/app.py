@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -93,11 +94,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error is one line on standard error, never a traceback."""
     try:
         code = app(arguments, prog_name="partwise", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code or 0
     except BrokenPipeError:
-        # the reader of our output has gone; Python would complain once more at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except KeyboardInterrupt:
         return 130
@@ -107,7 +108,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
         message, code = _describe(error)
         if message:
             say(f"error: {message}")
+        if isinstance(error, OSError) and error.filename is None:
+            _drop_output()
         return code
+
+
+def _drop_output() -> None:
+    """Standard output cannot be written; Python would complain once more at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe(error: Exception) -> tuple[str, int]:
@@ -132,6 +141,8 @@ def _describe(error: Exception) -> tuple[str, int]:
     text = " ".join(words.split()) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; choose another place", 2
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: output cannot be written, or input not be read", 1
     if type(error).__name__ == "FetchError":
         return text, 1
     if isinstance(error, ValueError | TypeError):

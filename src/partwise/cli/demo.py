@@ -64,8 +64,8 @@ def run_demo(
     output: str, *, seed: int = 0, quick: bool = False, json: bool = False
 ) -> int:
     """Train, compare, write the report, tell."""
-    from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json, say
+    from partwise.jit import announce_compilation
     from partwise.model_file import refuse_unwritable
     from partwise.report import write
 
@@ -74,7 +74,7 @@ def run_demo(
     began = time.perf_counter()
     refuse_unwritable(output)
     tasks = make_tasks(seed, quick)
-    announce_compilation()
+    announce_compilation(say)
     compile_for(tasks)
     results = []
     for task in tasks:
@@ -141,8 +141,8 @@ def compile_for(tasks: Sequence[Task]) -> None:
 
 def compare(task: Task, order: Literal[0, 1], seed: int) -> Result:
     """Train on a task with transitions (order 1) or without, and measure."""
+    from partwise.metrics import measure_labels
     from partwise.outputs.sequence.estimator import SequenceTagger
-    from partwise.outputs.sequence.report import measure
 
     tagger = SequenceTagger(order=order, random_state=seed, **task.settings)
     began = time.perf_counter()
@@ -150,7 +150,7 @@ def compare(task: Task, order: Literal[0, 1], seed: int) -> Result:
     seconds = time.perf_counter() - began
     X, y = task.test
     predicted = tagger.model_.predict(X)
-    metrics = measure(y, predicted)
+    metrics = measure_labels(y, predicted)
     return Result(task, MODELS[order], tagger, predicted, metrics, seconds)
 
 
@@ -265,8 +265,9 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
 
 
 def _report_of(result: Result) -> Report:
-    from partwise.outputs.sequence.labels import show_tokens
-    from partwise.outputs.sequence.report import sequence_report
+    from partwise.outputs.listings import telling_features
+    from partwise.readers.tokens import show_tokens
+    from partwise.report.sequences import sequence_report
 
     X, y = result.task.test
     return sequence_report(
@@ -278,7 +279,7 @@ def _report_of(result: Result) -> Report:
         certificate=result.tagger.certificate_.to_dict(),
         history=result.tagger.history_,
         tolerance=result.tagger.tol,
-        n_features=5,
+        features=telling_features(result.tagger.model_, 5),
     )
 
 

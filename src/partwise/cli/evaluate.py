@@ -34,11 +34,11 @@ def evaluate(
 
     Example: `partwise evaluate chunks.model test.txt`
     """
-    from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import metric_rows, print_json, print_table, say, tell
+    from partwise.jit import announce_compilation
     from partwise.outputs.task import FileOptions, open_model
 
-    announce_compilation()
+    announce_compilation(say)
     held, task = open_model(
         model, FileOptions(columns, label, separator, comment, max_length)
     )

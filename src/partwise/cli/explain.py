@@ -29,13 +29,13 @@ def explain(
 
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
-    from partwise.cli.compiling import announce_compilation
-    from partwise.cli.output import print_json, tell
+    from partwise.cli.output import print_json, say, tell
+    from partwise.jit import announce_compilation
     from partwise.outputs.task import FileOptions, open_model
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
-    announce_compilation()
+    announce_compilation(say)
     held, task = open_model(model, FileOptions(columns, None, separator, comment))
     read = task.read(data, truth=False)
     if not 0 <= sentence < read.n_examples:

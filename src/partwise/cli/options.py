@@ -24,6 +24,12 @@ OPTIONS: dict[str, Option] = {
     "k": Option("--topk"),
 }
 
+
+def _optional(metavar: str | None, text: str, **more: Any) -> Any:
+    """An option that has no default to show."""
+    return typer.Option(metavar=metavar, help=text, show_default=False, **more)
+
+
 Files = Annotated[
     list[str],
     typer.Argument(
@@ -41,39 +47,27 @@ Json = Annotated[
 Jobs = Annotated[int, typer.Option(help="Threads; -1 uses all cores.")]
 Label = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of the labels, by name or number; the last by default.",
-        show_default=False,
+    _optional(
+        "COLUMN", "Column of the labels, by name or number; the last by default."
     ),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Names of all columns, as in word,pos,label.",
-        show_default=False,
-    ),
+    _optional("NAMES", "Names of all columns, as in word,pos,label."),
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(
-        metavar="CHAR",
-        help="Character between columns, tab for tabs; white space by default.",
-        show_default=False,
+    _optional(
+        "CHAR", "Character between columns, tab for tabs; white space by default."
     ),
 ]
 Comment = Annotated[
     str | None,
-    typer.Option(
-        metavar="PREFIX",
-        help="Leave out lines that begin so.",
-        show_default=False,
-    ),
+    _optional("PREFIX", "Leave out lines that begin so."),
 ]
 MaxLength = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Leave out longer sentences.", show_default=False),
+    _optional("N", "Leave out longer sentences."),
 ]
 
 FILE_OPTIONS = {
@@ -91,44 +85,29 @@ ModelToWrite = Annotated[
 ]
 TemplateFile = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Feature templates of your own.",
-        show_default=False,
-        **_Features,
-    ),
+    _optional("FILE", "Feature templates of your own.", **_Features),
 ]
 GramCache = Annotated[
     str | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Keep the kernel's Gram matrix there, and find it again.",
-        show_default=False,
-        **_Features,
+    _optional(
+        "FOLDER", "Keep the kernel's Gram matrix there, and find it again.", **_Features
     ),
 ]
 GramDtype = Annotated[
     str | None,
-    typer.Option(
-        help="Precision of the Gram matrix: float64, or float32 in half the room.",
-        show_default=False,
+    _optional(
+        None,
+        "Precision of the Gram matrix: float64, or float32 in half the room.",
         **_Features,
     ),
 ]
 DevFile = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Evaluate on this file afterwards.",
-        show_default=False,
-        **_Results,
-    ),
+    _optional("FILE", "Evaluate on this file afterwards.", **_Results),
 ]
 ReportFile = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE", help="Write a report in HTML.", show_default=False, **_Results
-    ),
+    _optional("FILE", "Write a report in HTML.", **_Results),
 ]
 KeepDual = Annotated[
     bool,

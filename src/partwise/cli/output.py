@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
@@ -10,8 +11,11 @@ from typing import Any
 
 
 def say(message: str) -> None:
-    """A message beside the output."""
-    print(printable(message), file=sys.stderr, flush=True)
+    """A message beside the output; lost where nobody listens."""
+    if sys.stderr is not None:
+        # closed, or a full disk: no reason to give up hours of training
+        with contextlib.suppress(OSError, ValueError):
+            print(printable(message), file=sys.stderr, flush=True)
 
 
 def tell(text: str) -> None:

@@ -21,7 +21,7 @@ from partwise.parameters import choices_of, reworded
 
 OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
 COMMON = "StructuredEstimator"  # the class whose parameters all estimators have
-NO_OPTION = ("warm_start", "metric")  # they mean nothing to a single command
+NO_OPTION = ("warm_start", "metric", "verbose")  # they mean nothing to a single command
 ALIASES = {"n_jobs": "--jobs", "random_state": "--seed"}  # of all tasks
 NONE = "none"  # how None is typed where it is not the default
 

@@ -55,15 +55,15 @@ def predict(
 
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """
-    from partwise.cli.compiling import announce_compilation
     from partwise.cli.output import print_json, say
+    from partwise.jit import announce_compilation
     from partwise.outputs.task import FileOptions, open_model
 
     if topk < 1:
         raise ValueError(f"--topk {topk}: give a positive whole number")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
-    announce_compilation()
+    announce_compilation(say)
     held, task = open_model(
         model, FileOptions(columns, None, separator, comment, max_length)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from partwise.cli.output import percent, say, shown
@@ -19,6 +20,8 @@ class GapBar:
     ----------
     tol : float
         Relative gap at which training will stop.
+    begin : callable, optional
+        Called when an iteration has ended, so that there is a model.
 
     Examples
     --------
@@ -27,8 +30,11 @@ class GapBar:
     >>> tagger.set_callbacks(GapBar(0.01))  # doctest: +SKIP
     """
 
-    def __init__(self, tol: float = 1e-3) -> None:
+    def __init__(
+        self, tol: float = 1e-3, begin: Callable[[], None] | None = None
+    ) -> None:
         self.tol = tol
+        self.begin = begin
         self._bar: Any = None
         self._next = 1
         self._last = 0
@@ -38,7 +44,8 @@ class GapBar:
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Start the bar with the first iteration, after features were made."""
-        if context.parent is not None and self._bar is None and sys.stderr.isatty():
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        if context.parent is not None and self._bar is None and is_terminal:
             self._start()
 
     def on_fit_task_end(
@@ -47,6 +54,8 @@ class GapBar:
         """Show where training stands."""
         if not metadata:
             return
+        if self.begin is not None:
+            self.begin()
         if metadata["iteration"] <= self._last:  # another model, as of labels
             self._next = 1
             say("second stage")

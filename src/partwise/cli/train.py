@@ -36,7 +36,7 @@ class TrainingRequest:
 
 
 def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
-    """Read, learn, save, evaluate, print.
+    """Read, learn, save, evaluate, print; signals end training, and lose no model.
 
     Parameters
     ----------
@@ -45,8 +45,21 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
         Not fitted; its parameters are checked before any file is read.
     request : TrainingRequest
     """
-    from partwise.cli.compiling import announce_compilation
+    from partwise.cli.interruption import Interruption
+
+    with Interruption() as interruption:
+        try:
+            code = _train(task, estimator, request, interruption)
+        except KeyboardInterrupt:
+            return interruption.code or INTERRUPTED
+    return interruption.code or code
+
+
+def _train(
+    task: Task, estimator: Any, request: TrainingRequest, interruption: Any
+) -> int:
     from partwise.cli.progress import GapBar
+    from partwise.jit import announce_compilation
     from partwise.model_file import refuse_unwritable
 
     began = time.perf_counter()
@@ -54,13 +67,13 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
     for path in (request.model, estimator.checkpoint, request.report):
         if path:
             refuse_unwritable(path)
-    announce_compilation()
+    announce_compilation(say)
     data = task.read(request.data, truth=True)
     dev = task.read([request.dev], truth=True) if request.dev else None
     read = time.perf_counter() - began
     say(task.describe(data))
 
-    estimator.set_callbacks(GapBar(estimator.tol))
+    estimator.set_callbacks(GapBar(estimator.tol, interruption.training_begins))
     fit_began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

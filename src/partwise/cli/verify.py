@@ -61,11 +61,11 @@ def verify(
 
     Example: `partwise verify chunks.model train.txt`
     """
-    from partwise.cli.compiling import announce_compilation
-    from partwise.cli.output import print_json, print_table
+    from partwise.cli.output import print_json, print_table, say
+    from partwise.jit import announce_compilation
     from partwise.outputs.task import FileOptions, open_model
 
-    announce_compilation()
+    announce_compilation(say)
     held, task = open_model(model, FileOptions(columns, label, separator, comment))
     settings = _settings(held, model)
     if plain and not task.has_plain_check:

@@ -368,3 +368,16 @@ def _by_size(group: np.ndarray, counts: np.ndarray) -> np.ndarray:
     rank = np.empty(len(size), np.int64)
     rank[np.argsort(-size, kind="stable")] = np.arange(len(size))
     return rank[group]
+
+
+def fit_clusters(clusters: int | WordClusters, table: Table) -> WordClusters:
+    """Clusters of the words of a table: so many, or with these settings."""
+    if not isinstance(clusters, WordClusters):
+        column = "form" if "form" in table.columns else None
+        clusters = WordClusters(n_clusters=clusters, column=column)
+    if clusters.name in table.columns:
+        raise SettingsError(
+            f"<clusters=> makes a column {clusters.name!r}, which the sentences have "
+            "already; leave it out"
+        )
+    return clusters.unfitted().fit(table)

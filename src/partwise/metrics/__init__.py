@@ -7,8 +7,11 @@
 
 from partwise.metrics.bracketing import COLLINS, EVERYTHING, EvalbParameters
 from partwise.metrics.brackets import (
+    BracketLengthRow,
     BracketRow,
     BracketScores,
+    bracket_confusion,
+    bracket_length_report,
     bracket_report,
     crossing_brackets,
     evalb,
@@ -29,11 +32,17 @@ from partwise.metrics.dependencies import (
     tree_match,
     uas,
 )
+from partwise.metrics.measures import (
+    measure_dependencies,
+    measure_labels,
+    measure_phrases,
+)
 from partwise.metrics.registry import METRICS, Metric, Scorer, metric, scorer
 from partwise.metrics.significance import McNemar, bracket_decisions, mcnemar
 from partwise.metrics.spans import (
     Span,
     SpanRow,
+    as_span_tags,
     span_f1,
     span_precision,
     span_recall,
@@ -55,6 +64,7 @@ __all__ = [
     "EVERYTHING",
     "METRICS",
     "ArcLengthRow",
+    "BracketLengthRow",
     "BracketRow",
     "BracketScores",
     "EvalbParameters",
@@ -67,7 +77,10 @@ __all__ = [
     "Span",
     "SpanRow",
     "arc_length_report",
+    "as_span_tags",
+    "bracket_confusion",
     "bracket_decisions",
+    "bracket_length_report",
     "bracket_report",
     "clas",
     "confusion",
@@ -81,6 +94,9 @@ __all__ = [
     "las",
     "macro_f1",
     "mcnemar",
+    "measure_dependencies",
+    "measure_labels",
+    "measure_phrases",
     "metric",
     "relation_report",
     "scorer",

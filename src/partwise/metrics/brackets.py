@@ -19,6 +19,7 @@ from partwise.metrics.bracketing import (
     Trees,
     bracketing_pairs,
 )
+from partwise.metrics.lengths import SENTENCE_LENGTHS, bin_name, length_name
 
 
 class BracketScores(NamedTuple):
@@ -86,18 +87,7 @@ def evalb(
 ) -> BracketScores:
     """Compare the brackets of trees as EVALB does.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        (label, children) or `nltk.Tree`, over the same words. A prediction may be None
-        where parsing failed.
-    parameters : EvalbParameters, default=COLLINS
-    max_length : int, optional
-        Leave out longer sentences; EVALB also tells the figures for 40.
-
-    Returns
-    -------
-    BracketScores
+    See `labelled_precision`.
 
     Examples
     --------
@@ -142,15 +132,7 @@ def labelled_precision(y_true: Trees, y_pred: Trees) -> float:
 def labelled_recall(y_true: Trees, y_pred: Trees) -> float:
     """Share of the true brackets that are predicted, by EVALB's count.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        See `evalb`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `labelled_precision`.
 
     Examples
     --------
@@ -164,22 +146,13 @@ def labelled_recall(y_true: Trees, y_pred: Trees) -> float:
 def labelled_f1(y_true: Trees, y_pred: Trees) -> float:
     """Harmonic mean of `labelled_precision` and `labelled_recall`.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        See `evalb`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `labelled_precision`.
 
     Examples
     --------
-    >>> true = ("S", (("NP", (("PRP", ("it",)),)), ("VP", (("VBZ", ("works",)),))))
-    >>> flat = ("S", (("PRP", ("it",)), ("VBZ", ("works",))))
-    >>> labelled_f1([true], [flat])
-    0.5
+    >>> tree = ("NP", (("DT", ("the",)), ("NN", ("cat",))))
+    >>> labelled_f1([tree, tree], [tree, None])
+    0.6666666666666666
     """
     return evalb(y_true, y_pred).f1
 
@@ -305,3 +278,49 @@ def sentence_scores(gold: Bracketing, found: Bracketing | None) -> BracketScores
         n_words=n_words,
         n_right_tags=sum(map(str.__eq__, gold.tags, found.tags)),
     )
+
+
+class BracketLengthRow(NamedTuple):
+    """Scores of sentences of some length; `support` counts the sentences."""
+
+    length: str
+    f1: float
+    exact_match: float
+    crossing: float
+    support: int
+
+
+def bracket_length_report(y_true: Trees, y_pred: Trees) -> list[BracketLengthRow]:
+    """Scores of sentences grouped by their number of words."""
+    groups: dict[str, list[BracketScores]] = {}
+    for gold, predicted in bracketing_pairs(y_true, y_pred):
+        name = length_name(gold.length)
+        groups.setdefault(name, []).append(sentence_scores(gold, predicted))
+    rows = []
+    for name in (bin_name(*bounds) for bounds in SENTENCE_LENGTHS):
+        if name in groups:
+            scores = total(groups[name])
+            rates_of = (scores.f1, scores.exact_match, scores.crossing)
+            rows.append(BracketLengthRow(name, *rates_of, scores.n_sentences))
+    return rows
+
+
+def bracket_confusion(
+    y_true: Trees, y_pred: Trees
+) -> tuple[list[str], list[list[int]]]:
+    """Labels of phrases over the same words: names, and counts true × predicted."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for gold, predicted in bracketing_pairs(y_true, y_pred):
+        if predicted is None:
+            continue
+        same = gold.brackets & predicted.brackets
+        for (label, _, _), n in same.items():
+            counts[label, label] += n
+        missed: dict[tuple[int, int], list[str]] = {}
+        for label, begin, end in sorted((gold.brackets - same).elements()):
+            missed.setdefault((begin, end), []).append(label)
+        for label, begin, end in sorted((predicted.brackets - same).elements()):
+            if missed.get((begin, end)):
+                counts[missed[begin, end].pop(0), label] += 1
+    labels = sorted({label for pair in counts for label in pair})
+    return labels, [[counts[a, b] for b in labels] for a in labels]

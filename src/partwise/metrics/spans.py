@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from partwise.metrics._pairs import Labels, Rates, paired, rates
 
@@ -93,15 +93,7 @@ def span_precision(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
 def span_recall(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     """Share of the true spans that are found with their type, start and end.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of tag sequences
-        True and predicted tags, see `spans`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0 when there is no true span.
+    Between 0 and 1, 0 when there is no true span; see `span_precision`.
 
     Examples
     --------
@@ -114,15 +106,7 @@ def span_recall(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
 def span_f1(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     """Harmonic mean of `span_precision` and `span_recall`: the F1 of conlleval.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of tag sequences
-        True and predicted tags, see `spans`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0 when no span is right.
+    Between 0 and 1, 0 when no span is right; see `span_precision`.
 
     Examples
     --------
@@ -201,3 +185,31 @@ def _parse(label: str) -> tuple[str, str]:
             "S-TYPE; token_accuracy and macro_f1 take labels of any kind"
         )
     return _SYNONYMS.get(label[0], label[0]), label[2:] or "_"
+
+
+def as_span_tags(
+    y: Sequence[Labels], y_pred: Sequence[Labels]
+) -> tuple[Sequence[Labels], Sequence[Labels]] | None:
+    """The labels, where they are span tags; None where they are not.
+
+    They are when everything predicted is one and some label has a type. A true label
+    that is none then becomes a span of its own, which no prediction can match.
+    """
+    predicted = {label for row in y_pred for label in row}
+    true = {label for row in y for label in row}
+    if not all(map(_is_span_tag, predicted)):
+        return None
+    if not any(_is_span_tag(t) and "-" in t for t in predicted | true):
+        return None
+    strange = {label for label in true if not _is_span_tag(label)}
+    if strange:
+        y = [[f"S-{t}" if t in strange else t for t in row] for row in y]
+    return y, y_pred
+
+
+def _is_span_tag(label: Any) -> bool:
+    try:
+        spans([label])
+    except ValueError:
+        return False
+    return True

@@ -42,17 +42,7 @@ def token_accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
 
 
 def token_error(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    """Share of tokens whose label is wrong.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of label sequences
-        True and predicted labels, strings or integers.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; lower is better.
+    """Share of tokens whose label is wrong; see `token_accuracy`. Lower is better.
 
     Examples
     --------
@@ -66,15 +56,7 @@ def token_error(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
 def exact_match(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     """Share of sequences without a single wrong label.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of label sequences
-        True and predicted labels, strings or integers.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `token_accuracy`.
 
     Examples
     --------

@@ -1,24 +1,33 @@
-"""Planes of a dual in a model file: what the supports of all models share."""
+"""Support structures in a model file: planes of the dual and their examples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from partwise.bounds import (
+    MAX_FEATURE,
     MAX_WEIGHT,
     check_indices,
     check_offsets,
     check_rising,
+    check_rows,
+    entry,
     read_array,
     read_numbers,
     require,
+    under,
 )
+from partwise.features import DenseFeatures, Features
+from partwise.features.vocabulary import read_strings, string_arrays
+from partwise.kernels.inputs import SEQUENCES
+from partwise.outputs.scoring import Arrays, prefixed
+from partwise.outputs.support import SupportSet
 from partwise.protocol import Cuts, Floats, Ints
-
-Arrays = dict[str, np.ndarray]
+from partwise.readers.table import Table
 
 
 def plane_arrays(cuts: Cuts, alpha: Floats, rows: Ints) -> Arrays:
@@ -73,3 +82,89 @@ def read_planes(
     code: Any = read_array(arrays, "code", np.int32, int(indptr[-1]))
     zero = np.zeros(m)
     return Cuts(block, b, scale, zero, zero, indptr, code), alpha, rows
+
+
+# ------------------------------------------------------------- models over labels
+
+
+def support_state(support: SupportSet | None) -> tuple[dict[str, Any], Arrays]:
+    """Whether a model over labels has a dual, and the arrays of it."""
+    if support is None or not len(support.alpha):
+        return {"support": False}, {}
+    return {"support": True}, support_arrays(support)
+
+
+def support_from_state(
+    settings: dict[str, Any], arrays: Arrays, featurizer: Any, n_labels: int
+) -> SupportSet | None:
+    """The dual of a model over so many labels; None for none."""
+    if not entry(settings, "support", bool):
+        return None
+    n_features = None if featurizer is None else featurizer.n_features_
+    return support_from_arrays(under("support/", arrays), n_features, n_labels)
+
+
+def input_arrays(inputs: Any) -> Arrays:
+    """Arrays of the sequences of a support: a table, or features."""
+    if isinstance(inputs, Table):
+        return prefixed("table", SEQUENCES.pack(inputs))
+    if isinstance(inputs, DenseFeatures):
+        return {"X": inputs.X}
+    if isinstance(inputs, Features):
+        names = ("indptr", "indices", "data")
+        return {name: getattr(inputs, name) for name in names}
+    raise ValueError(
+        "support structures of sequences that are neither tables nor features cannot "
+        "be kept in a file; leave keep_dual out"
+    )
+
+
+def support_arrays(support: SupportSet) -> Arrays:
+    """Arrays of a dual and of its sequences."""
+    arrays: Arrays = {
+        "offset": np.asarray(support.offset, np.int64),
+        "y": np.asarray(support.y, np.int32),
+        **string_arrays([t for row in support.tokens for t in row]),
+        **plane_arrays(support.cuts, support.alpha, support.rows),
+        **input_arrays(support.inputs),
+    }
+    return prefixed("support", arrays)
+
+
+def support_from_arrays(
+    arrays: Arrays, n_features: int | None, n_labels: int
+) -> SupportSet:
+    """Rebuild a dual; without a number of features its sequences are in a table."""
+    offset = read_array(arrays, "offset", np.int64, None)
+    lengths = read_lengths(offset)
+    n_tokens = int(offset[-1])
+    inputs: Any
+    if "table/offset" in arrays:
+        inputs = SEQUENCES.unpack(under("table/", arrays))
+        require(np.array_equal(inputs.offset, offset), "support of other lengths")
+    else:
+        require(n_features is not None, "support sequences without content")
+        inputs = _features(arrays, offset, n_features or 0)
+    y = read_array(arrays, "y", np.int32, n_tokens)
+    check_indices(y, n_labels, "a true label")
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
+    check_indices(cuts.code, n_labels, "a label of a cut")
+    strings = read_strings(arrays, n=n_tokens)
+    tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
+    return SupportSet(inputs, y, cuts, alpha, rows, tokens)
+
+
+def _features(
+    arrays: Arrays, offset: np.ndarray, n_features: int
+) -> Features | DenseFeatures:
+    n_tokens = int(offset[-1])
+    if "X" in arrays:
+        X = read_numbers(arrays, "X", MAX_FEATURE, n_tokens, n_features)
+        return DenseFeatures(X, offset)
+    indptr = read_array(arrays, "indptr", np.int64, n_tokens + 1)
+    indices = read_array(arrays, "indices", np.int32, None)
+    check_rows(indptr, indices, (n_tokens, n_features), "support features")
+    data = read_numbers(arrays, "data", MAX_FEATURE)
+    fits = len(data) == len(indices) or (len(data) == 1 and data[0] == 1.0)
+    require(fits, "values of features that do not fit")
+    return Features(indptr, indices, data, offset, n_features)

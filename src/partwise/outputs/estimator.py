@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
+from partwise.jit import announce_compilation
 from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
+from partwise.outputs.docstrings import complete
+from partwise.outputs.progress import (
+    FitProgress,
+    InterruptedFitWarning,
+    is_in_search,
+)
 from partwise.parameters import (
     ParameterError,
     SettingsError,
@@ -53,7 +59,7 @@ from partwise.threads import resolve_jobs
 # settings that have no part in the result, or only in when training stops
 FREE = (
     "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",
-    "gram_options",
+    "gram_options", "verbose",
 )  # fmt: skip
 UNFINISHED = ("max_iter", "time limit", "callback", "interrupted")
 
@@ -103,6 +109,10 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     warm_start : bool
         Start from the last fit: its weights, and the dual of the examples that are
         still there.
+    verbose : int
+        Print where training stands: 1 a line a second, 2 one for each iteration.
+        Also says when functions are compiled, which the first run alone has to wait
+        for.
     """
 
     C: float | None = field(default=None, kw_only=False)
@@ -119,6 +129,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     random_state: int = 0
     n_jobs: int = 1
     warm_start: bool = False
+    verbose: int = 0
 
     can_vote: ClassVar[bool] = False  # whether it predicts by votes of several models
     measured: ClassVar[str] = ""  # `Metric.output` of its metrics; any without it
@@ -130,6 +141,10 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     objective_: Objective = field(init=False)
     solver_: Solver = field(init=False)
     fit_seconds_: float = field(init=False)
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        complete(cls)  # ``help`` shows all parameters
 
     def _formulation(self) -> Formulation:
         return Formulation(self.formulation, self.penalty).validate()
@@ -152,7 +167,15 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             check_positive(name, getattr(self, name))
         check_whole("max_iter", self.max_iter, 1)
         check_whole("random_state", self.random_state, 0)
+        check_whole("verbose", self.verbose, 0)
+        if self.verbose:
+            announce_compilation(print)
         self._formulation()
+        if self.loss == "log" and self.formulation != "margin":
+            raise SettingsError(
+                f"<formulation={self.formulation!r}> does not go with <loss='log'>, "
+                "which has no margin; leave one of them out"
+            )
         self._n_jobs()
         metric = getattr(self, "metric", None)
         if isinstance(metric, str):
@@ -221,6 +244,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     def _n_jobs(self) -> int:
         return resolve_jobs(self.n_jobs)
 
+    @with_callbacks
     def _solve(
         self,
         problem: Any,
@@ -243,35 +267,20 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
                 "average of the models stands in for their vote"
             )
         began = time.perf_counter()
-        root = self._init_callback_context(max_subtasks=None)
-        root.call_on_fit_task_begin(estimator=self)
-
-        def report(state: State) -> bool:
-            task = root.subcontext(task_name="iteration")
-            task.call_on_fit_task_begin(estimator=self)
-            value = state.point().objective
-            metadata = {
-                "iteration": state.n_iter,
-                "objective": value,
-                "is_estimate": not np.isfinite(state.primal),
-                "bound": state.dual,
-                "gap": (value - state.dual) / value if value else np.inf,
-                "seconds": state.seconds,
-            }
-            return bool(task.call_on_fit_task_end(estimator=self, metadata=metadata))
-
-        callbacks = getattr(self, "_skl_callbacks", ())
+        progress = FitProgress(self, solver)
         state = solver.solve(
             problem,
             objective,
             start=self._start(start),
             checkpoint=self._checkpoint(),
-            callback=report if callbacks else None,
-            pulse=pulse_of(callbacks),
+            callback=progress.report,
+            pulse=progress.pulse,
         )
+        if state.stopped == "interrupted" and is_in_search():
+            raise KeyboardInterrupt
         state.model = problem.settle(state.model)
         self._record(problem, objective, solver, state)
-        root.call_on_fit_task_end(estimator=self)
+        progress.end(state)
         self.fit_seconds_ = time.perf_counter() - began
         if self.warm_start and np.isfinite(state.dual):
             self._last_dual = dual_of(solver, state, problem)
@@ -318,6 +327,14 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = state.n_iter
         self.objective_ = objective
         self.solver_ = solver
+        if state.stopped == "interrupted":
+            gap = self.certificate_.relative_gap
+            reached = "" if gap is None else f", at a relative gap of {gap:.2%}"
+            text = (
+                f"{type(solver).__name__} was interrupted after {state.n_iter} "
+                f"iterations; the model is the best until then{reached}"
+            )
+            warnings.warn(InterruptedFitWarning(text), stacklevel=4)
         if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
             gap = self.certificate_.relative_gap
             reached = "without a known gap"
@@ -345,19 +362,6 @@ def dual_of(solver: Solver, state: State, problem: Problem) -> Start:
     return Start(
         support=support, keys=keys, outputs=problem.portable_outputs(support.cuts)
     )
-
-
-def pulse_of(callbacks: Any) -> Callable[[State], None] | None:
-    """What tells callbacks with a method `on_pulse` of progress within an iteration."""
-    listeners = [each for each in callbacks if hasattr(each, "on_pulse")]
-    if not listeners:
-        return None
-
-    def tell(state: State) -> None:
-        for listener in listeners:
-            listener.on_pulse(state.n_iter + 1, state.share)
-
-    return tell
 
 
 def as_object_array(items: list[Any]) -> np.ndarray:

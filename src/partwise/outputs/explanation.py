@@ -1,4 +1,4 @@
-"""Why an output won, in words and numbers: for taggers and dependency parsers."""
+"""Why an output won, in words and numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ class Contribution(NamedTuple):
     winner: Any
     runner_up: Any
     share: float
+
+    def __str__(self) -> str:
+        return (
+            f"  {self.share:+.4f}  at {self.position}: {self.reason} "
+            f"({self.winner} rather than {self.runner_up})"
+        )
 
 
 class SupportSequence(NamedTuple):
@@ -36,8 +42,34 @@ class SupportSequence(NamedTuple):
         ]
 
 
+class Comparison:
+    """Winner against runner-up, as text: the two, reasons, support structures."""
+
+    score: float
+    lead: float
+    contributions: list[Any]
+    support: list[Any]  # `SupportSequence` and the like
+
+    def heading(self) -> list[str]:
+        """Winner and runner-up as lines."""
+        raise NotImplementedError
+
+    def support_lines(self) -> list[str]:
+        """Support structures as lines."""
+        return list(map(str, self.support))
+
+    def __str__(self) -> str:
+        lines = [
+            *self.heading(),
+            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}",
+            *map(str, self.contributions),
+            *self.support_lines(),
+        ]
+        return "\n".join(lines)
+
+
 @dataclass
-class Explanation:
+class Explanation(Comparison):
     """Why an output won: winner against runner-up."""
 
     tokens: list[str]
@@ -46,7 +78,7 @@ class Explanation:
     score: float
     lead: float
     contributions: list[Contribution] = field(default_factory=list)
-    support: list[Any] = field(default_factory=list)  # `SupportSequence` and the like
+    support: list[Any] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """In the types of JSON."""
@@ -55,25 +87,14 @@ class Explanation:
             "support": [example._asdict() for example in self.support],
         }
 
-    def __str__(self) -> str:
-        lines = [
-            f"{'token':20} {'winner':12} runner-up",
-            *(
-                f"{token[:20]:20} {a!s:12} {'' if a == b else b}"
-                for token, a, b in zip(
-                    self.tokens,
-                    self.winner,
-                    self.runner_up or self.winner,
-                    strict=True,
-                )
-            ),
-            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}",
-        ]
-        for c in self.contributions:
-            lines.append(
-                f"  {c.share:+.4f}  at {c.position}: {c.reason} "
-                f"({c.winner} rather than {c.runner_up})"
-            )
-        for example in self.support:
-            lines += example.lines(self.tokens)
-        return "\n".join(lines)
+    def heading(self) -> list[str]:
+        """A line for each token; the runner-up where it differs."""
+        lines = [f"{'token':20} {'winner':12} runner-up"]
+        other = self.runner_up or self.winner
+        for token, a, b in zip(self.tokens, self.winner, other, strict=True):
+            lines.append(f"{token[:20]:20} {a!s:12} {'' if a == b else b}")
+        return lines
+
+    def support_lines(self) -> list[str]:
+        """Support structures as lines."""
+        return [line for example in self.support for line in example.lines(self.tokens)]

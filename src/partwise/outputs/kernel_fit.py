@@ -237,3 +237,15 @@ def refuse_kernel_settings(estimator: Any) -> None:
     for name in ("budget", "gram_options"):
         if getattr(estimator, name) is not None:
             raise SettingsError(f"<{name}=> is for kernels; give <kernel=>")
+
+
+def uses_keys(estimator: Any) -> bool:
+    """Whether parts are scored by keys instead of features."""
+    return estimator.kernel is not None or estimator.match is not None
+
+
+def begin_features(estimator: Any, last: Any) -> None:
+    """Refuse what a fit on features cannot use: settings of kernels, another start."""
+    refuse_kernel_settings(estimator)
+    if last is not None:
+        last.scoring.check_start(None, None)

@@ -5,13 +5,43 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from partwise.outputs.saved import SavedEstimator
-from partwise.parameters import check_whole
+from partwise.parameters import SettingsError, check_whole
+from partwise.solvers import is_generative
 from partwise.solvers.cccp import CCCPMemo, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LatentEstimator(SavedEstimator):
+class PartlyLabelledEstimator(SavedEstimator):
+    """Base of estimators whose truths may lack some parts, None in y.
+
+    These are completed in rounds (`CCCP`), and the loss does not count them. All else
+    is as without them: a problem with hidden parts is `Latent`.
+    """
+
+    rounds_: list[Round] = field(init=False)  # none where nothing is hidden
+
+    def _refuse_hidden(self, codes: Any) -> None:
+        """Refuse what cannot complete hidden parts, −1 in the codes of truths."""
+        if not (np.asarray(codes) < 0).any():
+            return
+        if self.loss == "log":
+            raise SettingsError("<loss='log'> needs truths without None in y")
+        name = self.solver if isinstance(self.solver, str) else "auto"
+        if name != "auto" and is_generative(name):
+            raise SettingsError(
+                f"<solver={name!r}> counts parts, and needs truths without None in y"
+            )
+
+    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
+        super()._record(problem, objective, solver, state)
+        self.rounds_ = state.memo.rounds if isinstance(state.memo, CCCPMemo) else []
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LatentEstimator(PartlyLabelledEstimator):
     """Base of estimators that complete hidden parts of truths in rounds.
 
     Parameters
@@ -28,8 +58,6 @@ class LatentEstimator(SavedEstimator):
     self_paced: bool = False
     eps_times_C: bool = False
 
-    rounds_: list[Round] = field(init=False)
-
     def _solver_settings(self) -> dict[str, Any]:
         return super()._solver_settings() | {
             "restarts": self.restarts,
@@ -41,7 +69,3 @@ class LatentEstimator(SavedEstimator):
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_whole("restarts", self.restarts, 1)
-
-    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
-        super()._record(problem, objective, solver, state)
-        self.rounds_ = state.memo.rounds if isinstance(state.memo, CCCPMemo) else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,13 +11,39 @@ from partwise.protocol import Cuts, Floats, Ints
 
 
 class WeightedModel:
-    """Weights, and how something is scored by them."""
+    """Weights, and how parts of outputs are scored by them.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        Of the output; see `partwise.outputs.scoring`.
+    structure : Structure
+    labels : list
+        Label of each number, as the user knows it; empty where there are none.
+    weights : array (n_weights,)
+    info : dict
+        What a model file says about itself: certificate, settings, history; JSON.
+    support : SupportSet or the like, optional
+        The support structures of the dual.
+    """
 
     name: ClassVar[str]  # of the kind of its model file, with features
 
-    scoring: Any  # of the output; see `partwise.outputs.scoring.Scoring`
-    weights: Floats
-    info: dict[str, Any]  # what a model file says about itself; JSON
+    def __init__(
+        self,
+        scoring: Any,
+        structure: Any,
+        labels: Sequence[Any],
+        weights: Floats,
+        info: dict[str, Any] | None = None,
+        support: Any = None,
+    ) -> None:
+        self.scoring = scoring
+        self.structure = structure
+        self.labels = list(labels)
+        self.weights = weights
+        self.info = info or {}
+        self.support = support
 
     @property
     def kind(self) -> str:
@@ -37,8 +63,6 @@ class WeightedModel:
 class ScoredModel(WeightedModel):
     """A structure whose outputs are decoded from the scores of their parts."""
 
-    structure: Any
-
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed inputs to decode: all at once, or in turn what fits in memory."""
         raise NotImplementedError
@@ -53,12 +77,43 @@ class ScoredModel(WeightedModel):
             yield from problem.k_best(problem.expand(self.weights), k)
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
-        """Score of the best output and its lead over the second, (n_examples, 2)."""
+        """Score of the best output and its lead over the second, (n_examples, 2).
+
+        −inf and 0 where there is no output.
+        """
         rows = []
         for ranked in self.ranked(X, 2, n_jobs):
-            best = ranked[0][1]
-            rows.append((best, best - ranked[1][1] if len(ranked) > 1 else np.inf))
+            scores = [score for _, score in ranked]
+            lead = scores[0] - scores[1] if len(scores) > 1 else np.inf
+            rows.append((scores[0], lead) if scores else (-np.inf, 0.0))
         return np.reshape(np.array(rows), (-1, 2))
+
+
+class LabelledModel(ScoredModel):
+    """Outputs are labels of tokens or nodes, known by their numbers."""
+
+    def _name(self, codes: Ints) -> list[Any]:
+        return [self.labels[c] for c in codes]
+
+    def predict_topk(
+        self, X: Any, k: int, *, n_jobs: int = 1
+    ) -> list[list[tuple[Any, float]]]:
+        """The k best outputs of each example with their scores, best first."""
+        return [
+            [(self._name(codes), score) for codes, score in ranked]
+            for ranked in self.ranked(X, k, n_jobs)
+        ]
+
+    def marginals(self, X: Any, *, n_jobs: int = 1) -> Any:
+        """P(label at token or node) ∝ exp(score), (n, n_labels) for each example.
+
+        They are probabilities of the model when it was trained with ``loss="log"``.
+        """
+        answers: list[Floats] = []
+        for problem in self.problems(X, n_jobs):
+            node, _ = problem.marginals(problem.expand(self.weights))
+            answers += np.split(node, problem.blocks.offset[1:-1])
+        return answers
 
 
 def one_cut(output: Ints) -> Cuts:

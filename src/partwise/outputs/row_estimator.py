@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.rows import RowFeaturizer, one_row
 from partwise.outputs.saved import SavedEstimator
+from partwise.protocol import Floats
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -61,3 +63,53 @@ class RowEstimator(SavedEstimator):
         estimator = super().load(path)
         estimator.n_features_in_ = estimator.model_.featurizer.n_columns
         return estimator
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RowClassifier(ClassifierMixin, RowEstimator):
+    """Base of classifiers with a weight for each feature and class.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether classes have a threshold, which is a weight like any other.
+    """
+
+    fit_intercept: bool = True
+
+    classes_: np.ndarray = field(init=False)
+    _total_weight: float = field(init=False)  # of the training rows
+
+    def _used_rows(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Floats]:
+        """The rows of positive weight, with their weights."""
+        weight = _check_sample_weight(weight, X)
+        if (weight < 0).any():
+            raise ValueError("sample_weight: give numbers of at least zero")
+        used = weight > 0
+        return X[used], y[used], weight[used]
+
+    def _default_C(self, n: int) -> float:
+        return self._total_weight
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model that `save` or the command line wrote."""
+        classifier = super().load(path)
+        classifier.classes_ = np.array(classifier.model_.labels)
+        return classifier
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of features for classes; with a kernel, of anchors, sparse."""
+        model = self.model_
+        if model.scoring.prefix:
+            return model.scoring.coefficients(model.weights, len(model.labels))
+        return model.class_weights().T[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Thresholds of classes; zeros without them."""
+        model = self.model_
+        if model.scoring.prefix or not model.featurizer.has_intercept:
+            return np.zeros(len(model.labels))
+        return model.class_weights()[-1]

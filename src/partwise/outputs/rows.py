@@ -14,11 +14,12 @@ from scipy.sparse import csr_array
 
 from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require
 from partwise.features.arrays import MAX_FEATURES, DenseFeatures, Features
+from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import WeightedModel
+from partwise.outputs.label_scoring import TokenFeatureScoring
+from partwise.outputs.model import ScoredModel, WeightedModel
 from partwise.outputs.scoring import Arrays
-from partwise.outputs.sequence.scoring import TokenFeatureScoring
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.structures.multiclass.structure import as_rows
 
 
@@ -108,13 +109,67 @@ class RowFeatureScoring(TokenFeatureScoring):
         return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
 
 
+class SetModel(ScoredModel):
+    """Sets of labels of rows, by a weight for each feature and label."""
+
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """All rows at once."""
+        yield self.training_problem(X, None, None, n_jobs)
+
+    def training_problem(
+        self,
+        X: Any,
+        y: Ints | None,
+        formulation: Formulation | None = None,
+        n_jobs: int = 1,
+    ) -> Any:
+        """The problem whose objective the certificate speaks of; y is (n, K)."""
+        features = self.scoring.featurizer.transform(X)
+        return self.structure.pack(features, y, formulation, n_jobs=n_jobs)
+
+    def class_weights(self) -> Floats:
+        """Weights of features for labels, (n_features, K)."""
+        return self.scoring.emission(self.weights, len(self.labels))
+
+    def predict_matrix(self, X: Any, *, n_jobs: int = 1) -> Ints:
+        """1 for the labels of the best set of each row, (n, K)."""
+        (problem,) = self.problems(X, n_jobs)
+        return problem.decode(problem.expand(self.weights))
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """For each label the features and their weights."""
+        yield from self.scoring.heaviest(self.weights, self.labels)
+
+    def set_reasons(self, X: Any, shown: Ints) -> tuple[list[Contribution], Floats]:
+        """Shares of the features of one row in the scores of some labels.
+
+        Returns
+        -------
+        list of Contribution
+            Against the empty set.
+        array (n_present, K)
+            Shares of the features of the row in the score of each label.
+        """
+        features: Any = self.scoring.featurizer.transform(X)
+        if isinstance(features, DenseFeatures):
+            columns, values = np.arange(features.n_features), features.X[0]
+        else:
+            columns, values = features.indices, features.data
+        shares = np.reshape(values, (-1, 1)) * self.class_weights()[columns]
+        names = self.scoring.feature_names
+        reasons = [
+            Contribution(0, names[f], self.labels[k], "none", float(shares[p, k]))
+            for p, f in enumerate(columns)
+            for k in shown
+            if shares[p, k] != 0.0
+        ]
+        return reasons, shares
+
+
 class ScoreModel(WeightedModel):
     """One weight per feature: a model whose predictions follow from a score per row."""
 
-    scoring: RowFeatureScoring
-    structure: Any
-    labels: list[Any]  # the negative and the positive one; none for a mere score
-    support = None  # planes of many rows at once say nothing about single ones
+    # `labels` are the negative and the positive one; none for a mere score
 
     def __init__(
         self,
@@ -123,11 +178,7 @@ class ScoreModel(WeightedModel):
         weights: Floats,
         info: dict[str, Any],
     ) -> None:
-        self.scoring = scoring
-        self.structure = structure
-        self.weights = weights
-        self.info = info
-        self.labels = []
+        super().__init__(scoring, structure, [], weights, info)
 
     def row_scores(self, X: Any) -> Floats:
         """Product of each row with the weights, (n,)."""

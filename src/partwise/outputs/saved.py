@@ -126,11 +126,13 @@ class SavedEstimator(StructuredEstimator):
             Weights to begin with, where there is no last model to go on with.
         """
         last = getattr(self, "model_", None) if self.warm_start else None
-        if last is not None and len(last.weights) != problem.n_weights:
-            raise ValueError(
-                f"{WARM}, which has {len(last.weights)} features, but X has "
-                f"{problem.n_weights}"
-            )
+        if last is not None:
+            n_weights = len(problem.compact(problem.zero()))
+            if len(last.weights) != n_weights:
+                raise ValueError(
+                    f"{WARM}, which has {len(last.weights)} features, but X has "
+                    f"{n_weights}"
+                )
         self._weighted = sample_weight is not None
         weights = first if last is None else last.weights
         start = None if weights is None else problem.expand(weights)

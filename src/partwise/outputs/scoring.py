@@ -18,6 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from partwise.bounds import (
+    MAX_WEIGHT,
+    check_indices,
+    check_rising,
+    read_array,
+    read_numbers,
+    require,
+)
 from partwise.features import DenseFeatures, Features
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints, Scorer
@@ -29,6 +37,8 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 State = tuple[dict[str, Any], Arrays]
 Packable = tuple[Any, Scorer | None]  # what a structure packs: parts, and their scorer
+
+MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 
 WARM = "warm_start=True goes on with the last model"
 
@@ -209,3 +219,25 @@ def optional_state(name: str, part: Any) -> tuple[dict[str, Any] | None, Arrays]
 def prefixed(name: str, arrays: Arrays) -> Arrays:
     """Arrays under ``name/``."""
     return {f"{name}/{key}": array for key, array in arrays.items()}
+
+
+def sparse_weights(weights: Floats) -> Arrays:
+    """The weights that are not zero, and their places."""
+    if len(weights) >= MAX_WEIGHTS:
+        raise ValueError(f"{len(weights)} weights are too many for a model file")
+    place = np.flatnonzero(weights)
+    return {
+        "place": place.astype(np.int32),
+        "weight": np.asarray(weights[place], np.float64),
+    }
+
+
+def read_sparse_weights(arrays: Arrays, size: int) -> Floats:
+    """All weights from the arrays of `sparse_weights`."""
+    require(size < MAX_WEIGHTS, f"{size} weights")
+    place = read_array(arrays, "place", np.int32, None)
+    check_indices(place, size, "the place of a weight")
+    check_rising(place, "places of weights")
+    weights = np.zeros(size)
+    weights[place] = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
+    return weights

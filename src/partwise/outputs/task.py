@@ -330,18 +330,6 @@ class Task(ABC):
         raise NotImplementedError
 
 
-def short_rows(lengths: Iterable[int], most: int | None, path: str) -> list[int]:
-    """Numbers of the sentences of at most so many words; refuses to leave none."""
-    from partwise.readers import ReaderError
-
-    rows = [i for i, n in enumerate(lengths) if most is None or n <= most]
-    if not rows and most is not None:
-        raise ReaderError(
-            f"{path}: no sentence of at most {most} words; raise --max-length"
-        )
-    return rows
-
-
 def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:
     """A trained model and its task, or a clear refusal."""
     from partwise.model_file import ModelFileError, load_model

@@ -49,13 +49,13 @@ def _plain_shapes(raw: bytes, alt: str) -> str | None:
         return None
     try:
         root = ElementTree.fromstring(raw)
-    except ElementTree.ParseError:
+        if _local(root.tag) != "svg":
+            return None
+        root.attrib.setdefault("role", "img")
+        root.attrib.setdefault("aria-label", alt)
+        return _write(root)
+    except (ElementTree.ParseError, RecursionError):  # nested too deeply
         return None
-    if _local(root.tag) != "svg":
-        return None
-    root.attrib.setdefault("role", "img")
-    root.attrib.setdefault("aria-label", alt)
-    return _write(root)
 
 
 def _local(tag: object) -> str:
@@ -66,7 +66,8 @@ def _write(node: ElementTree.Element) -> str | None:
     name = _local(node.tag)
     if name not in _TAGS or not _ATTRIBUTES.issuperset(node.attrib):
         return None
-    if any("url(" in value.lower() for value in node.attrib.values()):
+    # a backslash may hide a letter: u\\72l( is url( to a browser
+    if any("url(" in v.lower() or "\\" in v for v in node.attrib.values()):
         return None
     parts = [escape(node.text or "")]
     for child in node:

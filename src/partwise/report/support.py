@@ -154,6 +154,13 @@ def heaviest(
             yield i, planes[np.argsort(-alpha[planes], kind="stable")]
 
 
+def heaviest_examples(support: Any, n: int) -> Iterator[tuple[int, np.ndarray]]:
+    """The n short examples of a `SupportSet` with the largest α, with their planes."""
+    if support is not None and len(support.alpha):
+        is_short = np.diff(support.offset) <= _LONGEST
+        yield from heaviest(support.cuts.block, support.alpha, is_short, n)
+
+
 def support_pictures(
     model: SequenceModel, n_sequences: int = 5, n_outputs: int = 8
 ) -> list[Picture]:
@@ -170,19 +177,15 @@ def support_pictures(
     list of Picture
         Empty for a model without its dual.
     """
-    kept = model.support
-    if kept is None or not len(kept.alpha):
-        return []
-    offset = kept.offset
+    support: Any = model.support
     pictures = []
-    is_short = np.diff(offset) <= _LONGEST
-    for i, planes in heaviest(kept.cuts.block, kept.alpha, is_short, n_sequences):
+    for i, planes in heaviest_examples(support, n_sequences):
         shown = []
         for p in planes[:n_outputs]:
-            code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]
-            shown.append(([model.labels[c] for c in code], float(kept.alpha[p])))
-        truth = [model.labels[c] for c in kept.y[offset[i] : offset[i + 1]]]
-        row, n = int(kept.rows[i]), len(planes)
+            labels = [model.labels[c] for c in support.output(p)]
+            shown.append((labels, float(support.alpha[p])))
+        truth = [model.labels[c] for c in support.truth(i)]
+        row, n = int(support.rows[i]), len(planes)
         lines = f"{n} support structures" if n > 1 else "one support structure"
         lines += f" among {count_words(model.structure.n_outputs(len(truth)))} outputs"
         if n > n_outputs:
@@ -190,7 +193,7 @@ def support_pictures(
         pictures.append(
             Picture(
                 f"Training sequence {row}: {lines}",
-                support_picture(kept.tokens[i], truth, shown),
+                support_picture(support.tokens[i], truth, shown),
             )
         )
     return pictures

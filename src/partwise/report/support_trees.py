@@ -12,12 +12,10 @@ import numpy as np
 
 from partwise.report.arcs import dependency_picture
 from partwise.report.content import Picture
-from partwise.report.support import count_words, heaviest
+from partwise.report.support import count_words, heaviest_examples
 
 if TYPE_CHECKING:
     from partwise.outputs.dependency.model import DependencyModel
-
-_LONGEST = 20  # words of a sentence that is drawn
 
 
 def support_tree_pictures(
@@ -37,25 +35,18 @@ def support_tree_pictures(
     list of Picture
         Empty for a model without its dual.
     """
-    kept = model.support
-    if kept is None or not len(kept.alpha):
-        return []
-    offset = kept.table.offset
-    names = next((n for n in ("form", "word") if n in kept.table.columns), None)
-    words = kept.table.strings(names or next(iter(kept.table.columns)))
-    pictures = []
-    is_short = np.diff(offset) <= _LONGEST
-    for i, planes in heaviest(kept.cuts.block, kept.alpha, is_short, n_sentences):
-        truth = _tree(model, kept.y[offset[i] : offset[i + 1]])
+    support, pictures = model.support, []
+    for i, planes in heaviest_examples(support, n_sentences):
+        truth = _tree(model, support.truth(i))
         n_outputs = count_words(model.structure.n_outputs(len(truth[0])))
         for rank, p in enumerate(planes[:n_trees].tolist(), 1):
-            code = kept.cuts.code[kept.cuts.indptr[p] : kept.cuts.indptr[p + 1]]
             caption = (
-                f"Training sentence {int(kept.rows[i])}: support structure {rank} of "
-                f"{len(planes)} among {n_outputs} trees, "
-                f"α = {float(kept.alpha[p]):.3g}"
+                f"Training sentence {int(support.rows[i])}: support structure {rank} "
+                f"of {len(planes)} among {n_outputs} trees, "
+                f"α = {float(support.alpha[p]):.3g}"
             )
-            drawn = dependency_picture(words[i], _tree(model, code), truth=truth)
+            tree = _tree(model, support.output(p))
+            drawn = dependency_picture(support.tokens[i], tree, truth=truth)
             pictures.append(Picture(caption, drawn))
     return pictures
 

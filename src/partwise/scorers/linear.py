@@ -58,6 +58,16 @@ class LinearScorer(Scorer):
         number_by_locality(rows.indices, rows.n_features, number)
         return rows._replace(indices=number[rows.indices].astype(np.int32)), number
 
+    def selected(self, rows: Any, places: Ints) -> Any:
+        """Some of the rows, of the same features."""
+        if isinstance(rows, DenseRows):
+            return rows._replace(x=np.ascontiguousarray(rows.x[places]))
+        size = np.diff(rows.indptr)[places]
+        indptr = np.append(0, np.cumsum(size)).astype(np.int64)
+        at = np.arange(indptr[-1]) + np.repeat(rows.indptr[places] - indptr[:-1], size)
+        data = rows.data[at] if rows.step else rows.data
+        return rows._replace(indptr=indptr, indices=rows.indices[at], data=data)
+
     def local(self, rows: Any, offset: Ints) -> Any:
         """Rows with the same inner products within each sequence, for a small model.
 

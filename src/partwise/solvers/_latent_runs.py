@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Forking, Objective, Solver, Start, State, offers
+from partwise.protocol import (
+    Cuts,
+    Forking,
+    KnownParts,
+    Model,
+    Objective,
+    Solver,
+    Start,
+    State,
+    offers,
+)
 
 
 def best_of(
@@ -51,6 +61,19 @@ def best_of(
     best.note += f"; best of {len(states)} runs with objectives {values}"
     best.seconds = time.perf_counter() - clock
     return best
+
+
+def learn_known(
+    problem: Any, objective: Objective, convex: Solver, state: State
+) -> Model | None:
+    """The model of what is known, where a problem can tell: see `KnownParts`."""
+    if not offers(problem, KnownParts):
+        return None
+    known, block = problem.known_problem()
+    weighted = objective._replace(weight=objective.weight[block])
+    solved = convex.solve(known, weighted)
+    state.oracle_calls += solved.oracle_calls
+    return solved.model
 
 
 def as_start(problem: Any, convex: Solver, solved: State) -> Start:

@@ -69,7 +69,7 @@ from partwise.protocol import (
     offers,
 )
 from partwise.solvers import make_solver
-from partwise.solvers._latent_runs import as_start, best_of, local_dual
+from partwise.solvers._latent_runs import as_start, best_of, learn_known, local_dual
 from partwise.solvers._passes import full_pass
 from partwise.state import EXACT
 
@@ -128,7 +128,7 @@ class CCCP(Solver):
     first_tol : float
         Relative gap asked of the first round.
     first : {"given", "random"}
-        First completions: those of the start or of the packed problem, or random ones.
+        Those of the start, of known parts or as packed; or random completions.
     restarts : int
         Runs, of which the best is kept; all but the first begin at random completions.
     self_paced : bool
@@ -190,8 +190,12 @@ class CCCP(Solver):
     # -------------------------------------------------------------------- rounds
 
     def begin(self, problem: Any, objective: Objective, start: Start) -> State:
-        """First completions: as packed, by the model of a start, or random ones."""
+        """First completions: by a model of the start or of known parts, or random."""
         state = State(model=problem.zero())
+        if start.model is None and self.first == "given":
+            convex = self._convex()
+            convex.tol, convex.time_limit = self.first_tol, self.time_limit
+            start = start._replace(model=learn_known(problem, objective, convex, state))
         if start.model is not None:
             state.model = start.model
             problem.complete(start.model)
@@ -294,8 +298,7 @@ class CCCP(Solver):
 
     def _judge(self, objective: Objective, state: State) -> None:
         """Whether rounds have come to their end; else how precise the next one is."""
-        memo: CCCPMemo = state.memo
-        done = memo.rounds[-1]
+        memo, done = state.memo, state.memo.rounds[-1]
         last = self._last_precision(objective, state)
         decrease = max(done.before - done.objective, 0.0)
         is_precise = done.tol <= last * (1 + EXACT)
@@ -348,11 +351,9 @@ class CCCP(Solver):
         if not memo.rounds:
             return
         rises = sum(r.objective > r.before * (1 + EXACT) for r in memo.rounds)
-        said = f"local optimum after {len(memo.rounds)} rounds"
+        state.note = f"local optimum after {len(memo.rounds)} rounds"
         if rises:
-            said += f"; the objective rose in {rises} of them, because the search is "
-            said += "not exact"
-        state.note = said
+            state.note += f"; it rose in {rises} of them, for searches are not exact"
 
     def support(self, state: State) -> Support | None:
         """Planes of the last convex problem; their a are those of its completions."""

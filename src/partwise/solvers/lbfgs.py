@@ -7,8 +7,8 @@ recursion), with a line search for the weak Wolfe conditions
     P(w + td) ≤ P(w) + 10⁻⁴ t <∇P, d>,      <∇P(w + td), d> ≥ 0.9 <∇P, d>,
 
 by doubling and bisection; t = 1 is tried first and nearly always accepted. P is
-1-strongly convex, so D = P(w) − ½‖∇P(w)‖² bounds the optimum from below. Stops when
-(P − D)/P ≤ tol for the best bound seen.
+1-strongly convex, so D = P(w) − ½‖∇P(w)‖² bounds the optimum from below; so does 0,
+because no term is negative. Stops when (P − D)/P ≤ tol for the best bound seen.
 
 It is written out here because SciPy's cannot be resumed after an iteration, as the one
 outer loop of all solvers needs, and because its inner products go through a BLAS whose
@@ -167,7 +167,7 @@ class LBFGS(Solver):
         state.model, state.memo.gradient = model, gradient
         state.primal = state.found = value
         bound = value - 0.5 * problem.dot(gradient, gradient)
-        state.dual = max(state.dual, bound)
+        state.dual = max(state.dual, bound, 0.0)  # no term of P is negative
 
     def export(self, state: State) -> dict[str, Any]:
         """Gradient, and the steps that tell curvature."""

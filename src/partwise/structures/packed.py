@@ -233,6 +233,33 @@ def _digest_arrays(value: Any, into: Any) -> None:
             _digest_arrays(getattr(value, name), into)
 
 
+def row_digests(rows: Any, number: Any, truths: Any, offset: Ints) -> list[bytes]:
+    """
+    A digest of each block of rows: its features, as the user numbers them, and truths.
+
+    Parameters
+    ----------
+    rows : tag of dense or sparse rows
+    number : int array (n_features,), or slice
+        The place of each feature of the user in `rows`.
+    truths : array (n_rows, …)
+    offset : int array (n_blocks + 1,)
+        Where the rows of blocks begin.
+    """
+    pieces = [(truths, offset)]
+    if hasattr(rows, "x"):
+        pieces.append((rows.x, offset))
+    else:
+        plain = np.empty(rows.n_features, np.int32)
+        plain[np.arange(rows.n_features)[number]] = np.arange(rows.n_features)
+        first = rows.indptr[offset]
+        pieces.append((plain[rows.indices], first))
+        pieces.append((np.diff(rows.indptr), offset))
+        if rows.step:
+            pieces.append((rows.data, first))
+    return digests(pieces, len(offset) - 1)
+
+
 def digests(pieces: list[tuple[Any, Ints]], n_blocks: int) -> list[bytes]:
     """A digest of each block: of ``array[first[i]:first[i + 1]]`` of all pieces."""
     views = [(_as_bytes(array), first, _row_bytes(array)) for array, first in pieces]

@@ -17,7 +17,7 @@ import numpy as np
 from partwise.features.arrays import DenseFeatures, Features, as_features
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Structure
 from partwise.structures import _weighted_rows_compiled as compiled
-from partwise.structures.packed import PackedProblem, digests
+from partwise.structures.packed import PackedProblem, row_digests
 from partwise.threads import Shards, run_sharded, shards_by_effort
 
 ROW_SHARD = 8192  # rows that a thread scores at once
@@ -152,20 +152,8 @@ class WeightedRowsProblem(PackedProblem):
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and of truths."""
-        rows: Any = self.blocks.rows
-        offset = self.blocks.offset
-        pieces = [(self.blocks.y, offset)]
-        if hasattr(rows, "x"):
-            pieces.append((rows.x, offset))
-        else:
-            plain = np.empty(rows.n_features, np.int32)
-            plain[self.number] = np.arange(rows.n_features)
-            first = rows.indptr[offset]
-            pieces.append((plain[rows.indices], first))
-            pieces.append((np.diff(rows.indptr), offset))
-            if rows.step:
-                pieces.append((rows.data, first))
-        return digests(pieces, self.n_blocks)
+        blocks = self.blocks
+        return row_digests(blocks.rows, self.number, blocks.y, blocks.offset)
 
 
 class WeightedRowsStructure(Structure):

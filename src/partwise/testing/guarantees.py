@@ -25,7 +25,8 @@ def number_of_constraints(solver: Any, seed: int, C: float = 10.0) -> None:
     """n-slack, slack rescaling with L2: Proposition 2 and Theorem 1 of ICML 2004.
 
     While a constraint is violated by more than ε, adding it raises the dual by at least
-    ½ε²/(Δ̄R̄² + n/C); at most (CΔ̄²R̄² + nΔ̄)/ε² are ever added.
+    ½ε²/(Δ̄R̄² + n/C), so that a step that adds k raises it by k times as much; at most
+    (CΔ̄²R̄² + nΔ̄)/ε² are ever added.
     """
     toy = toy_classes(seed)
     formulation = Formulation("slack", "l2")
@@ -37,10 +38,11 @@ def number_of_constraints(solver: Any, seed: int, C: float = 10.0) -> None:
 
     def watch(state: State) -> None:
         count, dual = _count(solver, state, "n_planes"), state.dual
-        if count > history[-1][0] and dual - history[-1][1] < least * (1 - 1e-6):
+        added, rise = count - history[-1][0], dual - history[-1][1]
+        if added > 0 and rise < added * least * (1 - 1e-6):
             raise SolverError(
-                f"{solver!r}: step {state.n_iter} adds constraints but raises the dual "
-                f"by {dual - history[-1][1]}, less than {least} (Proposition 2)"
+                f"{solver!r}: step {state.n_iter} adds {added} constraints but raises "
+                f"the dual by {rise}, less than {least} for each (Proposition 2)"
             )
         history.append((count, dual))
 

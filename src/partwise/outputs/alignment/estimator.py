@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.features.pair_presets import expand, is_name
 from partwise.features.pairs import PairFeaturizer
@@ -100,7 +99,6 @@ class SequenceAligner(SavedEstimator):
     model_class = AlignmentModel
     measured = "alignments"
 
-    @with_callbacks
     def fit(
         self,
         X: Sequence[Any],

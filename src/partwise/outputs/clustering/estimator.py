@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.clustering.model import ClusteringModel
 from partwise.outputs.estimator import as_object_array
@@ -17,7 +16,7 @@ from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
 from partwise.outputs.scoring import WARM
-from partwise.parameters import check_positive
+from partwise.parameters import ParameterError, check_positive
 from partwise.protocol import Floats
 from partwise.structures.clustering import Clustering, Items
 
@@ -83,7 +82,6 @@ class SupervisedClusterer(LatentEstimator):
         super().check_parameters()
         check_positive("link_penalty", self.link_penalty)
 
-    @with_callbacks
     def fit(
         self,
         X: Sequence[Any],
@@ -208,6 +206,8 @@ def checked(n_items: int, pairs: Any, features: Any) -> Items:
 
 def items_of(items: Sequence[Any], features: Callable[[Any, Any], Any]) -> Items:
     """All pairs of a list of items."""
+    if not callable(features):
+        raise ParameterError("pair_features", features, "give a function of two items")
     pairs = list(combinations(range(len(items)), 2))
     rows = [np.asarray(features(items[a], items[b]), float) for a, b in pairs]
     table = np.array(rows) if rows else np.zeros((0, 1))

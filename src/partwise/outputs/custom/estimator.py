@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
 from partwise.kernels.base import same_kernel
@@ -76,7 +75,6 @@ class StructuredSVM(StructuredEstimator):
     coef_: Any = field(init=False)
     structure_: Structure = field(init=False)
 
-    @with_callbacks
     def fit(
         self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None
     ) -> Self:
@@ -249,14 +247,16 @@ class StructuredSVM(StructuredEstimator):
                 f"n_psi_ = {getattr(structure, 'n_psi_', None)}; call setup(X, y) with "
                 "the training data first"
             )
+        if "certificate" not in model.info:
+            raise ValueError(f"{path} has no certificate; load it with load_model")
         told = portable_parameters(model.info.get("parameters", {}))
         names = set(cls._get_param_names()) - {"structure"}
         svm = cls(structure, **{name: told[name] for name in names & told.keys()})
         svm.structure_ = structure
         svm.coef_ = weights
         svm.certificate_ = Certificate.from_dict(model.info["certificate"])
-        svm.history_ = [HistoryPoint(*row) for row in model.info["history"]]
-        svm.n_iter_ = model.info["n_iter"]
+        svm.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
+        svm.n_iter_ = model.info.get("n_iter", 0)
         return svm
 
 

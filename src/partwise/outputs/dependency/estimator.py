@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.certificate import Certificate
-from partwise.features.sentences import sentence_table
+from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
 from partwise.outputs.dependency.learning import (
     LABELS,
@@ -17,19 +16,20 @@ from partwise.outputs.dependency.learning import (
     fit_pruner,
     fit_scoring,
 )
-from partwise.outputs.dependency.model import DependencyModel, SupportTrees
-from partwise.outputs.dependency.trees import (
-    check_trees,
-    encode_trees,
-    refuse_many_roots,
-)
+from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.support import SupportSet
 from partwise.parameters import ParameterError, SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.dependency import Arborescence
+from partwise.structures.dependency.codes import (
+    check_trees,
+    encode_trees,
+    refuse_many_roots,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -154,7 +154,6 @@ class DependencyParser(KernelParameters, SavedEstimator):
 
     # ------------------------------------------------------------------ learning
 
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from sentences and their trees.
 
@@ -195,7 +194,12 @@ class DependencyParser(KernelParameters, SavedEstimator):
             candidates=candidates,
         )  # fmt: skip
         weights, dual = self._learn(problem, fit, last, sample_weight)
-        support = None if dual is None else SupportTrees.create(table, codes, dual)
+        support = None
+        if dual is not None:
+            words = shown_words(table)
+            support = SupportSet.create(
+                table, table.offset, codes, dual, lambda row: words[row]
+            )
         labeller = None
         if self.labels and not is_joint:
             labeller, self.label_certificate_ = fit_labeller(

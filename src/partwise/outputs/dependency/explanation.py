@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partwise.features.sentences import sentence_table
-from partwise.outputs.dependency.trees import encode_trees
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.protocol import Cuts, Floats, Ints
+from partwise.structures.dependency.codes import encode_trees
 
 if TYPE_CHECKING:
     from partwise.outputs.dependency.model import DependencyModel

@@ -12,15 +12,22 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import entry, read_array, require, under
+from partwise.features.sentences import shown_words
 from partwise.kernels.inputs import SEQUENCES
-from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
-from partwise.outputs.dependency.model import DependencyModel, SupportTrees
+from partwise.outputs._support_file import (
+    input_arrays,
+    plane_arrays,
+    read_lengths,
+    read_planes,
+)
+from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
+from partwise.outputs.labels import MAX_LABELS
 from partwise.outputs.scoring import Arrays, State, prefixed
+from partwise.outputs.support import SupportSet
 from partwise.structures.dependency import Arborescence
 from partwise.structures.losses import ARC_LOSSES
 
-MAX_LABELS = 5000
 MAX_CANDIDATES = 1000
 
 
@@ -131,18 +138,17 @@ def support_state(model: DependencyModel) -> tuple[bool, Arrays]:
     support = model.support
     if support is None or not len(support.alpha):
         return False, {}
-    packed = SEQUENCES.pack(support.table)
     arrays = {
         "y": np.asarray(support.y, np.int32),
         **plane_arrays(support.cuts, support.alpha, support.rows),
-        **prefixed("table", packed),
+        **input_arrays(support.inputs),
     }
     return True, prefixed("support", arrays)
 
 
 def support_from_state(
     settings: dict[str, Any], arrays: Arrays, model: DependencyModel
-) -> SupportTrees | None:
+) -> SupportSet | None:
     """Rebuild a dual of this model; None for none."""
     if not entry(settings, "support", bool):
         return None
@@ -156,4 +162,4 @@ def support_from_state(
         limit = np.repeat((length + 1) * size, length)
         is_head = (code >= 0) & (code < limit)
         require(bool(is_head.all()), "a head out of range")
-    return SupportTrees(table, y, cuts, alpha, rows)
+    return SupportSet(table, y, cuts, alpha, rows, shown_words(table))

@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 
 from partwise.certificate import Certificate
-from partwise.features.arc_keys import ArcHasher
+from partwise.features.arc_keys import ArcHasher, default_match
 from partwise.features.arc_templates import (
-    ARC_PRESETS,
-    default_arc_templates,
+    chosen_arc_templates,
     default_label_templates,
     default_pruner_templates,
-    second_order_templates,
 )
 from partwise.features.arcs import ArcFeaturizer
-from partwise.kernels.clusters import WordClusters
+from partwise.kernels.clusters import fit_clusters
 from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
-from partwise.outputs.dependency.trees import encode_trees
 from partwise.outputs.kernel_fit import (
     KernelFit,
+    begin_features,
     read_kernel,
-    refuse_kernel_settings,
     sentence_inputs,
+    uses_keys,
 )
 from partwise.outputs.scoring import FeatureFit, ScoringFit
 from partwise.parameters import SettingsError
@@ -32,6 +30,7 @@ from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
 from partwise.scorers.arcs import ArcScorer
 from partwise.structures.dependency import Arborescence
+from partwise.structures.dependency.codes import encode_trees
 
 if TYPE_CHECKING:
     from partwise.outputs.dependency.estimator import DependencyParser
@@ -56,9 +55,9 @@ def fit_scoring(
     last : DependencyModel or None
         The model that a warm start goes on with.
     """
-    if parser.kernel is None and parser.match is None:
-        return fit_features(parser, table, y, last)
-    return fit_keys(parser, table, last)
+    if uses_keys(parser):
+        return fit_keys(parser, table, last)
+    return fit_features(parser, table, y, last)
 
 
 def fit_features(
@@ -67,34 +66,27 @@ def fit_features(
     """Features of arcs, and of labels where they are predicted jointly."""
     if parser.clusters is not None:
         raise SettingsError("<clusters=> is for kernels; give <match=> or <kernel=>")
-    refuse_kernel_settings(parser)
+    begin_features(parser, last)
     if last is not None:
-        last.scoring.check_start(None, None)
         featurizer = last.featurizer
     else:
-        featurizer = _arc_featurizer(parser, table)
-        featurizer.fit(table, [heads for heads, _ in y])
+        templates = chosen_arc_templates(parser.templates, table.columns, parser.order)
+        is_joint = parser.labels == "joint"
+        labels = _label_templates(parser, table) if is_joint else ()
+        featurizer = _featurizer(parser, templates, labels, table, y)
     scorer = ArcScorer(1e9 * parser.arc_memory)
     parts = featurizer.transform(table)
     return FeatureFit(ArcFeatureScoring(featurizer), parts, scorer)
 
 
-def _arc_featurizer(parser: DependencyParser, table: Table) -> ArcFeaturizer:
-    """The featurizer that the parameters describe."""
-    templates = parser.templates
-    if isinstance(templates, str):  # a preset's name wins over a template
-        templates = ARC_PRESETS.get(templates, templates)
-    if templates is None:
-        templates = default_arc_templates(table.columns, counts=parser.order == 1)
-        if parser.order == 2:
-            templates += second_order_templates(table.columns)
-    is_joint = parser.labels == "joint"
-    return ArcFeaturizer(
-        templates,
-        _label_templates(parser, table) if is_joint else (),
-        min_count=parser.min_count,
-        hash_bits=parser.hash_bits,
+def _featurizer(
+    parser: DependencyParser, templates: Any, labels: Any, table: Table, y: Any
+) -> ArcFeaturizer:
+    """A featurizer of arcs, fitted to the training sentences."""
+    featurizer = ArcFeaturizer(
+        templates, labels, min_count=parser.min_count, hash_bits=parser.hash_bits
     )
+    return featurizer.fit(table, [heads for heads, _ in y])
 
 
 def _label_templates(parser: DependencyParser, table: Table) -> Any:
@@ -110,8 +102,10 @@ def fit_keys(
     """Keys of arcs, and what a kernel compares of their sentences."""
     if parser.order != 1:
         raise CapabilityError("<order=2> has no kernel form; use <order=1>")
-    clusters = _word_clusters(parser.clusters, table, last)
-    if clusters is not None:
+    clusters = None
+    if parser.clusters is not None:
+        clusters = None if last is None else last.scoring.parameters().get("clusters")
+        clusters = clusters or fit_clusters(parser.clusters, table)
         table = clusters.transform(table)
     kernel, options = read_kernel(parser, "float32")
     kernel, inputs = sentence_inputs(kernel, table, USUAL)
@@ -121,41 +115,13 @@ def fit_keys(
             "<match=> "
             "does not look at; leave them out"
         )
-    hasher = ArcHasher(_default_match(table) if parser.match is None else parser.match)
+    hasher = ArcHasher(default_match(table) if parser.match is None else parser.match)
     if last is not None:
         last.scoring.check_start(kernel, hasher.match)
     return KernelFit(
         ArcKeyScoring, kernel, hasher, table, inputs, options, clusters=clusters,
         budget=parser.budget, over_budget=parser.over_budget, is_named=kernel is None,
     )  # fmt: skip
-
-
-def _default_match(table: Table) -> str:
-    """The thesis's choice: fine tags with their distance."""
-    for column in ("xpos", "upos"):
-        if column in table.columns and len(table.columns[column].values) > 1:
-            return f"{column}+distance"
-    return "form+direction"
-
-
-def _word_clusters(
-    chosen: Any, table: Table, last: DependencyModel | None
-) -> WordClusters | None:
-    """Clusters of the training words, or those of the last model."""
-    if chosen is None:
-        return None
-    clusters = None if last is None else last.scoring.parameters().get("clusters")
-    if clusters is not None:
-        return clusters
-    if not isinstance(chosen, WordClusters):
-        column = "form" if "form" in table.columns else None
-        chosen = WordClusters(n_clusters=chosen, column=column)
-    if chosen.name in table.columns:
-        raise SettingsError(
-            f"<clusters=> makes a column {chosen.name!r}, which the sentences have "
-            "already; leave it out"
-        )
-    return chosen.unfitted().fit(table)
 
 
 # -------------------------------------------------------------------- other models
@@ -187,13 +153,7 @@ def fit_labeller(
     sample_weight: Any,
 ) -> tuple[DependencyModel, Certificate]:
     """A second model: the labels of true trees."""
-    featurizer = ArcFeaturizer(
-        "bias",
-        _label_templates(parser, table),
-        min_count=parser.min_count,
-        hash_bits=parser.hash_bits,
-    )
-    featurizer.fit(table, [heads for heads, _ in y])
+    featurizer = _featurizer(parser, "bias", _label_templates(parser, table), table, y)
     structure = Arborescence(
         len(names), cost="las", normalized=parser.normalized, construction="given"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,35 +16,18 @@ from partwise.features.sentences import sentence_table
 from partwise.objective import Formulation
 from partwise.outputs.dependency.explanation import explain_tree
 from partwise.outputs.dependency.scoring import ArcScoring
-from partwise.outputs.dependency.trees import check_trees, encode_trees, known_heads
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.model import ScoredModel
 from partwise.outputs.scoring import Packable
-from partwise.protocol import Cuts, Floats, Ints, Support
+from partwise.outputs.support import SupportSet
+from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
+from partwise.structures.dependency.codes import check_trees, encode_trees, known_heads
 
 if TYPE_CHECKING:
     from partwise.structures.dependency.constraints import Constraint
-
-
-class SupportTrees(NamedTuple):
-    """Support structures with the training sentences they belong to."""
-
-    table: Table  # those sentences
-    y: Ints  # (n_words,) their true codes
-    cuts: Cuts  # blocks are numbered as in `table`
-    alpha: Floats  # (m,)
-    rows: Ints  # (n_sentences,) their place in the training data
-
-    @classmethod
-    def create(cls, table: Table, y: Ints, support: Support) -> SupportTrees:
-        """Keep only the sentences that carry dual mass."""
-        rows, cuts = support.by_block()
-        codes = np.split(np.asarray(y), table.offset[1:-1])
-        truth = [codes[i] for i in rows] or [np.zeros(0, np.int32)]
-        return cls(table[rows], np.concatenate(truth), cuts, support.alpha, rows)
 
 
 class DependencyModel(ScoredModel):
@@ -60,7 +43,7 @@ class DependencyModel(ScoredModel):
     weights : array (n_weights,)
     info : dict
         What a model file says about itself: certificate, settings, history; JSON.
-    support : SupportTrees, optional
+    support : SupportSet, optional
     labeller : DependencyModel, optional
         Gives labels to the trees of a parser without them.
     pruner : DependencyModel, optional
@@ -78,7 +61,7 @@ class DependencyModel(ScoredModel):
         labels: Sequence[str],
         weights: Floats,
         info: dict[str, Any] | None = None,
-        support: SupportTrees | None = None,
+        support: SupportSet | None = None,
         labeller: DependencyModel | None = None,
         pruner: DependencyModel | None = None,
         n_candidates: int = 10,
@@ -94,7 +77,7 @@ class DependencyModel(ScoredModel):
         self.n_candidates = n_candidates
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> list[str]:  # type: ignore[override]
         """Labels that predictions may have."""
         return self.labeller.joint_labels if self.labeller else self.joint_labels
 
@@ -224,7 +207,7 @@ class DependencyModel(ScoredModel):
                     "crossing arcs and several roots"
                 )
             if rules:
-                from partwise.outputs.dependency.constrained import satisfy
+                from partwise.structures.dependency.constrained import satisfy
 
                 codes = satisfy(
                     problem, weights, codes, rules, self.joint_labels, known

@@ -7,16 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from partwise.bounds import (
-    MAX_WEIGHT,
-    check_indices,
-    check_rising,
-    entry,
-    read_array,
-    read_numbers,
-    require,
-    under,
-)
+from partwise.bounds import entry, require, under
 from partwise.features._arc_compiled import N_VARIANTS
 from partwise.features.arc_keys import ArcHasher
 from partwise.features.arcs import ArcFeaturizer
@@ -27,12 +18,12 @@ from partwise.outputs.scoring import (
     FeatureScoring,
     State,
     optional_state,
+    read_sparse_weights,
+    sparse_weights,
 )
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.scorers.index_file import index_from_state, match_from_state
-
-MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 
 Listings = list[tuple[str, Sequence[str], list[Sequence[str]]]]  # title, header, rows
 
@@ -100,13 +91,8 @@ class ArcFeatureScoring(FeatureScoring):
 
     def to_state(self, weights: Floats) -> State:
         """The featurizer, and the weights that are not zero."""
-        if len(weights) >= MAX_WEIGHTS:
-            raise ValueError(f"{len(weights)} weights are too many for a model file")
         settings, arrays = super().to_state(weights)
-        place = np.flatnonzero(weights)
-        arrays["place"] = place.astype(np.int32)
-        arrays["weight"] = np.asarray(weights[place], np.float64)
-        return settings, arrays
+        return settings, arrays | sparse_weights(weights)
 
     @classmethod
     def from_state(
@@ -120,14 +106,7 @@ class ArcFeatureScoring(FeatureScoring):
         )
         width = -(-n_labels // 4) * 4
         size = featurizer.n_rows_ * N_VARIANTS + featurizer.n_label_rows_ * 2 * width
-        require(size < MAX_WEIGHTS, f"{size} weights")
-        place = read_array(arrays, "place", np.int32, None)
-        weight = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
-        check_indices(place, size, "the place of a weight")
-        check_rising(place, "places of weights")
-        weights = np.zeros(size)
-        weights[place] = weight
-        return cls(featurizer), weights
+        return cls(featurizer), read_sparse_weights(arrays, size)
 
 
 class ArcKeyScoring(KernelScoring):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import listing, shares, unseen_warning
 from partwise.outputs.task import (
@@ -13,21 +13,11 @@ from partwise.outputs.task import (
     FileOptions,
     Listing,
     Task,
-    short_rows,
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from partwise.readers import ConlluDocument, DependencyTree
+    from partwise.readers import DependencyTree
     from partwise.report import Report
-
-
-class Treebank(NamedTuple):
-    """Files as they were read, and which of their sentences are in the data."""
-
-    documents: list[ConlluDocument]
-    rows: np.ndarray  # numbers over all documents, rising
 
 
 class DependencyTask(Task):
@@ -58,8 +48,6 @@ class DependencyTask(Task):
     def __init__(
         self, *, single_root: bool = True, max_length: int | None = None
     ) -> None:
-        if max_length is not None and max_length < 1:
-            raise ValueError(f"--max-length {max_length}: give a positive whole number")
         self.single_root = single_root
         self.max_length = max_length
 
@@ -96,39 +84,19 @@ class DependencyTask(Task):
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
         """With as many roots in a tree as the training files had."""
         options.refuse("columns", "label", "separator", "comment")
-        kept = model.info.get("reader", {}).get("single_root")
-        return cls(single_root=kept is not False, max_length=options.max_length)
+        stored = model.info.get("reader", {}).get("single_root")
+        return cls(single_root=stored is not False, max_length=options.max_length)
 
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Columns of the words, and trees if asked; longer sentences are left out."""
-        import numpy as np
+        from partwise.readers.treebank import Treebank
 
-        from partwise.readers import ReaderError, Table, read_conllu_document
-
-        documents = [
-            read_conllu_document(path, single_root=self.single_root, trees=truth)
-            for path in paths
-        ]
-        tables = [document.table for document in documents]
-        names = [n for n in tables[0].columns if all(n in t.columns for t in tables)]
-        X = Table.concatenate([table.select(names) for table in tables])
-        lengths = np.diff(X.offset).tolist()
-        rows = np.array(short_rows(lengths, self.max_length, paths[0]))
-        X = X if len(rows) == len(X) else X[rows]
-        y = None
-        if truth:
-            trees: list[DependencyTree] = []
-            for document in documents:
-                if document.trees is None:
-                    raise ReaderError(
-                        f"{document.name}: no trees, every HEAD is `_`; give a file "
-                        "with HEAD and DEPREL"
-                    )
-                trees += document.trees
-            y = [trees[s] for s in rows.tolist()]
-        return Data(X, y, X.n_tokens, Treebank(documents, rows))
+        bank = Treebank.read(
+            paths, trees=truth, single_root=self.single_root, max_length=self.max_length
+        )
+        return Data(bank.table, bank.trees, bank.table.n_tokens, bank)
 
     def describe(self, data: Data) -> str:
         """Sentences, words, relations."""
@@ -154,7 +122,7 @@ class DependencyTask(Task):
                 f"--topk {topk}: CoNLL-U has room for one tree; add --json, without "
                 "--output"
             )
-        write_bytes(output, _filled(data.source, answers.best))
+        write_bytes(output, data.source.fill(answers.best))
 
     # -------------------------------------------------------------- predictions
 
@@ -162,9 +130,7 @@ class DependencyTask(Task):
         """`given` is "head": the HEAD of the file is kept where it is there."""
         if given.lower() != "head":
             raise ValueError(f"--given {given}: the column of known heads is HEAD")
-        documents = data.source.documents
-        heads = [row for document in documents for row in document.known_heads()]
-        return [heads[s] for s in data.source.rows.tolist()]
+        return data.source.known_heads()
 
     def as_json(self, output: DependencyTree) -> dict[str, Any]:
         """Heads and labels."""
@@ -174,9 +140,9 @@ class DependencyTask(Task):
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """UAS, LAS, CLAS and whole trees."""
-        from partwise.outputs.dependency.report import measure
+        from partwise.metrics import measure_dependencies
 
-        return measure(data.y, answers.best)
+        return measure_dependencies(data.y, answers.best)
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """By relation, distance and length; crossing arcs; relations never seen."""
@@ -196,7 +162,7 @@ class DependencyTask(Task):
         relations = relation_report(data.y, answers.best)
         arcs = arc_length_report(data.y, answers.best)
         lengths = sentence_length_report(data.y, answers.best)
-        told = {
+        json = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
             "non_projective": n_crossing,
@@ -216,12 +182,12 @@ class DependencyTask(Task):
                 [("non-projective trees", *crossing)],
             ),
         ]
-        return Details(warnings, told, listings)
+        return Details(warnings, json, listings)
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by relation and length, confusions, errors and support drawn."""
-        from partwise.outputs.dependency.report import dependency_report
         from partwise.report import FeatureGroup
+        from partwise.report.dependencies import dependency_report
         from partwise.report.support import NOTE, TITLE
         from partwise.report.support_trees import support_tree_pictures
 
@@ -292,36 +258,7 @@ class DependencyTask(Task):
 
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By what makes a tree."""
+        from partwise.structures.dependency.codes import is_allowed
+
         size = max(structure.n_labels, 1)
-        return _is_possible(structure, (output // size).tolist())
-
-
-def _is_possible(structure: Any, heads: list[int]) -> bool:
-    """Whether the structure allows these heads."""
-    from partwise.outputs.dependency.trees import check_tree
-    from partwise.readers import is_projective
-
-    if structure.construction == "best_heads":
-        return all(0 <= h <= len(heads) and h != d for d, h in enumerate(heads, 1))
-    try:
-        check_tree(heads, 0)
-    except ValueError:
-        return False
-    if structure.single_root and heads.count(0) != 1:
-        return False
-    return not structure.projective or is_projective(heads)
-
-
-def _filled(treebank: Treebank, trees: Sequence[Any]) -> bytes:
-    """Documents with the trees of those of their sentences that are in the data."""
-    parts: list[bytes] = []
-    begin = at = 0
-    for document in treebank.documents:
-        if parts and not parts[-1].endswith((b"\n\n", b"\n\r\n")):
-            parts.append(b"\n" if parts[-1].endswith(b"\n") else b"\n\n")
-        end = begin + len(document.table)
-        n = int((treebank.rows < end).sum()) - at
-        rows = treebank.rows[at : at + n] - begin
-        parts.append(document.fill(trees[at : at + n], rows=rows.tolist()))
-        begin, at = end, at + n
-    return b"".join(parts)
+        return is_allowed(structure, (output // size).tolist())

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.certificate import certify
 from partwise.features.covering import WordCovers
@@ -92,7 +91,6 @@ class DiverseSelector(SavedEstimator):
         check_whole("search_nodes", self.search_nodes, 0)
         WordCovers(self.features, self.shares)
 
-    @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from candidate sets and the subtopics of their documents.
 

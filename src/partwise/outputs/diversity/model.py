@@ -30,7 +30,6 @@ class DiversityModel(WeightedModel):
     """
 
     name: ClassVar[str] = "DiversityModel"
-    support = None
 
     def __init__(
         self,
@@ -39,11 +38,7 @@ class DiversityModel(WeightedModel):
         weights: Floats,
         info: dict[str, Any],
     ) -> None:
-        self.scoring = FeatureScoring(covers)
-        self.structure = structure
-        self.weights = weights
-        self.info = info
-        self.labels: list[Any] = []
+        super().__init__(FeatureScoring(covers), structure, [], weights, info)
 
     @property
     def feature_names(self) -> list[str]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
 
 from partwise.features.graphs import GraphFeaturizer, parts_of
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.latent_estimator import PartlyLabelledEstimator
+from partwise.outputs.scoring import FeatureScoring
 from partwise.parameters import SettingsError, check_choice, check_whole
 from partwise.protocol import Floats
 from partwise.structures.graph import Graph
@@ -24,7 +24,7 @@ from partwise.structures.losses.tokens import token_loss
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GraphLabeler(SavedEstimator):
+class GraphLabeler(PartlyLabelledEstimator):
     """Label the nodes of graphs and grids.
 
     Scores are sums over nodes and edges, each linear in features of its own. Minimises
@@ -98,7 +98,6 @@ class GraphLabeler(SavedEstimator):
         if isinstance(self.cost, str):
             check_choice("cost", self.cost, ("hamming", "normalized"))
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, node_weight: Any = None
     ) -> Self:
@@ -131,8 +130,7 @@ class GraphLabeler(SavedEstimator):
         graphs = fitting(X)
         labels = label_set(y, graphs) if last is None else last.labels
         codes = encode_labels(y, graphs, labels)
-        if self.loss == "log" and any((row < 0).any() for row in codes):
-            raise SettingsError("<loss='log'> needs a label for each node in y")
+        self._refuse_hidden(np.concatenate(codes))
         structure = Graph(
             len(labels), self.directed, self._costs(codes, labels), self.decoder,
             self.sweeps, self.search_nodes,
@@ -148,7 +146,9 @@ class GraphLabeler(SavedEstimator):
             "searches": dict(Counter(problem.methods())),
         }
         weights = problem.compact(state.model)
-        self.model_ = GraphModel(featurizer, structure, labels, weights, info)
+        self.model_ = GraphModel(
+            FeatureScoring(featurizer), structure, labels, weights, info
+        )
         self._remove_checkpoints()
         return self
 

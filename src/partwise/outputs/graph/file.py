@@ -9,8 +9,8 @@ import numpy as np
 from partwise.bounds import MAX_FEATURE, MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features.graphs import GraphFeaturizer
 from partwise.outputs.graph.model import GraphModel
-from partwise.outputs.scoring import Arrays, State
-from partwise.outputs.sequence.file import labels_from_state
+from partwise.outputs.labels import labels_from_state
+from partwise.outputs.scoring import Arrays, FeatureScoring, State
 from partwise.structures.graph import Graph
 from partwise.structures.graph.structure import DECODERS
 
@@ -59,4 +59,4 @@ def from_state(
     featurizer = GraphFeaturizer.from_state(state, under("featurizer/", arrays))
     length = graph.n_weights(featurizer.n_features_, featurizer.n_edge_features_)
     weights = read_numbers(arrays, "weights", MAX_WEIGHT, length)
-    return GraphModel(featurizer, graph, labels, weights, info)
+    return GraphModel(FeatureScoring(featurizer), graph, labels, weights, info)

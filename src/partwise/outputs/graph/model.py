@@ -7,49 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.features.graphs import GraphFeaturizer, GraphInput
+from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import ScoredModel
-from partwise.outputs.scoring import FeatureScoring
+from partwise.outputs.model import LabelledModel
 from partwise.protocol import Floats, Ints, Latent, offers
 from partwise.structures.graph import Graph
 from partwise.structures.graph.labels import encode_labels
 
 
-class GraphModel(ScoredModel):
+class GraphModel(LabelledModel):
     """Labels the nodes of graphs.
 
-    Parameters
-    ----------
-    featurizer : GraphFeaturizer
-        Makes features of nodes and edges.
-    structure : Graph
-    labels : list
-        By their numbers.
-    weights : array (n_weights,)
-        See `Graph.weights_of`.
-    info : dict
-        What a model file says about itself; JSON.
+    Its features are those of a `GraphFeaturizer`; weights are laid out as in
+    `Graph.weights_of`.
     """
 
+    structure: Graph
     name: ClassVar[str] = "GraphModel"
-    support = None
-
-    def __init__(
-        self,
-        featurizer: GraphFeaturizer,
-        structure: Graph,
-        labels: list[Any],
-        weights: Floats,
-        info: dict[str, Any],
-    ) -> None:
-        self.scoring = FeatureScoring(featurizer)
-        self.structure = structure
-        self.labels = labels
-        self.weights = weights
-        self.info = info
-
     # ---------------------------------------------------------------- prediction
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
@@ -71,9 +46,6 @@ class GraphModel(ScoredModel):
         if offers(problem, Latent):
             problem.complete(self.weights)
         return problem
-
-    def _name(self, codes: Ints) -> list[Any]:
-        return [self.labels[c] for c in codes]
 
     def predict(
         self, X: Any, *, given: Sequence[Any] | None = None, n_jobs: int = 1
@@ -102,35 +74,14 @@ class GraphModel(ScoredModel):
             answers += [self._name(codes) for codes in labels]
         return answers
 
-    def predict_topk(
-        self, X: Any, k: int, *, n_jobs: int = 1
-    ) -> list[list[tuple[list[Any], float]]]:
-        """The k best labellings of each graph with their scores, best first."""
-        return [
-            [(self._name(codes), score) for codes, score in ranked]
-            for ranked in self.ranked(X, k, n_jobs)
-        ]
-
-    def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
-        """P(label of node) ∝ exp(score), (n_nodes, L) for each graph.
-
-        They are probabilities of the model when it was trained with ``loss="log"``.
-        """
-        answers: list[Floats] = []
-        for problem in self.problems(X, n_jobs):
-            node, _ = problem.marginals(self.weights)
-            answers += np.split(node, problem.blocks.offset[1:-1])
-        return answers
-
     def bounds(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of each prediction, and the bound of all scores, (n_graphs, 2).
 
         They are equal where the prediction is known to be the best labelling.
         """
-        found = [
-            problem.decode(self.weights)[1:] for problem in self.problems(X, n_jobs)
-        ]
-        return np.stack(found[0], axis=1) if found else np.zeros((0, 2))
+        for problem in self.problems(X, n_jobs):
+            return np.stack(problem.decode(self.weights)[1:], axis=1)
+        return np.zeros((0, 2))
 
     def methods(self, X: Any) -> list[str]:
         """How each graph is searched: elimination, cut or messages."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.custom.estimator import StructuredSVM
 from partwise.outputs.estimator import as_object_array
@@ -107,7 +106,6 @@ class LatentStructuredSVM(StructuredSVM):
             "self_paced": self.self_paced,
         }
 
-    @with_callbacks
     def fit(  # type: ignore[override]
         self,
         X: Sequence[Any],

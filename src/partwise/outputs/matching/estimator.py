@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
@@ -82,7 +81,6 @@ class AssignmentMatcher(SavedEstimator):
             if not 0.0 <= cost < np.inf:
                 raise ParameterError(name, cost, "give a cost that is not negative")
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, feature_names: Any = None
     ) -> Self:

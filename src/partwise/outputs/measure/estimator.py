@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight
 
 from partwise.outputs.measure.model import MeasureModel
 from partwise.outputs.row_estimator import RowEstimator
@@ -19,7 +19,7 @@ from partwise.parameters import (
     check_positive,
     check_whole,
 )
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.label_vector.measures import MEASURES
 
@@ -103,20 +103,27 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
         check_positive("beta", self.beta)
         check_whole("k", self.k, 1)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, feature_names: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, feature_names: Any = None
+    ) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array or sparse matrix (n, n_features)
         y : array (n,) of two different labels
+        sample_weight : array (n,), optional
+            How often each row counts in the measure, a whole number; rows of weight 0
+            are left out.
         feature_names : list of str, optional
             Of the columns; those of a data frame are known.
         """
         self.check_parameters()
         X, y = self._training_rows(X, y)
         check_classification_targets(y)
+        if sample_weight is not None:
+            times = repetitions(_check_sample_weight(sample_weight, X))
+            X, y = X[times], y[times]
         classes = np.unique(y)
         if len(classes) > 2:
             raise ValueError(
@@ -196,6 +203,21 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
         """What is added to the products: the constant's weight minus the threshold."""
         constant = self.model_.weights[self.n_features_in_ :].sum()
         return np.array([constant - self.threshold_])
+
+
+def repetitions(weight: Floats) -> Ints:
+    """Numbers of rows, each as often as its weight says.
+
+    A measure is a function of how many rows are right and wrong, so a row may count
+    several times or not at all, but not one and a half times.
+    """
+    whole = np.round(weight)
+    if (weight < 0).any() or (weight != whole).any():
+        raise ValueError(
+            "sample_weight: a measure counts rows, so give whole numbers of at least "
+            "zero, how often each row counts"
+        )
+    return np.repeat(np.arange(len(weight)), whole.astype(np.int64))
 
 
 def best_threshold(structure: LabelVector, y: np.ndarray, scores: Floats) -> float:

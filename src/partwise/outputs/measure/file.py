@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, check_magnitude, entry, require
+from partwise.outputs.labels import labels_from_state
 from partwise.outputs.measure.model import MeasureModel
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
-from partwise.outputs.sequence.file import labels_from_state
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.label_vector.measures import MEASURES
 

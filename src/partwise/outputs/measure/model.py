@@ -38,12 +38,9 @@ class MeasureModel(ScoreModel):
         threshold: float,
         info: dict[str, Any],
     ) -> None:
-        self.scoring = scoring
-        self.structure = structure
+        super().__init__(scoring, structure, weights, info)
         self.labels = labels
-        self.weights = weights
         self.threshold = threshold
-        self.info = info
 
     def training_problem(
         self, X: Any, y: Ints, formulation: Formulation, n_jobs: int = 1

@@ -27,14 +27,39 @@ class MeasureTask(RowTask):
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """F1, precision, recall, PRBEP and ROC area."""
-        import numpy as np
-
         from partwise.outputs.measure.metrics import all_measures
 
+        truth, predicted = (
+            self._is_positive(labels, answers) for labels in (data.y, answers.best)
+        )
+        return all_measures(truth, predicted, answers.scores)
+
+    @staticmethod
+    def _is_positive(labels: Any, answers: Answers) -> Ints:
+        """1 where a label is the positive one, else 0."""
+        import numpy as np
+
         positive = str(answers.positive)
-        truth = np.array([str(label) == positive for label in data.y]).astype(int)
-        predicted = np.array([str(label) == positive for label in answers.best])
-        return all_measures(truth, predicted.astype(int), answers.scores)
+        return np.array([str(label) == positive for label in labels]).astype(int)
+
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Tables by class, and the curves of the scores."""
+        from partwise.report.content import Picture
+        from partwise.report.curves import curve, precision_recall, roc
+
+        truth = self._is_positive(data.y, answers)
+        recall = precision_recall(truth, answers.scores)
+        rates = roc(truth, answers.scores)
+        return super().report_sections(model, data, answers) | {
+            "pictures": [
+                Picture("Precision and recall", curve(recall, "recall", "precision")),
+                Picture("ROC", curve(rates, "false positives", "true positives")),
+            ],
+            "pictures_title": "Curves",
+            "pictures_note": "Each point is a threshold; shares of rows.",
+        }
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import LatentEstimator
@@ -114,7 +113,6 @@ class MotifClassifier(LatentEstimator):
     def _solver_settings(self) -> dict[str, Any]:
         return super()._solver_settings() | {"first": "random"}
 
-    @with_callbacks
     def fit(
         self,
         X: Sequence[str],

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from partwise.bounds import MAX_FEATURE, MAX_WEIGHT, entry, read_numbers, require
+from partwise.outputs.labels import labels_from_state
 from partwise.outputs.motif.model import MotifModel
 from partwise.outputs.scoring import Arrays, State
-from partwise.outputs.sequence.file import labels_from_state
 from partwise.structures.motif import Motif
 
 MAX_LENGTH = 10_000

@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from partwise.kernels.inputs import token_inputs
 from partwise.kernels.naming import parse_kernel
@@ -22,17 +19,17 @@ from partwise.outputs.kernel_fit import (
     refuse_kernel_settings,
 )
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.multiclass.scoring import ClassHasher, RowKeyScoring
-from partwise.outputs.row_estimator import RowEstimator
+from partwise.outputs.row_estimator import RowClassifier
+from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import FeatureFit, ScoringFit
-from partwise.outputs.sequence.support import SupportSet
+from partwise.outputs.support import SupportSet
 from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
+class MulticlassClassifier(KernelParameters, RowClassifier):
     """Classify rows of a matrix with the multiclass margin of Crammer and Singer.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong class ŷ of row i
@@ -84,17 +81,14 @@ class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
 
     cost: Any = "zero_one"
     class_weight: Any = None
-    fit_intercept: bool = True
     kernel: Any = None
 
     model_: MulticlassModel = field(init=False)
-    classes_: np.ndarray = field(init=False)
     model_class = MulticlassModel
     has_baseline = False
 
     # ------------------------------------------------------------------ learning
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, feature_names: Any = None
     ) -> Self:
@@ -111,12 +105,8 @@ class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
         self.check_parameters()
         X, y = self._training_rows(X, y)
         check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X)
-        if (weight < 0).any():
-            raise ValueError("sample_weight: give numbers of at least zero")
+        X, y, weight = self._used_rows(X, y, sample_weight)
         self._weighted = sample_weight is not None or self.class_weight is not None
-        used = weight > 0
-        X, y, weight = X[used], y[used], weight[used]
         last = getattr(self, "model_", None) if self.warm_start else None
         self.classes_ = self._all_classes(y) if last is None else np.array(last.labels)
         codes = np.searchsorted(self.classes_, y)
@@ -198,9 +188,6 @@ class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
                 matrix[number[truth], number[predicted]] = value
         return matrix
 
-    def _default_C(self, n: int) -> float:
-        return self._total_weight
-
     # ---------------------------------------------------------------- prediction
 
     def decision_function(self, X: Any) -> Floats:
@@ -227,32 +214,9 @@ class MulticlassClassifier(ClassifierMixin, KernelParameters, RowEstimator):
     # --------------------------------------------------------- files, attributes
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model that `save` or the command line wrote."""
-        classifier = super().load(path)
-        classifier.classes_ = np.array(classifier.model_.labels)
-        return classifier
-
-    @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
         known = {"cost": model.structure.cost, **model.scoring.parameters()}
         known.pop("match", None)
         if not model.scoring.prefix:
             known["fit_intercept"] = model.featurizer.has_intercept
         return known
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of features for classes; with a kernel, of anchors, sparse."""
-        model = self.model_
-        if model.scoring.prefix:
-            return model.scoring.coefficients(model.weights, len(model.labels))
-        return model.class_weights().T[:, : self.n_features_in_]
-
-    @property
-    def intercept_(self) -> Floats:
-        """Thresholds of classes; zeros without them."""
-        model = self.model_
-        if model.scoring.prefix or not model.featurizer.has_intercept:
-            return np.zeros(len(model.labels))
-        return model.class_weights()[-1]

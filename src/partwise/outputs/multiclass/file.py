@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, entry, read_numbers, under
+from partwise.bounds import MAX_FEATURE, entry, read_numbers
+from partwise.outputs._support_file import support_from_state, support_state
+from partwise.outputs.labels import labels_from_state
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.multiclass.scoring import RowKeyScoring
+from partwise.outputs.row_keys import RowKeyScoring
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
-from partwise.outputs.sequence.file import (
-    labels_from_state,
-    support_arrays,
-    support_from_arrays,
-)
 from partwise.structures.multiclass import Multiclass
 
 
@@ -31,12 +28,8 @@ def to_state(model: MulticlassModel) -> State:
     settings: dict[str, Any] = {"labels": model.labels, "cost": cost}
     labels_from_state(settings)
     scoring, more = model.scoring.to_state(model.weights)
-    arrays |= more
-    support = model.support
-    has_support = support is not None and len(support.alpha) > 0
-    if support is not None and has_support:
-        arrays |= support_arrays(support)
-    return settings | scoring | {"support": has_support}, arrays
+    support, planes = support_state(model.support)
+    return settings | scoring | support, arrays | more | planes
 
 
 def from_state(
@@ -51,10 +44,6 @@ def from_state(
     structure.cost_matrix()  # refuses what is none
     kind = RowKeyScoring if "index" in settings else RowFeatureScoring
     scoring, weights = kind.from_state(settings, arrays, labels)
-    support = None
-    if entry(settings, "support", bool):
-        n_features = scoring.featurizer.n_features_
-        support = support_from_arrays(
-            under("support/", arrays), n_features, len(labels)
-        )
+    featurizer = scoring.featurizer
+    support = support_from_state(settings, arrays, featurizer, len(labels))
     return MulticlassModel(scoring, structure, labels, weights, info, support)

@@ -7,25 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.explanation import Explanation
+from partwise.outputs.label_model import LabelModel
 from partwise.protocol import Floats, Ints
 from partwise.structures.multiclass.problem import MulticlassProblem
 
 
-class MulticlassModel(SequenceModel):
+class MulticlassModel(LabelModel):
     """Predicts and explains classes of rows.
 
-    A row is a sequence of one token, and `chain` the `Multiclass` structure over its
-    classes; explanations and support structures are those of taggers.
+    A row is a sequence of one token, and the structure a `Multiclass` over its classes.
     """
 
     name: ClassVar[str] = "MulticlassModel"
 
-    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[MulticlassProblem]:  # type: ignore[override]
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[MulticlassProblem]:
         """Packed rows: all at once, or in turn what fits in memory."""
         for parts, scorer in self.scoring.batches(X):
-            yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)  # type: ignore[misc]
+            yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
 
     def class_weights(self) -> Floats:
         """Weights of features for classes, (n_features, K), of a model on features."""
@@ -53,7 +52,7 @@ class MulticlassModel(SequenceModel):
             for ranked in self.ranked(X, k, n_jobs)
         ]
 
-    def marginals(self, X: Any, *, n_jobs: int = 1) -> Floats:  # type: ignore[override]
+    def marginals(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """P(class) ∝ exp(score), (n, K); probabilities of a fit with ``loss="log"``."""
         return np.concatenate(
             [p.marginals(p.expand(self.weights))[0] for p in self.problems(X, n_jobs)]
@@ -69,7 +68,3 @@ class MulticlassModel(SequenceModel):
         """The k best classes of each row as arrays of one label, with their scores."""
         for ranked in super().ranked(X, k, n_jobs):
             yield [(np.array([label], np.int32), score) for label, score in ranked]
-
-    def _transition_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
-        """A single token has no transitions."""
-        return iter(())

@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import _check_sample_weight
 
 from partwise.outputs.multilabel.model import MultilabelModel
-from partwise.outputs.row_estimator import RowEstimator
+from partwise.outputs.row_estimator import RowClassifier
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import WARM
 from partwise.parameters import ParameterError, check_whole
@@ -21,7 +18,7 @@ from partwise.structures.multilabel.graphs import label_pairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultilabelClassifier(ClassifierMixin, RowEstimator):
+class MultilabelClassifier(RowClassifier):
     """Predict a set of labels for each row of a matrix.
 
     The score of a set S is Σ_{k ∈ S} <w_k, x> + Σ v_jk over the pairs of labels in S
@@ -81,11 +78,9 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
     max_labels: int | None = None
     implications: Any = None
     search_nodes: int = 10_000
-    fit_intercept: bool = True
     loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
 
     model_: MultilabelModel = field(init=False)
-    classes_: np.ndarray = field(init=False)
     model_class = MultilabelModel
     has_baseline = False
 
@@ -105,7 +100,6 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
         check_whole("max_labels", self.max_labels, 1)
         check_whole("search_nodes", self.search_nodes, 1)
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -132,12 +126,7 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
         y = y.toarray() if hasattr(y, "toarray") else y
         X, y = self._training_rows(X, y, multi_output=True)
         y = as_matrix(y)
-        weight = _check_sample_weight(sample_weight, X)
-        if (weight < 0).any():
-            raise ValueError("sample_weight: give numbers of at least zero")
-        self._weighted = sample_weight is not None
-        used = weight > 0
-        X, y, weight = X[used], y[used], weight[used]
+        X, y, weight = self._used_rows(X, y, sample_weight)
         self._total_weight = float(weight.sum())
         labels = list(range(y.shape[1])) if label_names is None else list(label_names)
         if len(labels) != y.shape[1]:
@@ -150,18 +139,12 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
         scoring = RowFeatureScoring(featurizer)
         model = MultilabelModel(scoring, structure, labels, np.zeros(0), {})
         problem = model.training_problem(X, y, self._formulation(), self._n_jobs())
-        start = None
         if last is not None:
             size = len(problem.compact(problem.zero()))
             if last.labels != labels or len(last.weights) != size:
                 raise ValueError(f"{WARM}, which has other labels or features")
-            start = problem.expand(last.weights)
-        state, _ = self._solve(problem, weight if self._weighted else None, start)
-        model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
+        self._learn_weights(model, problem, None if sample_weight is None else weight)
         self.classes_ = np.array(labels)
-        self._remove_checkpoints()
         return self
 
     def _structure(self, labels: list[Any], y: Ints, last: Any) -> Multilabel:
@@ -185,9 +168,6 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
             len(labels), pairs, self.cost, self.max_labels, implications,
             self.search_nodes,
         )  # fmt: skip
-
-    def _default_C(self, n: int) -> float:
-        return self._total_weight
 
     # ---------------------------------------------------------------- prediction
 
@@ -214,13 +194,6 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
     # --------------------------------------------------------- files, attributes
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model that `save` or the command line wrote."""
-        classifier = super().load(path)
-        classifier.classes_ = np.array(classifier.model_.labels)
-        return classifier
-
-    @classmethod
     def _parameters_of(cls, model: MultilabelModel) -> dict[str, Any]:
         structure, labels = model.structure, model.labels
         pairs = np.reshape(structure.implications, (-1, 2)).tolist()
@@ -241,18 +214,6 @@ class MultilabelClassifier(ClassifierMixin, RowEstimator):
     def pair_coef_(self) -> Floats:
         """Weights of the pairs, (n_pairs,)."""
         return self.model_.pair_weights()
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights of features for labels, (K, n_features)."""
-        return self.model_.label_weights().T[:, : self.n_features_in_]
-
-    @property
-    def intercept_(self) -> Floats:
-        """Thresholds of labels; zeros without them."""
-        if not self.model_.featurizer.has_intercept:
-            return np.zeros(len(self.model_.labels))
-        return self.model_.label_weights()[-1]
 
 
 def as_matrix(y: Any) -> Ints:

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require
+from partwise.outputs.labels import labels_from_state
 from partwise.outputs.multilabel.model import MultilabelModel
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
-from partwise.outputs.sequence.file import labels_from_state
 from partwise.structures.multilabel import Multilabel
-
-MAX_LABELS = 5000  # of which all pairs are 12.5 million
 
 
 def to_state(model: MultilabelModel) -> State:
@@ -28,7 +26,7 @@ def to_state(model: MultilabelModel) -> State:
         "search_nodes": structure.search_nodes,
     }
     structure_from_state(settings)
-    n_table = model.label_weights().size
+    n_table = model.class_weights().size
     scoring, arrays = model.scoring.to_state(model.weights[:n_table])
     arrays["pairs/weights"] = model.pair_weights()
     return settings | scoring, arrays
@@ -50,7 +48,6 @@ def from_state(
 def structure_from_state(settings: dict[str, Any]) -> Multilabel:
     """The structure over the labels."""
     labels = labels_from_state(settings)
-    require(len(labels) <= MAX_LABELS, f"{len(labels)} labels")
     given = {}
     for name in ("pairs", "implications"):
         given[name] = entry(settings, name, list)

@@ -11,7 +11,6 @@ from partwise.outputs.task import Answers, Data, Details
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
-    from partwise.report import Report
 
 
 class MultilabelTask(RowTask):
@@ -130,19 +129,15 @@ class MultilabelTask(RowTask):
         json = {"unseen_labels": unseen, "labels": [row._asdict() for row in rows]}
         return Details(warnings, json, [shown])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Measures, a table by label, and the heaviest features."""
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """A table by label."""
         from partwise.report.content import MetricTable
-        from partwise.report.training import training_report
 
-        caption = common.pop("caption")
         header = ("label", "precision", "recall", "F1", "number")
-        metrics = [
-            MetricTable(caption, dict(self.measure(data, answers))),
-            MetricTable("By label", {}, header, self._by_label(data, answers)),
-        ]
-        features = self.telling_features(model, 10)
-        return training_report(metrics=metrics, features=features, **common)
+        rows = self._by_label(data, answers)
+        return {"metrics": [MetricTable("By label", {}, header, rows)]}
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

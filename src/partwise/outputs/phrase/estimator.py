@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
 from partwise.outputs.phrase.learning import fit_scoring
-from partwise.outputs.phrase.model import ConstituencyModel, as_sentences
+from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_whole, worded_warning
-from partwise.readers.trees import as_phrase_tree, tagged_words
+from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
 from partwise.structures.phrase import Grammar
-from partwise.structures.phrase._rules import WRAPPERS
+from partwise.structures.phrase._rules import common_wrapper
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -119,7 +118,6 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
 
     # ------------------------------------------------------------------ learning
 
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from sentences and their trees.
 
@@ -141,7 +139,7 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
         self._weighted = sample_weight is not None
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[rows]
-        wrapper = _wrapper(trees)
+        wrapper = common_wrapper(trees)
         sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
         fit = fit_scoring(self, grammar, sentences, last)
         n_jobs = self._n_jobs()
@@ -272,11 +270,3 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
     def classes_(self) -> np.ndarray:
         """Labels of brackets."""
         return np.array(self.grammar_.labels_)
-
-
-def _wrapper(trees: list[Any]) -> str | None:
-    """The label around all trees, if it is one that is no bracket."""
-    tops = {(label, len(children)) for label, children in trees}
-    label, n_children = next(iter(tops))
-    is_one = len(tops) == 1 and n_children == 1 and label in WRAPPERS
-    return label if is_one and not isinstance(trees[0][1][0], str) else None

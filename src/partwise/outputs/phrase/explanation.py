@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from partwise.outputs.explanation import Comparison
 from partwise.outputs.model import one_cut
 from partwise.outputs.phrase.scoring import Reason
 from partwise.protocol import Cuts, Floats, Ints, Support, take
@@ -16,7 +16,6 @@ from partwise.readers.trees import PhraseTree
 
 if TYPE_CHECKING:
     from partwise.outputs.phrase.model import ConstituencyModel
-    from partwise.structures.phrase import Grammar
 
 
 class SupportPhrases(NamedTuple):
@@ -51,9 +50,16 @@ class SupportTree(NamedTuple):
     missed: list[str]  # brackets of the truth that the output lacks, as NP[0:2]
     made_up: list[str]  # brackets of the output that the truth lacks
 
+    def __str__(self) -> str:
+        changed = [f"−{name}" for name in self.missed] + [f"+{n}" for n in self.made_up]
+        return (
+            f"  {self.share:+.4f}  training sentence {self.row} (α = {self.alpha:.4g}):"
+            f" {' '.join(changed)}"
+        )
+
 
 @dataclass
-class TreeExplanation:
+class TreeExplanation(Comparison):
     """Why a tree won: winner against runner-up."""
 
     winner: PhraseTree
@@ -82,25 +88,12 @@ class TreeExplanation:
             ],
         }
 
-    def __str__(self) -> str:
+    def heading(self) -> list[str]:
+        """Both trees in brackets."""
         lines = [f"winner     {format_tree(self.winner)}"]
         if self.runner_up is not None:
             lines.append(f"runner-up  {format_tree(self.runner_up)}")
-        lines.append(
-            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}"
-        )
-        for c in self.contributions:
-            lines.append(
-                f"  {c.share:+.4f}  {c.name} ({c.in_winner} times rather than "
-                f"{c.in_runner_up})"
-            )
-        for s in self.support:
-            changed = [f"−{name}" for name in s.missed] + [f"+{n}" for n in s.made_up]
-            lines.append(
-                f"  {s.share:+.4f}  training sentence {s.row} (α = {s.alpha:.4g}): "
-                f"{' '.join(changed)}"
-            )
-        return "\n".join(lines)
+        return lines
 
 
 def explain_tree(model: ConstituencyModel, x: Any, *, top: int = 10) -> TreeExplanation:
@@ -122,15 +115,15 @@ def explain_tree(model: ConstituencyModel, x: Any, *, top: int = 10) -> TreeExpl
     if model.is_too_long(x):
         return TreeExplanation(model.predict([x])[0], None, -np.inf, 0.0)
     problem = next(model.problems([x]))
-    found = problem.k_best_codes(problem.expand(model.weights), 2)[0]
-    if not found:
+    ranked = problem.k_best_codes(problem.expand(model.weights), 2)[0]
+    if not ranked:
         return TreeExplanation(model.predict([x])[0], None, -np.inf, 0.0)
     grammar = model.grammar
-    winner, score = model.wrapped(grammar.tree(found[0][0], x)), found[0][1]
-    if len(found) == 1:
+    winner, score = model.wrapped(grammar.tree(ranked[0][0], x)), ranked[0][1]
+    if len(ranked) == 1:
         return TreeExplanation(winner, None, score, np.inf)
-    runner_up, second = model.wrapped(grammar.tree(found[1][0], x)), found[1][1]
-    codes = [code for code, _ in found]
+    runner_up, second = model.wrapped(grammar.tree(ranked[1][0], x)), ranked[1][1]
+    codes = [code for code, _ in ranked]
     reasons = model.scoring.reasons(x, problem, model.weights, codes)
     reasons.sort(key=lambda reason: -abs(reason.share))
     reasons = [reason for reason in reasons[:top] if reason.share]
@@ -148,45 +141,30 @@ def _support_for(
     The difference is a model on one sentence. It scores the sentences of the planes as
     a trained model scores new ones.
     """
-    grammar, kept = model.grammar, model.support
-    assert kept is not None
+    grammar, dual = model.grammar, model.support
+    assert dual is not None
     fit = model.scoring.on([x])
     here = grammar.pack([x], None, parts=fit.parts, scorer=fit.scorer(1))
     lead = here.compact(here.combine(one_cut(codes[1]), np.ones(1)))
     lead = lead - here.compact(here.combine(one_cut(codes[0]), np.ones(1)))
     scoring, weights = fit.finish(here, lead)
-    parts, scorer = scoring.parts_of(kept.sentences)
-    problem = grammar.pack(kept.sentences, kept.trees, parts=parts, scorer=scorer)
-    shares = kept.alpha * problem.margins(problem.expand(weights), kept.cuts)
+    parts, scorer = scoring.parts_of(dual.sentences)
+    problem = grammar.pack(dual.sentences, dual.trees, parts=parts, scorer=scorer)
+    shares = dual.alpha * problem.margins(problem.expand(weights), dual.cuts)
     best = np.argsort(-np.abs(shares), kind="stable")[:top]
     best = best[shares[best] != 0.0]
     answers: list[SupportTree] = []
     if not len(best):
         return answers
-    outputs = problem.outputs(take(kept.cuts, best))
+    outputs = problem.outputs(take(dual.cuts, best))
     for k, output in zip(best.tolist(), outputs, strict=True):
-        block = int(kept.cuts.block[k])
-        truth = kept.trees[block]
-        missed, made_up = _differences(grammar, truth, output)
+        block = int(dual.cuts.block[k])
+        truth = dual.trees[block]
+        missed, made_up = grammar.differences(truth, output)
         answers.append(
             SupportTree(
-                int(kept.rows[block]), truth, output, float(kept.alpha[k]),
+                int(dual.rows[block]), truth, output, float(dual.alpha[k]),
                 float(shares[k]), missed, made_up,
             )
         )  # fmt: skip
     return answers
-
-
-def _differences(
-    grammar: Grammar, truth: PhraseTree, output: PhraseTree
-) -> tuple[list[str], list[str]]:
-    """Brackets of one tree that the other lacks, and the other way round."""
-    counts = []
-    for tree in (truth, output):
-        code = grammar.encode(tree)
-        assert code is not None
-        n = int(code[1])  # the root's cell is [0, n)
-        names = (f"{label}[{i}:{j}]" for label, i, j in grammar.brackets(code, n))
-        counts.append(Counter(names))
-    one, other = counts
-    return list((one - other).elements()), list((other - one).elements())

@@ -1,229 +1,94 @@
-"""What a model file keeps of a `ConstituencyModel`, and the checks when it comes back.
+"""What a model file keeps of a `ConstituencyModel`, and the checks when it is read.
 
-The file holds the rules with their counts, not the tables of the charts: those are made
-again by the code that reads a treebank, which only builds what fits together and
-limits what it asks of memory. Two kinds of file hold one: ``ConstituencyModel`` with
-features, ``KernelConstituencyModel`` with keys and an index.
+Two kinds of file hold one: ``ConstituencyModel`` with features,
+``KernelConstituencyModel`` with keys and an index. The grammar's part is
+`partwise.structures.phrase.file`.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from partwise.bounds import (
-    MAX_WEIGHT,
-    check_indices,
-    check_offsets,
-    check_rising,
-    entry,
-    read_array,
-    read_numbers,
-    require,
-    under,
-)
-from partwise.features.spans import BEGIN, END, SpanFeatures
-from partwise.outputs.phrase._support_file import (
-    read_texts,
-    support_arrays,
-    support_from_arrays,
-    texts,
-)
+from partwise.bounds import entry, read_array, require, under
+from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
+from partwise.outputs.phrase.explanation import SupportPhrases
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.phrase.scoring import PhraseFeatureScoring, PhraseKeyScoring
-from partwise.outputs.scoring import Arrays, State
+from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.structures.phrase import Grammar
-from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
-from partwise.structures.phrase._rules import RuleCounts, Symbol
-
-MAX_SYMBOLS = 20_000
-MAX_CHILDREN = 5_000_000  # of all rules together
-MAX_UNARY_STEPS = 8
-PARAMETERS = {
-    "vertical": int,
-    "unary_steps": int,
-    "lexical": bool,
-    "features": str,
-    "min_count": int,
-    "cost": str,
-    "exact_words": int,
-}
+from partwise.structures.phrase.file import (
+    check_codes,
+    grammar_from_state,
+    grammar_state,
+    optional_count,
+    read_texts,
+    texts,
+    true_trees,
+)
 
 
 def to_state(model: ConstituencyModel) -> State:
     """Settings for JSON, and arrays."""
-    grammar = model.grammar
-    counts = grammar.counts_
-    settings: dict[str, Any] = {
-        name: kind(getattr(grammar, name)) for name, kind in PARAMETERS.items()
-    }
-    settings |= {
-        "cost": grammar.delta.saved(),
-        "horizontal": None if grammar.horizontal is None else int(grammar.horizontal),
+    settings, arrays = grammar_state(model.grammar)
+    scoring, more = model.scoring.to_state(model.weights)
+    settings |= scoring | {
         "wrapper": model.wrapper,
         "max_length": None if model.max_length is None else int(model.max_length),
-        "n_shortened": int(counts.n_shortened),
         "support": model.support is not None,
-        "tags": list(counts.tags),
-        "symbols": [[label, *above] for label, above in counts.symbols],
     }
-    scoring, arrays = model.scoring.to_state(model.weights)
-    settings |= scoring
-    number = _numbers(counts)
-    arrays["unary"] = np.array(
-        [(number[a], number[b], n) for (a, b), n in counts.unary.items()], np.int64
-    ).reshape(-1, 3)
-    arrays["root"] = np.array(
-        [(number[a], n) for a, n in counts.roots.items()], np.int64
-    ).reshape(-1, 2)
-    children = [[number[c] for c in below] for _, below in counts.branching]
-    arrays["child_ptr"] = np.cumsum([0, *map(len, children)]).astype(np.int64)
-    arrays["child"] = np.array([c for below in children for c in below], np.int32)
-    arrays["branching"] = np.array(
-        [(number[a], n) for (a, _), n in counts.branching.items()], np.int64
-    ).reshape(-1, 2)
-    if grammar.lexical:
-        lexicon = grammar.lexicon_
-        arrays["seen"] = np.asarray(grammar.seen_, np.float64)
-        for name, strings in (
-            ("words", sorted(lexicon.words)),
-            ("pair_words", [word for word, _ in lexicon.pairs]),
-            ("pair_tags", [tag for _, tag in lexicon.pairs]),
-        ):
-            arrays |= texts(f"lexicon/{name}", strings)
-    if grammar.spans_ is not None:
-        arrays |= texts("spans/words", grammar.spans_.words_.tolist())
-        arrays |= texts("spans/tags", grammar.spans_.tags_.tolist())
-        for k, values in enumerate(grammar.spans_.values_):
-            arrays[f"spans/values{k}"] = values.astype(np.int64)
+    arrays |= more
     if model.support is not None:
-        own = support_arrays(grammar, model.support)
-        arrays |= {f"support/{name}": one for name, one in own.items()}
+        arrays |= prefixed("support", _support_arrays(model.grammar, model.support))
     return settings, arrays
-
-
-def _numbers(counts: RuleCounts) -> dict[Any, int]:
-    return {name: k for k, name in enumerate([*counts.symbols, *counts.tags])}
 
 
 def from_state(
     settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
 ) -> ConstituencyModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
-    grammar = Grammar(
-        horizontal=_optional(settings, "horizontal"),
-        **{name: entry(settings, name, kind) for name, kind in PARAMETERS.items()},
-    )
-    require(grammar.unary_steps <= MAX_UNARY_STEPS, "chains that are too long")
-    require(grammar.vertical <= 100, "labels with too many ancestors")
-    grammar._validate()
-    counts = _counts(settings, arrays)
-    lexicon = Lexicon()
-    if grammar.lexical:
-        lexicon = _lexicon(under("lexicon/", arrays), counts)
-    grammar.restore(counts, lexicon)
-    if grammar.lexical:
-        grammar.seen_ = read_numbers(arrays, "seen", MAX_WEIGHT, len(grammar.seen_))
-    if grammar.features == "spans":
-        grammar.spans_ = _spans(under("spans/", arrays), grammar.min_count)
-    grammar._size()
+    grammar = grammar_from_state(settings, arrays)
     kind = PhraseKeyScoring if "index" in settings else PhraseFeatureScoring
     scoring, weights = kind.from_state(settings, arrays, grammar)
     wrapper = settings["wrapper"]
     require(wrapper is None or isinstance(wrapper, str), "a wrapper without a name")
-    max_length = _optional(settings, "max_length")
+    max_length = optional_count(settings, "max_length")
     support = None
     if entry(settings, "support", bool):
-        support = support_from_arrays(grammar, under("support/", arrays))
+        support = _support_from_arrays(grammar, under("support/", arrays))
     return ConstituencyModel(
         scoring, grammar, weights, wrapper, max_length, info, support
     )
 
 
-def _optional(settings: dict[str, Any], name: str) -> int | None:
-    if settings[name] is None:
-        return None
-    value = entry(settings, name, int)
-    require(value >= 0, f"entry {name!r} is negative")
-    return value
+def _support_arrays(grammar: Grammar, support: SupportPhrases) -> Arrays:
+    """Arrays of a dual; trees are kept as the codes of their derivations."""
+    codes = [grammar.encode(tree) for tree in support.trees]
+    truth = [code for code in codes if code is not None]
+    words = [token for x in support.sentences for token in x]
+    return {
+        "offset": np.cumsum([0, *map(len, support.sentences)]).astype(np.int64),
+        "truth_ptr": np.cumsum([0, *map(len, truth)]).astype(np.int64),
+        "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
+        **plane_arrays(support.cuts, support.alpha, support.rows),
+        **texts("words", [word for word, _ in words]),
+        **texts("tags", [tag for _, tag in words]),
+    }
 
 
-def _counts(settings: dict[str, Any], arrays: Arrays) -> RuleCounts:
-    tags = entry(settings, "tags", list)
-    rows = entry(settings, "symbols", list)
-    require(0 < len(rows) <= MAX_SYMBOLS and len(tags) <= MAX_SYMBOLS, "symbols")
-    require(all(isinstance(tag, str) for tag in tags), "tags that are no text")
-    symbols: list[Symbol] = []
-    for row in rows:
-        good = isinstance(row, list) and row and all(isinstance(a, str) for a in row)
-        require(bool(good), "a symbol without a name")
-        symbols.append((row[0], tuple(row[1:])))
-    counts = RuleCounts(
-        tags={tag: k for k, tag in enumerate(tags)},
-        symbols={symbol: k for k, symbol in enumerate(symbols)},
-        n_shortened=entry(settings, "n_shortened", int),
-    )
-    require(len(counts.tags) == len(tags), "a tag that stands twice")
-    require(len(counts.symbols) == len(symbols), "a symbol that stands twice")
-    names: list[Any] = [*symbols, *tags]
-    n = len(symbols)
-    unary = read_array(arrays, "unary", np.int64, None, 3)
-    check_indices(unary[:, 0], n, "the parent of a rule")
-    check_indices(unary[:, 1], len(names), "the child of a rule")
-    root = read_array(arrays, "root", np.int64, None, 2)
-    check_indices(root[:, 0], n, "a root")
-    require(len(root) > 0, "no root")
-    branching = read_array(arrays, "branching", np.int64, None, 2)
-    check_indices(branching[:, 0], n, "the parent of a rule")
-    child = read_array(arrays, "child", np.int32, None)
-    check_indices(child, len(names), "the child of a rule")
-    require(len(child) <= MAX_CHILDREN, "too many rules")
-    ptr = read_array(arrays, "child_ptr", np.int64, len(branching) + 1)
-    check_offsets(ptr, len(child), "children of rules")
-    require(bool((np.diff(ptr) >= 2).all()), "a branching with one child")
-    for table in (unary[:, 2], root[:, 1], branching[:, 1]):
-        require(not len(table) or int(table.min()) > 0, "a rule never seen")
-    counts.unary = Counter({(names[a], names[b]): k for a, b, k in unary.tolist()})
-    counts.roots = Counter({names[a]: k for a, k in root.tolist()})
-    below = [tuple(names[c] for c in child[a:b]) for a, b in pairwise(ptr.tolist())]
-    counts.branching = Counter(
-        {(names[a], c): k for (a, k), c in zip(branching.tolist(), below, strict=True)}
-    )
-    sizes = (len(counts.unary), len(counts.roots), len(counts.branching))
-    require(
-        sizes == (len(unary), len(root), len(branching)), "a rule that stands twice"
-    )
-    return counts
-
-
-def _lexicon(arrays: Arrays, counts: RuleCounts) -> Lexicon:
-    words, tags = read_texts(arrays, "pair_words"), read_texts(arrays, "pair_tags")
-    require(len(words) == len(tags), "words without tags")
-    require(all(tag in counts.tags for tag in tags), "a word with an unknown tag")
-    lexicon = Lexicon(read_texts(arrays, "words"), zip(words, tags, strict=True))
-    require(len(set(lexicon.pairs)) == len(words), "a word that stands twice")
-    known = all(word in lexicon.tags for word in lexicon.words)
-    require(known and UNKNOWN in lexicon.tags, "a word without tags")
-    return lexicon
-
-
-def _spans(arrays: Arrays, min_count: int) -> SpanFeatures:
-    spans = SpanFeatures(min_count)
-    spans.words_ = np.array(read_texts(arrays, "words"), dtype=str)
-    spans.tags_ = np.array(read_texts(arrays, "tags"), dtype=str)
-    for column in (spans.words_, spans.tags_):
-        require(bool((column[:-1] < column[1:]).all()), "words out of order")
-    width = {"word": len(spans.words_) + 2, "tag": len(spans.tags_) + 2}
-    spans.values_ = []
-    for k, template in enumerate((*BEGIN, *END)):
-        values = read_array(arrays, f"values{k}", np.int64, None)
-        limit = math.prod(width[str(column)] for column in template[::2])
-        check_indices(values, limit, "a feature")
-        check_rising(values, "features")
-        require(len(values) > 0, "a template without features")
-        spans.values_.append(values)
-    return spans
+def _support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
+    """Rebuild a dual; whatever compiled code could stumble over raises ValueError."""
+    words, tags = (read_texts(arrays, name) for name in ("words", "tags"))
+    require(len(words) == len(tags), "support words without tags")
+    offset = read_array(arrays, "offset", np.int64, None)
+    lengths = read_lengths(offset)
+    require(len(words) == int(offset[-1]), "support words outside their sentences")
+    tokens = list(zip(words, tags, strict=True))
+    sentences = [tokens[a:b] for a, b in pairwise(offset.tolist())]
+    trees = true_trees(grammar, arrays, sentences)
+    room = 2 * grammar.code_room()
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: room * n)
+    check_codes(grammar, cuts.code, cuts.indptr, lengths[cuts.block])
+    return SupportPhrases(sentences, trees, cuts, alpha, rows)

@@ -7,9 +7,10 @@ from typing import Any
 from partwise.features.phrase_keys import COLUMNS
 from partwise.outputs.kernel_fit import (
     KernelFit,
+    begin_features,
     read_kernel,
-    refuse_kernel_settings,
     sentence_inputs,
+    uses_keys,
 )
 from partwise.outputs.phrase.scoring import (
     PhraseFeatureScoring,
@@ -38,10 +39,8 @@ def fit_scoring(
     last : ConstituencyModel or None
         The model that a warm start goes on with.
     """
-    if parser.kernel is None and parser.match is None:
-        refuse_kernel_settings(parser)
-        if last is not None:
-            last.scoring.check_start(None, None)
+    if not uses_keys(parser):
+        begin_features(parser, last)
         return PhraseFeatureScoring(grammar).on(sentences)
     kernel, options = read_kernel(parser, "float32")
     hasher = phrase_hasher(parser.match or DEFAULT_MATCH, grammar)

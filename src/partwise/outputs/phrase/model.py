@@ -21,43 +21,9 @@ from partwise.outputs.phrase.explanation import (
 )
 from partwise.outputs.phrase.scoring import PhraseScoring
 from partwise.protocol import Floats
-from partwise.readers.trees import PhraseTree
+from partwise.readers.trees import PhraseTree, TaggedSentence, as_sentences
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase.problem import GrammarProblem
-
-Sentence = list[tuple[str, str]]
-
-
-def as_sentences(X: Any, *, need_tags: bool = True) -> list[Sentence]:
-    """Sentences as lists of (word, tag).
-
-    Parameters
-    ----------
-    X : list of lists of (word, tag)
-        Words alone will do where no tags are needed.
-    need_tags : bool
-    """
-    if not len(X):
-        raise ValueError("X has no sentence")
-    is_word = isinstance(X, str) or isinstance(X[0], str)
-    is_token = isinstance(X[0], tuple) and all(isinstance(part, str) for part in X[0])
-    if is_word or (need_tags and is_token and X[0]):
-        raise ValueError("X is one sentence; give a list of sentences: [X]")
-    sentences = []
-    for i, x in enumerate(X):
-        tokens: Sentence = []
-        for token in x:
-            if isinstance(token, str) and not need_tags:
-                tokens.append((token, ""))
-                continue
-            is_pair = isinstance(token, tuple | list) and len(token) == 2
-            if not is_pair or not all(isinstance(part, str) for part in token):
-                raise ValueError(f"sentence {i}: {token!r:.60} is no (word, tag)")
-            tokens.append((token[0], token[1]))
-        if not tokens:
-            raise ValueError(f"sentence {i} has no words")
-        sentences.append(tokens)
-    return sentences
 
 
 class ConstituencyModel(ScoredModel):
@@ -102,7 +68,7 @@ class ConstituencyModel(ScoredModel):
 
     # ------------------------------------------------------------------- problems
 
-    def sentences(self, X: Any) -> list[Sentence]:
+    def sentences(self, X: Any) -> list[TaggedSentence]:
         """X as lists of (word, tag)."""
         if not len(X):
             return []
@@ -128,14 +94,11 @@ class ConstituencyModel(ScoredModel):
 
         Of the sentences that took part: not too long, with a tree of the grammar.
         """
-        kept = [
-            (x, tree)
-            for x, tree in zip(self.sentences(X), y, strict=True)
-            if not self.is_too_long(x) and self.grammar.fits(tree)
-        ]
-        if not kept:
+        pairs = zip(self.sentences(X), y, strict=True)
+        usable = [(x, tree) for x, tree in pairs if self.is_usable(x, tree)]
+        if not usable:
             raise ValueError("no tree is one of the grammar")
-        X, y = zip(*kept, strict=True)
+        X, y = zip(*usable, strict=True)
         parts, scorer = self.scoring.training(X, n_jobs)
         return self.grammar.pack(
             X, y, formulation, n_jobs=n_jobs, parts=parts, scorer=scorer
@@ -144,6 +107,10 @@ class ConstituencyModel(ScoredModel):
     def is_too_long(self, x: Sequence[Any]) -> bool:
         """Whether a sentence has more words than are parsed."""
         return self.max_length is not None and len(x) > self.max_length
+
+    def is_usable(self, x: Sequence[Any], tree: PhraseTree) -> bool:
+        """Whether a sentence takes part in training."""
+        return not self.is_too_long(x) and self.grammar.fits(tree)
 
     # ----------------------------------------------------------------- prediction
 
@@ -170,12 +137,12 @@ class ConstituencyModel(ScoredModel):
                 is_parse[i] = code[0] >= 0
         return [self.wrapped(tree) for tree in trees], is_parse
 
-    def _short(self, sentences: list[Sentence]) -> list[int]:
+    def _short(self, sentences: list[TaggedSentence]) -> list[int]:
         """Sentences that are not too long."""
         return [i for i, x in enumerate(sentences) if not self.is_too_long(x)]
 
     def _short_problems(
-        self, sentences: list[Sentence], n_jobs: int
+        self, sentences: list[TaggedSentence], n_jobs: int
     ) -> Iterator[GrammarProblem]:
         """Packed sentences that are not too long."""
         short = [sentences[i] for i in self._short(sentences)]
@@ -206,19 +173,19 @@ class ConstituencyModel(ScoredModel):
         return answers
 
     def _distinct(
-        self, x: Sentence, found: list[tuple[PhraseTree, float]], k: int
+        self, x: TaggedSentence, ranked: list[tuple[PhraseTree, float]], k: int
     ) -> list[tuple[PhraseTree, float]]:
         """The k best trees where one may come in several derivations."""
         problem = next(self.problems([x]))
         asked = k
         while True:
             best: dict[PhraseTree, float] = {}
-            for tree, score in found:
+            for tree, score in ranked:
                 best.setdefault(tree, score)
-            if len(best) >= k or len(found) < asked:
+            if len(best) >= k or len(ranked) < asked:
                 return list(best.items())[:k]
             asked *= 2
-            found = problem.k_best(problem.expand(self.weights), asked)[0]
+            ranked = problem.k_best(problem.expand(self.weights), asked)[0]
 
     def n_unknown_tags(self, X: Any) -> int:
         """Words whose tag training never showed; it stands for any other."""
@@ -227,19 +194,11 @@ class ConstituencyModel(ScoredModel):
         known = self.grammar.counts_.tags
         return sum(tag not in known for x in self.sentences(X) for _, tag in x)
 
-    def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
-        """Score of the best tree and its lead over the second, (n_sentences, 2).
-
-        −inf and 0 where there is no tree.
-        """
-        rows = []
-        for found in self.predict_topk(X, 2, n_jobs=n_jobs):
-            if not found:
-                rows.append((-np.inf, 0.0))
-                continue
-            best = found[0][1]
-            rows.append((best, best - found[1][1] if len(found) > 1 else np.inf))
-        return np.reshape(np.array(rows), (-1, 2))
+    def ranked(
+        self, X: Any, k: int, n_jobs: int = 1
+    ) -> Iterator[list[tuple[Any, float]]]:
+        """The k best trees of each sentence; none where there is no tree."""
+        yield from self.predict_topk(X, k, n_jobs=n_jobs)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(label over words i … j − 1) ∝ exp(score), (n + 1, n + 1, n_labels) each.

@@ -12,25 +12,22 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from partwise.bounds import (
-    MAX_WEIGHT,
-    check_indices,
-    entry,
-    read_array,
-    read_numbers,
-    require,
-    under,
-)
+from partwise.bounds import entry, require, under
 from partwise.features.phrase_keys import PhraseHasher
 from partwise.features.spans import PhraseFeatures
 from partwise.outputs.kernel_scoring import KernelScoring, Listing
-from partwise.outputs.scoring import Arrays, FeatureScoring, Packable, State
+from partwise.outputs.scoring import (
+    Arrays,
+    FeatureScoring,
+    Packable,
+    State,
+    read_sparse_weights,
+    sparse_weights,
+)
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 from partwise.scorers.index_file import index_from_state, match_from_state
 from partwise.structures.phrase import Grammar
-
-MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
 
 
 class Reason(NamedTuple):
@@ -40,6 +37,12 @@ class Reason(NamedTuple):
     in_winner: int  # how often it occurs
     in_runner_up: int
     share: float  # of the lead
+
+    def __str__(self) -> str:
+        return (
+            f"  {self.share:+.4f}  {self.name} ({self.in_winner} times rather than "
+            f"{self.in_runner_up})"
+        )
 
 
 class PhraseFeatureScoring(FeatureScoring):
@@ -81,26 +84,14 @@ class PhraseFeatureScoring(FeatureScoring):
 
     def to_state(self, weights: Floats) -> State:
         """The weights that are not zero; the file of the model keeps the features."""
-        if len(weights) >= MAX_WEIGHTS:
-            raise ValueError(f"{len(weights)} weights are too many for a model file")
-        place = np.flatnonzero(weights)
-        arrays: Arrays = {
-            "place": place.astype(np.int32),
-            "weight": np.asarray(weights[place], np.float64),
-        }
-        return {}, arrays
+        return {}, sparse_weights(weights)
 
     @classmethod
     def from_state(
         cls, settings: dict[str, Any], arrays: Arrays, grammar: Grammar
     ) -> tuple[PhraseFeatureScoring, Floats]:
         """Rebuild a scoring and its weights."""
-        require(grammar.n_psi_ < MAX_WEIGHTS, f"{grammar.n_psi_} weights")
-        weights = np.zeros(grammar.n_psi_)
-        place = read_array(arrays, "place", np.int32, None)
-        check_indices(place, len(weights), "the place of a weight")
-        weights[place] = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
-        return cls(grammar), weights
+        return cls(grammar), read_sparse_weights(arrays, grammar.n_psi_)
 
 
 class PhraseKeyScoring(KernelScoring):

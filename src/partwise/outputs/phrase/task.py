@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,15 +13,11 @@ from partwise.outputs.task import (
     FileOptions,
     Listing,
     Task,
-    short_rows,
 )
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
     from partwise.report import Report
-
-# a file of trees: brackets come first, after white space, comments and names
-_TREES = re.compile(rb"(?:\s+|#[^\n]*|[^\s()#][^\s()]*\t[ \t]*(?=\())*\(")
 
 
 class PhraseTask(Task):
@@ -47,8 +41,6 @@ class PhraseTask(Task):
         comment: str | None = None,
         need_tags: bool = True,
     ) -> None:
-        if max_length is not None and max_length < 1:
-            raise ValueError(f"--max-length {max_length}: give a positive whole number")
         self.max_length = max_length
         self.separator = separator
         self.comment = comment
@@ -81,47 +73,29 @@ class PhraseTask(Task):
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Tagged words, and trees if asked; longer sentences are left out."""
+        from partwise.readers.brackets import read_sentences
+        from partwise.readers.treebank import short_rows
+
         X: list[list[tuple[str, str]]] = []
         y: list[Any] = []
         for path in paths:
-            sentences, trees = self._read_one(path, truth)
+            sentences, trees = read_sentences(
+                path, trees=truth, need_tags=self.need_tags, separator=self.separator,
+                comment=self.comment,
+            )  # fmt: skip
             X += sentences
             y += trees
-        kept = short_rows(map(len, X), self.max_length, paths[0])
+        rows = short_rows(map(len, X), self.max_length, paths[0])
         if self._trained is not None:
-            model = self._trained
-            kept = [
-                s
-                for s in kept
-                if not model.is_too_long(X[s]) and model.grammar.fits(y[s])
-            ]
-        X, y = [X[s] for s in kept], [y[s] for s in kept] if truth else y
+            rows = [s for s in rows if self._trained.is_usable(X[s], y[s])]
+        X, y = [X[s] for s in rows], [y[s] for s in rows] if truth else y
         return Data(X, y if truth else None, sum(map(len, X)), None)
-
-    def _read_one(self, path: str, truth: bool) -> tuple[list[Any], list[Any]]:
-        from partwise.readers import ReaderError, read_brackets, read_columns
-        from partwise.readers.source import read_text_bytes
-
-        name, data = read_text_bytes(path)
-        file = _Named(name, data)
-        if truth or _TREES.match(data):
-            return read_brackets(file)
-        table, _ = read_columns(
-            file, label=None, separator=self.separator, comment=self.comment
-        )
-        names = list(table.columns)
-        if len(names) < 2 and self.need_tags:
-            raise ReaderError(
-                f"{name}: one column; give words with their tags, one to a line, or "
-                "trees in brackets"
-            )
-        words, tags = (table.strings(column) for column in (names[0], names[:2][-1]))
-        pairs = zip(words, tags, strict=True)
-        return [list(zip(w, t, strict=True)) for w, t in pairs], []
 
     def describe(self, data: Data) -> str:
         """Sentences, words, labels."""
-        n_labels = len({label for tree in data.y for label in _labels(tree)})
+        from partwise.readers.trees import phrase_labels
+
+        n_labels = len({label for tree in data.y for label in phrase_labels(tree)})
         return f"{len(data.X):,} trees, {data.n_tokens:,} words, {n_labels} labels"
 
     def reader_info(self) -> dict[str, Any]:
@@ -137,8 +111,8 @@ class PhraseTask(Task):
             write_brackets(output, answers.best)
             return
         blocks = [
-            "".join(format_tree(tree) + "\n" for tree, _ in found or [(flat, 0.0)])
-            for found, flat in zip(answers.ranked, answers.best, strict=True)
+            "".join(format_tree(tree) + "\n" for tree, _ in ranked or [(flat, 0.0)])
+            for ranked, flat in zip(answers.ranked, answers.best, strict=True)
         ]
         write_bytes(output, "\n".join(blocks).encode())
 
@@ -167,16 +141,16 @@ class PhraseTask(Task):
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """EVALB's figures; the flat tree of a failure counts as it is."""
-        from partwise.outputs.phrase.report import measure
+        from partwise.metrics import measure_phrases
 
-        return measure(data.y, answers.best) | {"failures": answers.n_failures}
+        return measure_phrases(data.y, answers.best) | {"failures": answers.n_failures}
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """By label and length; failures; labels never seen."""
-        from partwise.metrics import bracket_report
-        from partwise.outputs.phrase.report import length_rows
+        from partwise.metrics import bracket_length_report, bracket_report
+        from partwise.readers.trees import phrase_labels
 
-        labels = [label for tree in data.y for label in _labels(tree)]
+        labels = [label for tree in data.y for label in phrase_labels(tree)]
         unseen, warnings = unseen_warning("labels", labels, _known_labels(model))
         if answers.n_failures:
             warnings.append(
@@ -189,8 +163,8 @@ class PhraseTask(Task):
                 "for any other"
             )
         rows = bracket_report(data.y, answers.best)
-        lengths = list(length_rows(data.y, answers.best))
-        told = {
+        lengths = bracket_length_report(data.y, answers.best)
+        json = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
             "unknown_tags": n_unknown,
@@ -202,11 +176,11 @@ class PhraseTask(Task):
             listing("label", ("precision", "recall", "f1", "n"), rows),
             listing("words", header, lengths),
         ]
-        return Details(warnings, told, listings)
+        return Details(warnings, json, listings)
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by label and length, confusions, worst errors drawn."""
-        from partwise.outputs.phrase.report import phrase_report
+        from partwise.report.phrases import phrase_report
 
         return phrase_report(
             y=data.y,
@@ -281,29 +255,12 @@ class PhraseTask(Task):
                 output = grammar.tree(code, problem.sentences[row])
             except (IndexError, RecursionError):  # brackets that do not nest
                 output = None
-            own = None if output is None else grammar.encode(output)
-            if own is None or not np.array_equal(own, code[: len(own)]):
+            if output is None or not grammar.is_derivation(output, code):
                 n_impossible += 1  # not the derivation of any tree
                 continue
             losses[k] = grammar.loss(data.y[row], output)
         return losses, n_impossible
 
 
-class _Named(io.BytesIO):
-    """Bytes in memory that keep the name of their file for messages."""
-
-    def __init__(self, name: str, data: bytes) -> None:
-        super().__init__(data)
-        self.name = name
-
-
 def _known_labels(model: Any) -> list[str]:
     return [*model.grammar.labels_, *([model.wrapper] if model.wrapper else [])]
-
-
-def _labels(tree: Any) -> set[str]:
-    """Labels of the phrases of a tree."""
-    label, children = tree
-    if isinstance(children[0], str):
-        return set()
-    return {label}.union(*map(_labels, children))

@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
 from partwise.outputs.ranking.metrics import all_measures
 from partwise.outputs.ranking.model import RankingModel
-from partwise.outputs.ranking.queries import by_query, stacked
 from partwise.outputs.row_estimator import RowEstimator
 from partwise.outputs.rows import RowFeatureScoring, count_rows
 from partwise.parameters import SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.ranking import Ranking
+from partwise.structures.ranking.queries import by_query, stacked
 
 SCORED_BY = {
     "average_precision": "map",
@@ -49,8 +48,12 @@ class Ranker(RowEstimator):
         For precision at k and NDCG: complete the order of equally relevant rows in
         rounds, beginning with weights that classify rows (Yu and Joachims, ICML 2009,
         section 5.3), instead of taking the mean of all true rankings.
-    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`; there is no ``loss="log"``.
+    loss : {"hinge", "log"}
+        The margin by the measure, or ListNet with linear scores: the cross entropy
+        between softmax of scores and of grades, whatever the measure (Cao et al., ICML
+        2007). Swapped pairs with "hinge" are the ranking SVM.
+    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
+        See `StructuredEstimator`.
     checkpoint, checkpoint_every, n_jobs, warm_start
         See `StructuredEstimator`.
 
@@ -75,7 +78,6 @@ class Ranker(RowEstimator):
     ] = "swapped_pairs"  # fmt: skip
     k: int | None = None
     latent: bool = False
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
 
     model_: RankingModel = field(init=False)
     model_class = RankingModel
@@ -92,8 +94,11 @@ class Ranker(RowEstimator):
                 f"<measure={self.measure!r}> does not depend on the order of equal "
                 "rows; leave <latent=True> out"
             )
+        if self.latent and self.loss == "log":
+            raise SettingsError(
+                "<loss='log'> has no hidden orders; leave <latent=True> out"
+            )
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, groups: Any = None, feature_names: Any = None
     ) -> Self:

@@ -39,19 +39,50 @@ def precision_at(grades: np.ndarray, rows: np.ndarray, k: int) -> float:
     return float(np.sum(grades[rows[:k]] > 0) / k)
 
 
-def all_measures(grades: Any, scores: Any, offset: Any) -> dict[str, float]:
-    """Means over queries, by the names of the field.
+def query_measures(grades: Any, scores: Any, offset: Any) -> dict[str, np.ndarray]:
+    """Measures of each query, (n_queries,), by the names of the field.
 
     Queries without relevant rows count as zero, as in trec_eval with -c.
     """
-    values: dict[str, list[float]] = {
-        name: [] for name in ("map", "ndcg@10", "p@1", "p@5", "p@10", "mrr")
-    }
+    names = ("map", "ndcg@10", "p@1", "p@3", "p@5", "p@10", "mrr")
+    values: dict[str, list[float]] = {name: [] for name in names}
     for truth, rows in ranked_queries(grades, scores, offset):
         is_relevant = bool((truth > 0).any())
         values["map"].append(average_precision(truth, rows) if is_relevant else 0.0)
         values["mrr"].append(reciprocal_rank(truth, rows) if is_relevant else 0.0)
         values["ndcg@10"].append(ndcg(truth, rows, 10))
-        for k in (1, 5, 10):
+        for k in (1, 3, 5, 10):
             values[f"p@{k}"].append(precision_at(truth, rows, k))
+    return {name: np.array(column) for name, column in values.items()}
+
+
+def all_measures(grades: Any, scores: Any, offset: Any) -> dict[str, float]:
+    """Means of `query_measures` over queries."""
+    values = query_measures(grades, scores, offset)
     return {name: float(np.mean(column)) for name, column in values.items()}
+
+
+def mean_precision(grades: Any, scores: Any, offset: Any) -> list[tuple[float, float]]:
+    """(recall, mean precision over queries) at recall 0, 0.1, …, 1.
+
+    The precision at a level of recall is the largest at this or a higher recall;
+    queries without relevant rows count as zero.
+
+    Examples
+    --------
+    >>> mean_precision([1, 0, 1], [3.0, 2.0, 1.0], [0, 3])[5:7]
+    [(0.5, 1.0), (0.6, 0.6666666666666666)]
+    """
+    levels = np.arange(11) / 10
+    total, n = np.zeros(11), 0
+    for truth, rows in ranked_queries(grades, scores, offset):
+        n += 1
+        places = np.flatnonzero(truth[rows] > 0) + 1
+        if not len(places):
+            continue
+        precision = np.arange(1, len(places) + 1) / places
+        largest = np.maximum.accumulate(precision[::-1])[::-1]
+        # the first relevant row at which a level is reached
+        first = np.maximum(np.ceil(levels * len(places) - 1e-9).astype(int) - 1, 0)
+        total += largest[first]
+    return list(zip(levels.tolist(), (total / max(n, 1)).tolist(), strict=True))

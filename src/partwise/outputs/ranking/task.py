@@ -27,9 +27,9 @@ class RankTask(RowTask):
         """Rows query by query, and grades; queries of different files are different."""
         import numpy as np
 
-        from partwise.outputs.ranking.queries import by_query
         from partwise.readers import ReaderError
         from partwise.readers.matrices import read_svmlight
+        from partwise.structures.ranking.queries import by_query
 
         files = [read_svmlight(path) for path in paths]
         queries, n_queries = [], 0
@@ -72,6 +72,31 @@ class RankTask(RowTask):
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Number of queries."""
         return Details([], {"n_queries": self.n_blocks(data)}, [])
+
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Precision against recall, and the average precision of each query."""
+        from partwise.outputs.ranking.metrics import mean_precision, query_measures
+        from partwise.report.content import Picture
+        from partwise.report.curves import bars, curve
+
+        ranked = data.y, answers.scores, data.source[0]
+        points = mean_precision(*ranked)
+        precision = query_measures(*ranked)["map"]
+        return {
+            "pictures": [
+                Picture(
+                    "Precision at eleven levels of recall, mean over queries",
+                    curve(points, "recall", "precision"),
+                ),
+                Picture(
+                    "Average precision of each query",
+                    bars(precision, "queries, the best first", "average precision"),
+                ),
+            ],
+            "pictures_title": "Rankings",
+        }
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.certificate import Certificate
@@ -105,7 +104,6 @@ class Reranker(StructuredEstimator):
     n_left_out_: int = field(init=False)
     can_vote = True
 
-    @with_callbacks
     def fit(self, X: Any, y: Sequence[Any], sample_weight: Any = None) -> Self:
         """Learn which candidate to take.
 

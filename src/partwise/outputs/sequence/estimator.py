@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
@@ -15,24 +14,25 @@ from partwise.kernels.naming import parse_kernel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
+from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.sequence.labels import (
     encode_labels,
     label_set,
-    make_chain,
     refuse_other_chain,
-    show_tokens,
 )
 from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.support import SupportSet
+from partwise.outputs.support import SupportSet
 from partwise.parameters import check_choice
 from partwise.protocol import Floats
 from partwise.readers.table import Table
+from partwise.readers.tokens import show_tokens
+from partwise.structures.chain.labelled import make_chain
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceTagger(KernelParameters, SavedEstimator):
+class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     """Tag sequences with a maximum-margin chain, or a conditional random field.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
@@ -56,8 +56,8 @@ class SequenceTagger(KernelParameters, SavedEstimator):
     cost : {"hamming", "normalized", "zero_one"}, or a dict or matrix
         The loss Δ: wrong tokens, share of wrong tokens, wrong sequence; or the cost
         of a label for a true label, ``{(true, predicted): cost}``, else 1.
-    scheme : {"BIO", "IOB1", "BIOES"} or None
-        Forbid labels in an order that the tag scheme does not allow.
+    scheme : {"BIO", "IOB1", "IOB2", "BIOES"} or None
+        Forbid labels in an order that the tag scheme does not allow. IOB2 is BIO.
     forbidden : list of (label, label) or None
         Pairs of labels that must not follow each other; None instead of a label stands
         for the outside of the sequence, so ``(None, "I-PER")`` is a first label.
@@ -93,6 +93,8 @@ class SequenceTagger(KernelParameters, SavedEstimator):
     transitions_ : array (n_labels, n_labels), from row to column
     certificate_ : Certificate
     history_ : list of HistoryPoint
+    rounds_ : list of Round
+        Of the completion of hidden labels, None in y.
     n_iter_ : int
 
     Examples
@@ -112,7 +114,7 @@ class SequenceTagger(KernelParameters, SavedEstimator):
     order: Literal[0, 1, 2] = 1
     boundary: bool = False
     cost: Any = "hamming"
-    scheme: Literal["BIO", "IOB1", "BIOES"] | None = None
+    scheme: Literal["BIO", "IOB1", "IOB2", "BIOES"] | None = None
     forbidden: Any = None
     kernel: Any = None
     match: Any = None
@@ -128,7 +130,6 @@ class SequenceTagger(KernelParameters, SavedEstimator):
 
     # ------------------------------------------------------------------ learning
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, token_weight: Any = None
     ) -> Self:
@@ -140,6 +141,7 @@ class SequenceTagger(KernelParameters, SavedEstimator):
             A sequence is a list of tokens (strings, tuples of strings, dicts, lists
             of strings), or an array or CSR matrix (tokens × features).
         y : list of lists of labels
+            Where a label is None, it is completed in rounds, and costs nothing.
         sample_weight : array (n_sequences,), optional
         token_weight : list of arrays, optional
             Factor of the loss of each token.
@@ -156,19 +158,20 @@ class SequenceTagger(KernelParameters, SavedEstimator):
         if last is not None:
             refuse_other_chain(self, last.structure)
         codes = encode_labels(y, fit.offset, labels)
+        self._refuse_hidden(codes)
         chain = make_chain(
             labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
         )
         n_jobs = self._n_jobs()
         problem = chain.pack(
             fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
-            scorer=fit.scorer(n_jobs), label_names=labels,
+            scorer=fit.scorer(n_jobs), label_names=labels, may_hide=True,
         )  # fmt: skip
         weights, dual = self._learn(problem, fit, last, sample_weight)
         support = None
         if dual is not None:
             support = SupportSet.create(
-                fit.support_inputs, fit.offset, codes, dual,
+                fit.support_inputs, fit.offset, problem.blocks.y, dual,
                 lambda row: show_tokens(X, row),
             )  # fmt: skip
         scoring, weights = fit.finish(problem, weights)

@@ -8,26 +8,20 @@ import numpy as np
 
 from partwise.parameters import SettingsError
 from partwise.protocol import Ints
-from partwise.readers.table import Table
 from partwise.structures.chain import Chain
-from partwise.structures.chain.tag_schemes import forbidden_masks, scheme_masks
 
 
 def label_set(y: Any) -> list[Any]:
-    """Distinct labels in order; refuses missing ones by their place."""
-    seen = set()
+    """Distinct labels in order; None and NaN stand for labels that are not known."""
+    seen: set[Any] = set()
     for row, labels in enumerate(y):
         if isinstance(labels, str) or not hasattr(labels, "__iter__"):
             raise ValueError(
                 f"y: sequence {row} is {labels!r}; give a list of labels per sequence"
             )
-        for t, label in enumerate(labels):
-            if label is None or label != label:
-                raise ValueError(
-                    f"y: sequence {row} has no label at token {t}; learning from "
-                    "partly labelled sequences is not supported yet, leave it out"
-                )
-        seen.update(labels)
+        seen.update(label for label in labels if not is_unknown(label))
+    if not seen and any(len(labels) for labels in y):
+        raise ValueError("y: no token has a label")
     try:
         ordered = sorted(seen)
     except TypeError:
@@ -37,8 +31,13 @@ def label_set(y: Any) -> list[Any]:
     return [item.item() if isinstance(item, np.generic) else item for item in ordered]
 
 
+def is_unknown(label: Any) -> bool:
+    """Whether a label is missing: None or NaN."""
+    return label is None or bool(label != label)
+
+
 def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
-    """Numbers of the labels of all tokens; refuses what does not fit X."""
+    """Numbers of the labels of all tokens, −1 for None; refuses what does not fit X."""
     if len(y) != len(offset) - 1:
         raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
     number = {label: k for k, label in enumerate(labels)}
@@ -50,39 +49,13 @@ def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
                 f"{len(here)} labels in y"
             )
         try:
-            codes += [number[label] for label in here]
+            codes += [-1 if is_unknown(label) else number[label] for label in here]
         except KeyError as error:
             raise ValueError(
                 f"y: sequence {row} has label {error.args[0]!r}, which the model does "
                 "not know"
             ) from None
     return np.array(codes, np.int32)
-
-
-def make_chain(
-    labels: list[Any],
-    order: int,
-    boundary: bool,
-    cost: Any,
-    scheme: str | None,
-    forbidden: Any,
-) -> Chain:
-    """The chain over these labels that a tagger's parameters describe."""
-    if isinstance(cost, dict):
-        given, cost = cost, 1.0 - np.eye(len(labels))
-        number = {label: k for k, label in enumerate(labels)}
-        for (truth, predicted), value in given.items():
-            if truth in number and predicted in number:  # may be absent in a fold
-                cost[number[truth], number[predicted]] = value
-    names = ("transitions", "starts", "ends")
-    masks: dict[str, Any] = {}
-    if scheme is not None:
-        masks = dict(zip(names, scheme_masks(labels, scheme), strict=True))
-    if forbidden is not None:
-        more = forbidden_masks(labels, forbidden)
-        for name, allowed in zip(names, more, strict=True):
-            masks[name] = allowed & masks.get(name, True)
-    return Chain(len(labels), order=order, boundary=boundary, cost=cost, **masks)
 
 
 def refuse_other_chain(tagger: Any, last: Chain) -> None:
@@ -93,24 +66,3 @@ def refuse_other_chain(tagger: Any, last: Chain) -> None:
                 "<warm_start=True> goes on with the last model, which had "
                 f"<{name}={getattr(last, name)!r}>; leave it as it was"
             )
-
-
-def show_tokens(X: Any, row: int) -> list[str]:
-    """Tokens of one sequence as strings."""
-    if isinstance(X, Table):
-        name = next(iter(X.columns))
-        return X[row].strings(name)[0]
-    sequence = X[row]
-    if isinstance(sequence, Table):
-        return show_tokens(sequence, 0)
-    if hasattr(sequence, "shape"):
-        return [f"#{t}" for t in range(sequence.shape[0])]
-    shown = []
-    for token in sequence:
-        if isinstance(token, tuple):
-            token = token[0]
-        elif isinstance(token, dict):
-            texts = [v for v in token.values() if isinstance(v, str)]
-            token = texts[0] if texts else str(token)
-        shown.append(str(token))
-    return shown

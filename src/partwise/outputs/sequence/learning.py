@@ -10,11 +10,17 @@ from partwise.features.keys import MatchError
 from partwise.features.label_keys import LabelHasher
 from partwise.kernels.base import Kernel
 from partwise.kernels.inputs import Sequences, token_inputs
-from partwise.outputs.kernel_fit import KernelFit, read_kernel, refuse_kernel_settings
+from partwise.outputs.kernel_fit import (
+    KernelFit,
+    begin_features,
+    read_kernel,
+    uses_keys,
+)
+from partwise.outputs.label_scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.outputs.scoring import FeatureFit, ScoringFit
-from partwise.outputs.sequence.labels import show_tokens
-from partwise.outputs.sequence.scoring import TokenFeatureScoring, TokenKeyScoring
+from partwise.parameters import look_up
 from partwise.readers.table import Table
+from partwise.readers.tokens import show_tokens
 
 
 def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> ScoringFit:
@@ -31,16 +37,9 @@ def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> Sco
     last : SequenceModel or None
         The model that a warm start goes on with.
     """
-    if tagger.kernel is None and tagger.match is None:
-        return fit_features(tagger, X, last)
-    return fit_keys(tagger, X, labels, last)
-
-
-def fit_features(tagger: Any, X: Any, last: Any) -> FeatureFit:
-    """Features of tokens."""
-    refuse_kernel_settings(tagger)
-    if last is not None:
-        last.scoring.check_start(None, None)
+    if uses_keys(tagger):
+        return fit_keys(tagger, X, labels, last)
+    begin_features(tagger, last)
     featurizer, features = _token_features(tagger, X, last)
     return FeatureFit(TokenFeatureScoring(featurizer), features)
 
@@ -50,7 +49,10 @@ def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
     kernel, options = read_kernel(tagger, "float64")
     is_whole = kernel is not None and isinstance(kernel.input_family(), Sequences)
     by_token = kernel is not None and not is_whole
-    match = _default_match(X, is_whole) if tagger.match is None else tagger.match
+    match = "label" if tagger.match is None else tagger.match
+    if tagger.match is None and is_whole and kind_of(X) == "columns":
+        # else all tokens of a sequence would have the same scores
+        match = f"label+{next(iter(as_table(X).columns))}, label"
     hasher = LabelHasher(match, labels)
     if hasher.has_pairs and by_token:
         raise MatchError(
@@ -82,21 +84,10 @@ def _token_features(tagger: Any, X: Any, last: Any) -> tuple[Any, Any]:
     """The featurizer that the parameters describe, or the last, and features of X."""
     if last is not None:
         return last.featurizer, last.featurizer.transform(X)
-    templates = tagger.templates
-    if isinstance(templates, str):  # a preset's name wins over a template
-        templates = PRESETS.get(templates, templates)
+    # a preset's name wins over a template
+    templates = look_up("templates", tagger.templates, PRESETS)
     featurizer = make_featurizer(X, templates, tagger.min_count, tagger.hash_bits)
     return featurizer, featurizer.fit_transform(X)
-
-
-def _default_match(X: Any, is_whole: bool) -> str:
-    """The label; for a kernel on whole sequences also the word.
-
-    Else all tokens of a sequence would have the same scores.
-    """
-    if not is_whole or kind_of(X) != "columns":
-        return "label"
-    return f"label+{next(iter(as_table(X).columns))}, label"
 
 
 def _compared_columns(kernel: Kernel, X: Any) -> tuple[Kernel, list[str]]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import listing, unseen_warning
-from partwise.outputs.sequence.layout import (
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.readers.layout import (
     Layout,
     find_column,
     read_tables,
     split_label,
 )
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
 
 if TYPE_CHECKING:
     from partwise.objective import Objective
@@ -120,14 +120,13 @@ class TagTask(Task):
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """All metrics that these labels have."""
-        from partwise.outputs.sequence.report import measure
+        from partwise.metrics import measure_labels
 
-        return measure(data.y, _as_strings(answers.best))
+        return measure_labels(data.y, _as_strings(answers.best))
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Labels the model has never seen; precision and recall of each label."""
-        from partwise.metrics import label_report, span_report
-        from partwise.outputs.sequence.report import as_span_tags
+        from partwise.metrics import as_span_tags, label_report, span_report
 
         unseen, warnings = unseen_warning(
             "labels", self.labels_in(data), model.labels, ", counted as errors"
@@ -148,13 +147,14 @@ class TagTask(Task):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Tables, confusion, telling features, worst errors."""
-        from partwise.outputs.sequence.report import sequence_report
+        from partwise.report.sequences import sequence_report
 
         return sequence_report(
             model,
             tokens=data.X.strings(next(iter(data.X.columns))),
             y=data.y,
             y_pred=_as_strings(answers.best),
+            features=self.telling_features(model, 10),
             **common,
         )
 
@@ -218,7 +218,7 @@ class TagTask(Task):
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
     ) -> float:
         """Sentence by sentence, by the reference methods of the chain."""
-        from partwise.outputs.sequence.plain_check import plain_primal
+        from partwise.structures.chain.plain import plain_primal
 
         codes = self.truths(model, data)
         return plain_primal(model, data.X, codes, settings, objective)

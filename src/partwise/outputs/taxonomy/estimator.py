@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
@@ -95,7 +94,6 @@ class TaxonomyClassifier(MulticlassClassifier):
     model_: Any = field(init=False)
     model_class = TaxonomyModel
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -161,20 +159,13 @@ class TaxonomyClassifier(MulticlassClassifier):
         scoring = RowFeatureScoring(
             self._featurizer(names, has_intercept=self.fit_intercept)
         )
-        model = NodeSetModel(scoring, structure, np.zeros(0), {})
+        model = NodeSetModel(scoring, structure, nodes.names, np.zeros(0), {})
         problem = model.training_problem(
             X, structure.closure(y), self._formulation(), self._n_jobs()
         )
-        last = getattr(self, "model_", None) if self.warm_start else None
-        self._weighted = weight is not None
         self._total_weight = float(len(y) if weight is None else np.sum(weight))
-        start = None if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, weight, start)
-        model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
+        self._learn_weights(model, problem, weight)
         self.classes_ = np.array(nodes.names)
-        self._remove_checkpoints()
         return self
 
     # ---------------------------------------------------------------- prediction

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, entry, read_numbers, require, under
-from partwise.outputs.multiclass.scoring import RowKeyScoring
+from partwise.bounds import MAX_FEATURE, entry, read_numbers, require
+from partwise.outputs._support_file import support_from_state, support_state
+from partwise.outputs.labels import labels_from_state
+from partwise.outputs.row_keys import RowKeyScoring
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
-from partwise.outputs.sequence.file import (
-    labels_from_state,
-    support_arrays,
-    support_from_arrays,
-)
 from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
 from partwise.structures.taxonomy import NodeSets, Taxonomy
 from partwise.structures.taxonomy.nodes import Nodes
@@ -42,12 +39,9 @@ def to_state(model: TaxonomyModel | NodeSetModel) -> State:
     settings["cost"] = cost
     if isinstance(structure, NodeSets):
         return settings | {"leaves": structure.leaves}, arrays
-    support = model.support
-    has_support = support is not None and len(support.alpha) > 0
-    if support is not None and has_support:
-        arrays |= support_arrays(support)
+    support, planes = support_state(model.support)
     settings |= {"labels": model.labels, "features": structure.features}
-    return settings | {"support": has_support}, arrays
+    return settings | support, arrays | planes
 
 
 def from_state(
@@ -63,7 +57,7 @@ def from_state(
         sets.check()
         sets.costs()  # refuses what are none
         rows, weights = RowFeatureScoring.from_state(settings, arrays, nodes.names)
-        return NodeSetModel(rows, sets, weights, info)
+        return NodeSetModel(rows, sets, nodes.names, weights, info)
     labels = labels_from_state(settings)
     require(all(label in nodes.number for label in labels), "a class that is no node")
     if cost == "given":
@@ -77,13 +71,9 @@ def from_state(
     else:
         names = structure.attribute_names
         scoring, weights = RowFeatureScoring.from_state(settings, arrays, names)
-    support = None
-    if entry(settings, "support", bool):
-        n_features = scoring.featurizer.n_features_
-        support = support_from_arrays(
-            under("support/", arrays), n_features, len(labels)
-        )
-    return TaxonomyModel(scoring, structure, labels, weights, info, support)  # type: ignore[arg-type]
+    featurizer = scoring.featurizer
+    support = support_from_state(settings, arrays, featurizer, len(labels))
+    return TaxonomyModel(scoring, structure, labels, weights, info, support)
 
 
 def nodes_from_state(settings: dict[str, Any]) -> Nodes:

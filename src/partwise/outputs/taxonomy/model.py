@@ -7,20 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import ScoredModel
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.rows import SetModel
 from partwise.protocol import Floats, Ints
-from partwise.structures.taxonomy import NodeSets, Taxonomy
+from partwise.structures.taxonomy import Taxonomy
 
 
 class TaxonomyModel(MulticlassModel):
     """Predicts and explains classes whose weights are those of nodes on their way."""
 
     name: ClassVar[str] = "TaxonomyModel"
-    structure: Taxonomy  # type: ignore[assignment]
+    structure: Taxonomy
 
     def node_weights(self) -> Floats:
         """Weights of features for nodes, (n_features, N), of a model on features."""
@@ -45,81 +43,26 @@ class TaxonomyModel(MulticlassModel):
         return self.scoring.reasons(X, weights, self.labels, outputs)
 
 
-class NodeSetModel(ScoredModel):
+class NodeSetModel(SetModel):
     """Predicts the most specific classes of rows, any number for each.
 
-    Parameters
-    ----------
-    scoring : RowFeatureScoring
-    structure : NodeSets
-    weights : array (n_features · N,)
-    info : dict
-        What a model file says about itself; JSON.
+    The labels are the nodes of its structure, `NodeSets`.
     """
 
     name: ClassVar[str] = "NodeSetModel"
-    support = None
 
-    def __init__(
-        self,
-        scoring: RowFeatureScoring,
-        structure: NodeSets,
-        weights: Floats,
-        info: dict[str, Any],
-    ) -> None:
-        self.scoring = scoring
-        self.structure = structure
-        self.weights = weights
-        self.info = info
-        self.labels = structure.nodes.names
-
-    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
-        """All rows at once."""
-        features = self.scoring.featurizer.transform(X)
-        yield self.structure.pack(features, None, n_jobs=n_jobs)
-
-    def training_problem(
-        self, X: Any, y: Ints, formulation: Formulation | None = None, n_jobs: int = 1
-    ) -> Any:
-        """The problem whose objective the certificate speaks of; y is (n, N)."""
-        features = self.scoring.featurizer.transform(X)
-        return self.structure.pack(features, y, formulation, n_jobs=n_jobs)
-
-    def node_weights(self) -> Floats:
-        """Weights of features for nodes, (n_features, N)."""
-        return self.scoring.emission(self.weights, len(self.labels))
-
-    class_weights = node_weights
-
-    def predict_nodes(self, X: Any, *, n_jobs: int = 1) -> Ints:
-        """1 for the predicted nodes, ancestors included, (n, N)."""
-        (problem,) = self.problems(X, n_jobs)
-        return problem.decode(problem.expand(self.weights))
+    node_weights = SetModel.class_weights
+    predict_nodes = SetModel.predict_matrix  # ancestors included
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[list[Any]]:
         """The most specific classes of each row."""
         return [self.structure.names(y) for y in self.predict_nodes(X, n_jobs=n_jobs)]
 
-    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
-        """For each node the features and their weights."""
-        return self.scoring.heaviest(self.weights, self.labels)
-
     def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
         """The features that carry the predicted set, against the empty one."""
         y = self.predict_nodes(X)[0]
-        nodes = np.flatnonzero(y)
-        features: Any = self.scoring.featurizer.transform(X)
-        if hasattr(features, "X"):
-            columns, values = np.arange(features.n_features), features.X[0]
-        else:
-            columns, values = features.indices, features.data
-        shares = values[:, None] * self.node_weights()[np.ix_(columns, nodes)]
-        names = self.scoring.feature_names
-        reasons = [
-            Contribution(0, names[f], self.labels[z], "none", float(shares[p, q]))
-            for p, f in enumerate(columns)
-            for q, z in enumerate(nodes)
-        ]
+        reasons, shares = self.set_reasons(X, np.flatnonzero(y))
         reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
-        winner, score = ", ".join(map(str, self.structure.names(y))), shares.sum()
-        return Explanation(["row"], [winner], [""], score, float(score), reasons)
+        winner = ", ".join(map(str, self.structure.names(y)))
+        score = float(shares[:, np.flatnonzero(y)].sum())
+        return Explanation(["row"], [winner], [""], score, score, reasons)

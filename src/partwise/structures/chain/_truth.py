@@ -8,17 +8,33 @@ from typing import Any
 import numpy as np
 
 from partwise.protocol import Floats, Ints
+from partwise.structures.losses.tokens import TokenCosts, TokenLoss
 
 
-def check_labels(y: Ints, offset: Ints, n_labels: int) -> None:
+def check_labels(y: Ints, offset: Ints, n_labels: int, may_hide: bool) -> None:
     """Refuse labels outside the alphabet: a kernel would read beyond its tables."""
-    bad = np.flatnonzero((y < 0) | (y >= n_labels))
+    bad = np.flatnonzero((y < (-1 if may_hide else 0)) | (y >= n_labels))
     if len(bad):
         t = int(bad[0])
         raise ValueError(
             f"sequence {_sequence_of(t, offset)} has the label {int(y[t])}, which is "
             f"not one of 0 … {n_labels - 1}; repair the labels or raise n_labels"
         )
+    if len(y) and (y < 0).all():
+        raise ValueError("no token has a label; give some")
+
+
+def known_costs(delta: TokenLoss, y: Ints, offset: Ints, n_labels: int) -> TokenCosts:
+    """Costs of the sequences of known labels; −1 in `y` is not one.
+
+    Tokens without a label have some row, of which a weight of zero makes nothing.
+    """
+    is_known = y >= 0
+    at = np.append(0, np.cumsum(is_known))[offset]
+    costs = delta.pack(y[is_known], at, n_labels)
+    row = np.zeros(len(y), np.int32)
+    row[is_known] = costs.row
+    return costs._replace(row=row)
 
 
 def check_allowed(

@@ -15,6 +15,7 @@ from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
 from partwise.structures.chain.layout import ChainLayout, Weights
+from partwise.structures.hidden_truths import replace_truths, runs_of
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
 from partwise.structures.packed import (
@@ -95,7 +96,7 @@ class ChainProblem(CutRanker, PackedProblem):
         self.layout = layout
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
-        self.number = slice(None) if number is None else number
+        self.number: Any = slice(None) if number is None else number
         self._columns: Any = None
 
     def weights(self, model: Floats) -> Weights:
@@ -132,11 +133,15 @@ class ChainProblem(CutRanker, PackedProblem):
         for part, values in zip(self._real_tail(model), given, strict=True):
             part[...] = values
 
+    def truths_for_keys(self) -> Ints:
+        """Labels that are known."""
+        return self.blocks.y
+
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the featurizer numbers them, and labels."""
         rows: Any = self.blocks.rows
         offset = self.blocks.offset
-        pieces = [(self.blocks.y, offset)]
+        pieces = [(self.truths_for_keys(), offset)]
         if isinstance(rows, DenseRows):
             pieces.append((rows.x, offset))
         elif isinstance(rows, SparseRows):
@@ -278,6 +283,70 @@ class ChainProblem(CutRanker, PackedProblem):
 
         run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
         return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
+
+
+class LatentChainProblem(ChainProblem):
+    """Packed label sequences of which some labels are not known.
+
+    Tokens without a label cost nothing; their labels are the best ones beside those
+    that are known.
+    """
+
+    def __init__(
+        self,
+        chain: Any,
+        blocks: ChainBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+        number: Ints | None,
+        known: Ints,
+    ) -> None:
+        super().__init__(chain, blocks, formulation, n_jobs, scorer, number)
+        self._tag = blocks
+        self._known = known  # (n_tokens,) labels, −1 where there is none
+
+    def truths_for_keys(self) -> Ints:
+        """Without completions."""
+        return self._known
+
+    def complete(self, model: Floats) -> Cuts:
+        """Label the hidden tokens; the old truths of sequences that changed."""
+        code, _ = self.decode(model, self._known)
+        return replace_truths(self._tag.y, self._tag.offset, code)
+
+    def fork(self) -> LatentChainProblem:
+        """The same sequences with completions of their own, for one thread."""
+        tag = self._tag._replace(y=self._tag.y.copy())
+        return LatentChainProblem(
+            self.structure, tag, self.formulation, 1, self.scorer, self.number,
+            self._known,
+        )  # fmt: skip
+
+    def known_problem(self) -> tuple[ChainProblem, Ints]:
+        """Runs of known labels as sequences, and the sequence of each."""
+        tag = self._tag
+        places, offset = runs_of(self._known >= 0, tag.offset)
+        block = np.searchsorted(tag.offset, places[offset[:-1]], side="right") - 1
+        free = np.where(
+            np.arange(tag.cost.shape[1]) < self.structure.n_labels, 0.0, -np.inf
+        )
+        runs = tag._replace(
+            rows=self.scorer.selected(tag.rows, places),
+            offset=offset,
+            y=tag.y[places],
+            cost_row=tag.cost_row[places],
+            unit=tag.unit[block],
+            token_weight=tag.token_weight[places],
+            forbid_start=free,  # a run may begin and end within its sequence
+            forbid_end=free.copy(),
+            boundary=0,
+        )
+        problem = ChainProblem(
+            self.structure, runs, self.formulation, self.n_jobs, self.scorer,
+            self.number,
+        )  # fmt: skip
+        return problem, block
 
 
 class KernelChainProblem(KernelProblem, ChainProblem):

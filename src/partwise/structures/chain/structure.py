@@ -21,16 +21,17 @@ from partwise.compiled import plain_array
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Scorer, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.chain._compiled import ChainBlocks
 from partwise.structures.chain._reference import ChainReference
 from partwise.structures.chain._searches import search_by
-from partwise.structures.chain._truth import check_allowed, check_labels
+from partwise.structures.chain._truth import check_allowed, check_labels, known_costs
 from partwise.structures.chain.layout import ChainLayout
 from partwise.structures.chain.problem import (
     ChainProblem,
     KernelChainProblem,
+    LatentChainProblem,
     padded,
 )
 from partwise.structures.losses import FRONTIER, TWO_BEST, TokenCosts, TokenLoss
@@ -142,6 +143,7 @@ class Chain(ChainReference, Structure):
         token_weight: Any = None,
         scorer: Scorer | None = None,
         label_names: Sequence[Any] | None = None,
+        may_hide: bool = False,
     ) -> ChainProblem:
         """Lay sequences out for a solver.
 
@@ -159,6 +161,10 @@ class Chain(ChainReference, Structure):
             How rows are scored; `LinearScorer` by default.
         label_names : sequence, optional
             Labels as the user knows them, for error messages.
+        may_hide : bool
+            Whether −1 in `Y` stands for a label that is not known; the problem is then
+            `Latent`. By default −1 is refused like any other label outside the
+            alphabet: only callers that complete labels can train such a problem.
         """
         formulation = (formulation or Formulation()).validate()
         if not hasattr(X, "offset"):
@@ -175,8 +181,10 @@ class Chain(ChainReference, Structure):
         if Y is not None:
             if np.shape(Y) != (n_tokens,):
                 raise ValueError(f"Y has {len(Y)} labels where X has {n_tokens} tokens")
-            check_labels(np.asarray(Y), offset, self.n_labels)
+            check_labels(np.asarray(Y), offset, self.n_labels, may_hide)
             y = plain_array(Y, np.int32)
+        is_hidden = y < 0
+        if Y is not None and not is_hidden.any():
             check_allowed(y, offset, (edges, starts, ends), label_names)
         weight = np.ones(1)
         if token_weight is not None:
@@ -186,7 +194,14 @@ class Chain(ChainReference, Structure):
             if bad or (weight <= 0).any():
                 raise ValueError("token_weight: give one positive number per token")
         delta = self.delta
-        costs = delta.pack(y, offset, self.n_labels)
+        known, step = y, int(token_weight is not None)
+        if is_hidden.any():  # they cost nothing, and begin with the most frequent label
+            costs = known_costs(delta, y, offset, self.n_labels)
+            weight, step = np.where(is_hidden, 0.0, weight), 1
+            counts = np.bincount(y[~is_hidden], minlength=1)
+            y = np.where(is_hidden, np.argmax(counts), y).astype(np.int32)
+        else:
+            costs = delta.pack(y, offset, self.n_labels)
         oracle = self._oracle(formulation, costs, weight)
         extra = padded(self.n_labels) - self.n_labels
         scorer = scorer or LinearScorer()
@@ -202,7 +217,7 @@ class Chain(ChainReference, Structure):
             cost_row=plain_array(costs.row, np.int32),
             unit=costs.unit,
             token_weight=weight,
-            weight_step=int(token_weight is not None),
+            weight_step=step,
             forbid_edge=np.pad(edges, (0, extra), constant_values=-np.inf),
             forbid_start=np.pad(starts, (0, extra), constant_values=-np.inf),
             forbid_end=np.pad(ends, (0, extra), constant_values=-np.inf),
@@ -213,9 +228,39 @@ class Chain(ChainReference, Structure):
             rule=formulation.rule,
             zero_one=int(delta.search == TWO_BEST),
         )
+        if is_hidden.any():
+            return self._pack_latent(blocks, formulation, n_jobs, scorer, number, known)
         if scorer.is_euclidean:
             return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
         return KernelChainProblem(self, blocks, formulation, n_jobs, scorer, number)
+
+    def _pack_latent(
+        self,
+        blocks: ChainBlocks,
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+        number: Any,
+        known: Ints,
+    ) -> LatentChainProblem:
+        """The problem with hidden labels, completed at the zero model."""
+        if not scorer.is_euclidean:
+            raise CapabilityError(
+                "hidden labels are completed by weights of features, not of a kernel; "
+                "leave the kernel out, or the sequences that lack labels"
+            )
+        problem = LatentChainProblem(
+            self, blocks, formulation, n_jobs, scorer, number, known
+        )
+        _, value = problem.decode(problem.zero(), known)
+        if np.isneginf(value).any():
+            raise ValueError(
+                f"sequence {int(np.argmin(value))} has labels that no sequence which "
+                "the constraints allow can have; repair them or drop the constraint"
+            )
+        if any(table.min() < 0 for table in self.masks()):
+            problem.complete(problem.zero())  # an allowed output
+        return problem
 
     def decode(self, X: Any, w: Floats) -> list[Any]:
         """The best labels of each sequence."""
@@ -229,7 +274,8 @@ class Chain(ChainReference, Structure):
         search = self.delta.search_under(formulation)
         if search == TWO_BEST:
             # two-best knows one output without loss, the truth
-            return FRONTIER if costs.has_free_errors() else TWO_BEST
+            is_free = costs.has_free_errors() or not weight.all()
+            return FRONTIER if is_free else TWO_BEST
         if search == FRONTIER and not (costs.is_whole() and (weight % 1 == 0).all()):
             raise CapabilityError(
                 f"{formulation.rescaling} rescaling with penalty "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from partwise.parameters import SettingsError
 
 SCHEMES = ("BIO", "IOB1", "BIOES")
+_ALIASES = {"IOB2": "BIO"}  # another name of it
 _OPENING = {"BIO": "BO", "IOB1": "IO", "BIOES": "BSO"}
 _PREFIXES = {"BIO": "BIO", "IOB1": "BIO", "BIOES": "BIOES"}
 
@@ -48,6 +49,7 @@ def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
     labels : sequence of str
         ``O`` and prefixed types such as ``B-PER``.
     scheme : {"BIO", "IOB1", "BIOES"}
+        ``"IOB2"`` is another name of BIO.
 
     Examples
     --------
@@ -57,6 +59,7 @@ def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
     >>> starts.tolist()
     [True, True, False]
     """
+    scheme = _ALIASES.get(scheme, scheme)
     if scheme not in SCHEMES:
         raise SettingsError(f"<scheme={scheme!r}>: choose {', '.join(SCHEMES)}")
     split = [_split(label, scheme) for label in labels]

@@ -20,6 +20,7 @@ from partwise.structures.clustering._compiled import (
     search_forest,
     span,
 )
+from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
@@ -75,13 +76,7 @@ class ForestProblem(WeightedRowsProblem):
         return code
 
     def _begin_with(self, code: Any) -> Cuts:
-        truth, offset = self._tag.truth, self._tag.offset
-        is_new = np.add.reduceat(code != truth, offset[:-1]) > 0
-        rows = np.flatnonzero(is_new)
-        old = truth[np.repeat(is_new, np.diff(offset))].astype(np.int32)
-        truth[:] = code  # in place: all tags share the array
-        zero, one = np.zeros(len(rows)), np.ones(len(rows))
-        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), old)
+        return replace_truths(self._tag.truth, self._tag.offset, code)
 
 
 def pack_forests(

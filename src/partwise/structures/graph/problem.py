@@ -22,6 +22,7 @@ from partwise.structures.graph._compiled import (
     decode_rows,
 )
 from partwise.structures.graph._sums import sum_rows
+from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.packed import PackedProblem, aligned_zeros, digests
 from partwise.threads import run_sharded
 
@@ -254,17 +255,13 @@ class LatentGraphProblem(GraphProblem):
         banned[np.arange(len(banned)), blocks.y] = 0
         banned[self._is_hidden] = 0
         codes, _, _ = self.decode(model, banned)
-        rows, old = np.arange(self.n_blocks), blocks.y.copy()
+        rows = np.arange(self.n_blocks)
         zero, one = np.zeros(self.n_blocks), np.ones(self.n_blocks)
         found = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
-        rows = np.flatnonzero(self.margins(model, found) < 0)
-        for i in rows.tolist():
-            blocks.y[blocks.offset[i] : blocks.offset[i + 1]] = codes[i]
-        before = [old[blocks.offset[i] : blocks.offset[i + 1]] for i in rows.tolist()]
-        indptr = np.append(0, np.cumsum(np.diff(blocks.offset)[rows])).astype(np.int64)
-        code = np.concatenate([np.zeros(0, np.int32), *before])
-        zero, one = np.zeros(len(rows)), np.ones(len(rows))
-        return Cuts(rows, zero, one, zero, zero, indptr, code)
+        # a search that is not exact may have found a worse labelling
+        is_better = np.repeat(self.margins(model, found) < 0, np.diff(blocks.offset))
+        code = np.where(is_better, found.code, blocks.y)
+        return replace_truths(blocks.y, blocks.offset, code)
 
     def truths_for_keys(self) -> Ints:
         """Without completions."""

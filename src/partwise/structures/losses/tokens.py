@@ -135,7 +135,7 @@ class NormalizedHamming(Hamming):
 
     def unit(self, n: int) -> float:
         """One token of n."""
-        return 1.0 / n
+        return 1.0 / max(n, 1)
 
     def loss(self, y: Labels, y_hat: Labels) -> float:
         """Δ(y, ŷ)."""

@@ -10,6 +10,7 @@ import numpy as np
 from partwise.compiled import Reference, plain_array
 from partwise.objective import MARGIN
 from partwise.protocol import Cuts, Floats, Formulation, Ints
+from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.motif._compiled import (
     PREDICT,
     SEARCH,
@@ -130,12 +131,7 @@ class MotifProblem(PackedProblem):
 
     def begin_with_codes(self, code: Ints) -> Cuts:
         """Take over completions of all truths; the old ones that changed."""
-        truth = self._tag.truth
-        rows = np.flatnonzero(code != truth)
-        old = truth[rows].copy()
-        truth[:] = code  # in place: all tags share the array
-        zero, one = np.zeros(len(rows)), np.ones(len(rows))
-        return Cuts(rows, zero, one, zero, zero, np.arange(len(rows) + 1), old)
+        return replace_truths(self._tag.truth, np.arange(self.n_blocks + 1), code)
 
     def truths(self) -> Cuts:
         """The completed truths, as cuts."""

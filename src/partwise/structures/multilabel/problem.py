@@ -11,7 +11,7 @@ from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures.multilabel import _compiled as compiled
 from partwise.structures.multilabel._compiled import LabelBlocks, new_label_work
 from partwise.structures.multilabel._searches import BRANCH, LIST
-from partwise.structures.packed import PackedProblem, digests
+from partwise.structures.packed import PackedProblem, row_digests
 from partwise.threads import run_sharded
 
 
@@ -105,15 +105,5 @@ class MultilabelProblem(PackedProblem):
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and of sets."""
-        rows: Any = self.blocks.rows
         each = np.arange(self.n_blocks + 1)
-        pieces: list[tuple[Any, Ints]] = [(self.blocks.y, each)]
-        if hasattr(rows, "x"):
-            pieces.append((rows.x, each))
-        else:
-            plain = np.empty(rows.n_features, np.int32)
-            plain[np.arange(rows.n_features)[self.number]] = np.arange(rows.n_features)
-            pieces.append((plain[rows.indices], rows.indptr))
-            if rows.step:
-                pieces.append((rows.data, rows.indptr))
-        return digests(pieces, self.n_blocks)
+        return row_digests(self.blocks.rows, self.number, self.blocks.y, each)

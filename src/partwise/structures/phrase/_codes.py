@@ -6,6 +6,7 @@ features, and gives back brackets and tree.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,22 @@ class GrammarCodes:
             return np.array(self._parts(root), np.int32).reshape(-1)
         except KeyError:
             return None
+
+    def differences(self, tree: Any, other: Any) -> tuple[list[str], list[str]]:
+        """Brackets of each of two trees that the other lacks, as in ``NP[0:2]``."""
+        counts = []
+        for code in map(self.encode, (tree, other)):
+            assert code is not None
+            n = int(code[1])  # the root's cell is [0, n)
+            names = (f"{label}[{i}:{j}]" for label, i, j in self.brackets(code, n))
+            counts.append(Counter(names))
+        one, two = counts
+        return list((one - two).elements()), list((two - one).elements())
+
+    def is_derivation(self, tree: Any, code: Ints) -> bool:
+        """Whether a code, which may have room at its end, derives exactly this tree."""
+        again = self.encode(tree)
+        return again is not None and np.array_equal(again, code[: len(again)])
 
     def fits(self, tree: Any) -> bool:
         """Whether the grammar derives a tree."""

@@ -61,6 +61,14 @@ def unwrap(tree: tuple[str, tuple[Any, ...]]) -> tuple[str, tuple[Any, ...]]:
     return tree
 
 
+def common_wrapper(trees: list[Any]) -> str | None:
+    """The label around all trees, if it is one that is no bracket."""
+    tops = {(label, len(children)) for label, children in trees}
+    label, n_children = next(iter(tops))
+    is_one = len(tops) == 1 and n_children == 1 and label in WRAPPERS
+    return label if is_one and not isinstance(trees[0][1][0], str) else None
+
+
 def derivation(tree: Any, vertical: int = 1) -> tuple[Node, bool]:
     """The tree in chains and branchings, and whether a repeated label was dropped."""
     shortened = False

@@ -40,6 +40,21 @@ class RankingProblem(WeightedRowsProblem):
         search = search_pairs if self.ranking.is_pairwise else search_places
         return search(blocks, work, i, code)
 
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """The cross entropy of first places (ListNet), and its gradient.
+
+        With P(j) ∝ exp(<w, x_j>) that row j goes first, and Q(j) ∝ exp(grade of j), the
+        loss of a query is −Σ_j Q(j) log P(j) = log Z − <w, Σ_j Q(j) x_j>, whatever the
+        measure. Cao et al.: Learning to rank, ICML 2007, equation 5 with k = 1, and
+        linear scores.
+        """
+        blocks = self.blocks
+        score = self.scores(model)
+        first, size = blocks.offset[:-1], np.diff(blocks.offset)
+        (p, log_z), (q, _) = (_first_places(s, first, size) for s in (score, blocks.y))
+        loss = log_z - np.add.reduceat(q * score, first)
+        return loss, self.sum_rows(np.repeat(weight, size) * (p - q))
+
     def outputs(self, cuts: Cuts) -> list[Any]:
         """`PairOrders` for swapped pairs, else `RankedRows`.
 
@@ -74,6 +89,14 @@ class RankingProblem(WeightedRowsProblem):
         key[worse] = np.arange(1, len(worse) + 1)
         key[~is_worse] = code[~is_worse] / 2 + 0.5
         return RankedRows(np.argsort(key, kind="stable"), grades)
+
+
+def _first_places(score: Floats, first: Ints, size: Ints) -> tuple[Floats, Floats]:
+    """Probabilities of rows to go first, and log Σ exp(score) of each query."""
+    top = np.maximum.reduceat(score, first)
+    odds = np.exp(score - np.repeat(top, size))
+    total = np.add.reduceat(odds, first)
+    return odds / np.repeat(total, size), top + np.log(total)
 
 
 class LatentRankingProblem(RankingProblem):

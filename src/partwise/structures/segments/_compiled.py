@@ -1,18 +1,19 @@
 """Segmentations as numba blocks: the structure's side of `partwise.compiled`.
 
 A model is a matrix (n_features, width) with three columns of weights for each label, of
-the tokens in its segments, of their first and of their last ones, padded to whole
-vectors; behind it weights of lengths (L, D) and of pairs of labels (L, L). A code has
-the label of each token, plus L where a segment begins.
+the first tokens of its segments, of their other ones, and of their last ones, padded to
+whole vectors; behind it weights of lengths (L, D) and of pairs of labels (L, L). A code
+names the label of each token and whether a segment begins there.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
+from partwise.compiled import add_row, kernel, score_rows, uncounted
 from partwise.structures._semirings import LOG_PLUS, MAX_PLUS
 from partwise.structures.segments import segment_losses
+from partwise.structures.segments._planes import ADD, DOT, READ, SUM, WIPE, walk
 from partwise.structures.segments._programs import (
     backward,
     forward,
@@ -23,30 +24,35 @@ from partwise.structures.segments._programs import (
 
 segment_cost = kernel(segment_losses.segment_cost)
 count_segments = kernel(segment_losses.count_segments)
-HAMMING = segment_losses.HAMMING
+HAMMING, OVERLAP = segment_losses.HAMMING, segment_losses.OVERLAP
 
 
 class SegmentWork(NamedTuple):
-    """Buffers of one thread, for sequences of up to n tokens."""
+    """Buffers of one thread, for sequences of up to n tokens; S labels with padding."""
 
-    parts: np.ndarray  # (n, width) scores of tokens
-    inside: np.ndarray  # (n + 1, L) sums of them from the beginning on
-    segment: np.ndarray  # (n, D, L) scores of segments, left for `recall_margin`
-    edge: np.ndarray  # (L, L)
-    augmented: np.ndarray  # (n, D, L) with what the loss adds
-    ended: np.ndarray  # (n + 1, L)
-    ahead: np.ndarray  # (n + 1, L)
-    spare: np.ndarray  # (n, D, L)
-    spare_edge: np.ndarray  # (L, L)
+    parts: np.ndarray  # (n, width) scores of tokens, left for `recall_margin`
+    tail: np.ndarray  # (L·D + L·L,) weights behind those of tokens, left for it, too
+    first: np.ndarray  # (n, S) scores by column, edited by losses
+    rest: np.ndarray  # (n, S)
+    last: np.ndarray  # (n, S)
+    length: np.ndarray  # (D, S)
+    edge: np.ndarray  # (S, S)
+    segment: np.ndarray  # (n, D, S)
+    ended: np.ndarray  # (n + 1, S)
+    ahead: np.ndarray  # (n + 1, S)
+    spare: np.ndarray  # (n, width)
+    nothing: np.ndarray  # (0, 0)
 
 
 def new_segment_work(n: int, width: int, size: int, depth: int) -> SegmentWork:
     """Buffers."""
-    return SegmentWork(
-        np.zeros((n, width)), np.zeros((n + 1, size)), np.zeros((n, depth, size)),
-        np.zeros((size, size)), np.zeros((n, depth, size)), np.zeros((n + 1, size)),
-        np.zeros((n + 1, size)), np.zeros((n, depth, size)), np.zeros((size, size)),
+    wide = -(-size // 4) * 4
+    shapes = (
+        (n, width), (size * (depth + size),), (n, wide), (n, wide), (n, wide),
+        (depth, wide), (wide, wide), (n, depth, wide), (n + 1, wide), (n + 1, wide),
+        (n, width), (0, 0),
     )  # fmt: skip
+    return SegmentWork(*(np.zeros(shape) for shape in shapes))
 
 
 @uncounted
@@ -57,7 +63,11 @@ class SegmentBlocks(NamedTuple):
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 codes of the truths
     longest: np.ndarray  # (L,) int64 tokens of the segments of a label at most
-    depth: int  # D, the largest of them
+    label_of: np.ndarray  # (n_codes,) int32
+    begins: np.ndarray  # (n_codes,) uint8, whether a segment begins
+    begin_code: np.ndarray  # (L,) int32 code of a first token
+    inside_code: np.ndarray  # (L,) int32 of the others
+    depth: int  # D, the largest of `longest`
     kind: int  # of the loss
     outside: int  # label whose segments do not count, −1 for none
     has_loss: int  # 0 for predictions
@@ -70,184 +80,253 @@ class SegmentBlocks(NamedTuple):
         return loss_of(blocks, i, code)
 
     def find_output(blocks, work, w, i, code):
-        score_segments(blocks, work, w, i, work.segment, work.edge)
-        n, size = blocks.offset[i + 1] - blocks.offset[i], blocks.longest.shape[0]
-        segment = work.segment
+        score_tokens(blocks, w, i, work.parts)
+        fill_tables(blocks, work, w)
+        begin = blocks.offset[i]
+        n = blocks.offset[i + 1] - begin
+        split_columns(n, blocks.longest, work)
         if blocks.has_loss:
-            segment = work.augmented
-            begin = blocks.offset[i]
-            for e in range(1, n + 1):
-                for k in range(size):
-                    for d in range(1, min(blocks.longest[k], e) + 1):
-                        cost = segment_cost(
-                            blocks.kind, e - d, e, k, blocks.outside, blocks.y, begin,
-                            size,
-                        )  # fmt: skip
-                        segment[e - 1, d - 1, k] = work.segment[e - 1, d - 1, k] + cost
-        forward(MAX_PLUS, n, blocks.longest, segment, work.edge, work.ended, work.ahead)
-        trace(n, blocks.longest, segment, work.edge, work.ended, work.ahead, code)
+            add_losses(blocks, work, i)
+        fill_segments(n, work)
+        if blocks.has_loss and blocks.kind != HAMMING:
+            forgive_matches(blocks, i, work.segment)
+        search(blocks, work, n, code)
         loss = loss_of(blocks, i, code) if blocks.has_loss else 0.0
-        margin = recalled(blocks, work.segment, work.edge, i, code)
+        margin = walk(
+            blocks, work.tail, np.int64(0), work.parts, i, code, np.int64(0), READ, 1.0
+        )
         return loss, 1.0, loss - margin, loss - margin
 
     def recall_margin(blocks, work, i, code):
-        return recalled(blocks, work.segment, work.edge, i, code)
+        return walk(
+            blocks, work.tail, np.int64(0), work.parts, i, code, np.int64(0), READ, 1.0
+        )
 
     def margin(blocks, w, i, code):
-        begin = blocks.offset[i]
-        truth = blocks.y[begin : blocks.offset[i + 1]]
-        score = dot_code(blocks, w, begin, truth.shape[0], truth)
-        return score - dot_code(blocks, w, begin, truth.shape[0], code)
+        none, tail = w[:0].reshape(0, 0), blocks.rows.n_features * blocks.width
+        return walk(blocks, w, tail, none, i, code, np.int64(0), DOT, 1.0)
 
     def margins(blocks, work, w, i, codes, at, n, out):
         if n == 0:
             return
-        score_segments(blocks, work, w, i, work.spare, work.spare_edge)
+        score_tokens(blocks, w, i, work.spare)
         length = blocks.offset[i + 1] - blocks.offset[i]
+        tail = blocks.rows.n_features * blocks.width
         for p in range(n):
-            code = codes[at + p * length : at + (p + 1) * length]
-            out[p] = recalled(blocks, work.spare, work.spare_edge, i, code)
+            out[p] = walk(
+                blocks, w, tail, work.spare, i, codes, at + p * length, READ, 1.0
+            )
 
     def push(blocks, w, i, code, coef):
-        begin = blocks.offset[i]
-        truth = blocks.y[begin : blocks.offset[i + 1]]
-        add_code(blocks, w, begin, truth.shape[0], truth, coef)
-        add_code(blocks, w, begin, truth.shape[0], code, -coef)
+        none, tail = w[:0].reshape(0, 0), blocks.rows.n_features * blocks.width
+        walk(blocks, w, tail, none, i, code, np.int64(0), ADD, coef)
+
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        push_many(blocks, work, w, i, codes, at, n, coef)
 
     def wipe(blocks, w, i, code):
-        begin = blocks.offset[i]
-        truth = blocks.y[begin : blocks.offset[i + 1]]
-        wipe_code(blocks, w, begin, truth.shape[0], truth)
-        wipe_code(blocks, w, begin, truth.shape[0], code)
+        none, tail = w[:0].reshape(0, 0), blocks.rows.n_features * blocks.width
+        walk(blocks, w, tail, none, i, code, np.int64(0), WIPE, 0.0)
+
+
+# ------------------------------------------------------------------------- scores
 
 
 @kernel
-def score_segments(blocks, work, w, i, segment, edge):
-    """Scores of all segments of block i, and of pairs of labels."""
-    n_features, width, size = blocks.rows.n_features, blocks.width, edge.shape[0]
-    begin, n = blocks.offset[i], blocks.offset[i + 1] - blocks.offset[i]
-    table = n_features * width
-    weights = w[:table].reshape(n_features, width)
-    score_rows(blocks.rows, weights, begin, begin + n, work.parts)
-    parts, inside = work.parts, work.inside
-    for k in range(size):
-        inside[0, k] = 0.0
-        for t in range(n):
-            inside[t + 1, k] = inside[t, k] + parts[t, k]
-        for j in range(size):
-            edge[k, j] = w[table + size * blocks.depth + k * size + j]
-    for e in range(1, n + 1):
+def score_tokens(blocks, w, i, parts):
+    """Scores of the tokens of block i in all columns."""
+    n_features, width = blocks.rows.n_features, blocks.width
+    weights = w[: n_features * width].reshape(n_features, width)
+    score_rows(blocks.rows, weights, blocks.offset[i], blocks.offset[i + 1], parts)
+
+
+@kernel
+def fill_tables(blocks, work, w):
+    """Weights of lengths and pairs of labels, plain and padded."""
+    size, depth, length, edge = (
+        blocks.longest.shape[0],
+        blocks.depth,
+        work.length,
+        work.edge,
+    )
+    tail, start = work.tail, blocks.rows.n_features * blocks.width
+    for k in range(tail.shape[0]):
+        tail[k] = w[start + k]
+    for k in range(length.shape[1]):
+        for d in range(depth):
+            known = k < size and d < blocks.longest[min(k, size - 1)]
+            length[d, k] = tail[k * depth + d] if known else -np.inf
+        for j in range(length.shape[1]):
+            both = k < size and j < size
+            edge[k, j] = tail[size * depth + k * size + j] if both else 0.0
+
+
+@kernel
+def split_columns(n, longest, work):
+    """Scores of first, other and last tokens from the columns of `parts`."""
+    size, parts = longest.shape[0], work.parts
+    first, rest, last = work.first, work.rest, work.last
+    for t in range(n):
         for k in range(size):
-            for d in range(1, min(blocks.longest[k], e) + 1):
-                ends = parts[e - d, size + k] + parts[e - 1, 2 * size + k]
-                length = w[table + k * blocks.depth + d - 1]
-                segment[e - 1, d - 1, k] = (
-                    inside[e, k] - inside[e - d, k] + (ends + length)
-                )
+            first[t, k] = parts[t, k]
+            rest[t, k] = parts[t, size + k]
+            last[t, k] = parts[t, 2 * size + k]
 
 
 @kernel
-def total_score(n, size, segment, edge, code):
-    """Score of an output of n tokens from those of its segments."""
-    total, before, first = 0.0, -1, 0
+def fill_segments(n, work):
+    """Scores of all segments; their room in `segment` at [b, 0] holds a running sum."""
+    first, rest, last, length = work.first, work.rest, work.last, work.length
+    segment = work.segment
+    depth, size = segment.shape[1], segment.shape[2]
+    for b in range(n):
+        for k in range(size):
+            segment[b, 0, k] = first[b, k]
+        for d in range(1, min(depth, n - b)):
+            for k in range(size):
+                segment[b, d, k] = segment[b, d - 1, k] + rest[b + d, k]
+        for d in range(min(depth, n - b)):
+            for k in range(size):
+                segment[b, d, k] += last[b + d, k] + length[d, k]
+
+
+@kernel
+def search(blocks, work, n, code):
+    """The best output by the scores of segments."""
+    segment, edge, ended, ahead = work.segment, work.edge, work.ended, work.ahead
+    forward(MAX_PLUS, n, segment, edge, ended, ahead)
+    trace(n, segment, edge, ended, ahead, blocks.begin_code, blocks.inside_code, code)
+
+
+@kernel
+def push_many(blocks, work, w, i, codes, at, n, coef):
+    """Add Σ_p coef[p]·δ_p to w: first summed per (token, column), then per feature."""
+    begin, parts = blocks.offset[i], work.spare
+    length = blocks.offset[i + 1] - begin
+    tail = blocks.rows.n_features * blocks.width
+    for t in range(length):
+        for k in range(blocks.width):
+            parts[t, k] = 0.0
+    largest = 0.0
+    for p in range(n):
+        if coef[p] != 0.0:
+            largest = max(largest, abs(coef[p]))
+            walk(blocks, w, tail, parts, i, codes, at + p * length, SUM, coef[p])
+    for t in range(length):
+        for k in range(3 * blocks.longest.shape[0]):
+            # what rounding leaves of mass that cancels is not worth a pass over a row
+            if abs(parts[t, k]) > 1e-15 * largest:
+                add_row(blocks.rows, w, blocks.width, begin + t, k, parts[t, k])
+
+
+# ------------------------------------------------------------------------- losses
+
+
+@kernel
+def add_losses(blocks, work, i):
+    """What the loss adds to tokens: wrong codes, or 1 for any segment that counts."""
+    begin, size = blocks.offset[i], blocks.longest.shape[0]
+    first, rest = work.first, work.rest
+    for t in range(blocks.offset[i + 1] - begin):
+        here = blocks.y[begin + t]
+        for k in range(size):
+            if blocks.kind != HAMMING:
+                first[t, k] += 0.0 if k == blocks.outside else 1.0
+            else:
+                first[t, k] += 0.0 if here == blocks.begin_code[k] else 1.0
+                rest[t, k] += 0.0 if here == blocks.inside_code[k] else 1.0
+
+
+@kernel
+def forgive_matches(blocks, i, segment):
+    """Take back what segments gain by their overlap with true ones, twice."""
+    begin, depth = blocks.offset[i], blocks.depth
+    n = blocks.offset[i + 1] - begin
+    truth = blocks.y[begin : begin + n]
+    label_of, begins = blocks.label_of, blocks.begins
+    start = 0
     for t in range(1, n + 1):
-        if t == n or code[t] >= size:
-            label = code[first] - size
-            total += segment[t - 1, t - first - 1, label]
-            if before >= 0:
-                total += edge[before, label]
-            before, first = label, t
-    return total
-
-
-@kernel
-def recalled(blocks, segment, edge, i, code):
-    """<w, δ> from the scores of segments."""
-    truth = blocks.y[blocks.offset[i] : blocks.offset[i + 1]]
-    n, size = truth.shape[0], blocks.longest.shape[0]
-    score = total_score(n, size, segment, edge, truth)
-    return score - total_score(n, size, segment, edge, code)
+        if t < n and begins[truth[t]] == 0:
+            continue
+        s, label = start, label_of[truth[start]]
+        start = t
+        if label == blocks.outside:
+            continue
+        if blocks.kind != OVERLAP:
+            segment[s, t - s - 1, label] -= 2.0
+            continue
+        for b in range(max(0, s - depth + 1), t):
+            # two true segments of one label: the first of them counts both
+            is_second = False
+            for u in range(b, s):
+                is_second = is_second or label_of[truth[u]] == label
+            for e in range(max(b, s) + 1, 0 if is_second else min(n, b + depth) + 1):
+                gain = segment_cost(
+                    blocks.kind, b, e, label, blocks.outside, blocks.y, begin, n,
+                    label_of, begins,
+                )  # fmt: skip
+                segment[b, e - b - 1, label] += gain - 1.0
 
 
 @kernel
 def loss_of(blocks, i, code):
     """Δ of an output."""
-    size, begin = blocks.longest.shape[0], blocks.offset[i]
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin  # `code` may be longer
     total = 0.0
-    if blocks.kind != HAMMING:
-        total += count_segments(
-            blocks.y, begin, blocks.offset[i + 1], blocks.outside, size
-        )
-    first, n = 0, blocks.offset[i + 1] - begin  # `code` may be longer
+    if blocks.kind == HAMMING:
+        for t in range(n):
+            total += 0.0 if code[t] == blocks.y[begin + t] else 1.0
+        return total
+    total += count_segments(
+        blocks.y, begin, begin + n, blocks.outside, blocks.label_of, blocks.begins
+    )
+    first = 0
     for t in range(1, n + 1):
-        if t == n or code[t] >= size:
+        if t == n or blocks.begins[code[t]] != 0:
             total += segment_cost(
-                blocks.kind, first, t, code[first] - size, blocks.outside, blocks.y,
-                begin, size,
+                blocks.kind, first, t, blocks.label_of[code[first]], blocks.outside,
+                blocks.y, begin, n, blocks.label_of, blocks.begins,
             )  # fmt: skip
             first = t
     return total
 
 
-@kernel
-def dot_code(blocks, w, begin, n, code):
-    """<w, Ψ> of an output."""
-    size, width, rows = blocks.longest.shape[0], blocks.width, blocks.rows
-    table = rows.n_features * width
-    edges = table + size * blocks.depth
-    total, before, first = 0.0, -1, 0
-    for t in range(n):
-        total += dot_row(rows, w, width, begin + t, code[t] % size)
-        if t + 1 == n or code[t + 1] >= size:
-            label = code[first] - size
-            total += dot_row(rows, w, width, begin + first, size + label)
-            total += dot_row(rows, w, width, begin + t, 2 * size + label)
-            total += w[table + label * blocks.depth + t - first]
-            if before >= 0:
-                total += w[edges + before * size + label]
-            before, first = label, t + 1
-    return total
+# ------------------------------------------------------------- other ways to decode
 
 
 @kernel
-def add_code(blocks, w, begin, n, code, coef):
-    """Add coef·Ψ of an output to w."""
-    size, width, rows = blocks.longest.shape[0], blocks.width, blocks.rows
-    table = rows.n_features * width
-    edges = table + size * blocks.depth
-    before, first = -1, 0
-    for t in range(n):
-        add_row(rows, w, width, begin + t, code[t] % size, coef)
-        if t + 1 == n or code[t + 1] >= size:
-            label = code[first] - size
-            add_row(rows, w, width, begin + first, size + label, coef)
-            add_row(rows, w, width, begin + t, 2 * size + label, coef)
-            w[table + label * blocks.depth + t - first] += coef
-            if before >= 0:
-                w[edges + before * size + label] += coef
-            before, first = label, t + 1
+def score_segments(blocks, work, w, i):
+    """Scores of all segments of block i, and of pairs of labels, into `work`."""
+    score_tokens(blocks, w, i, work.parts)
+    fill_tables(blocks, work, w)
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    split_columns(n, blocks.longest, work)
+    fill_segments(n, work)
+    return n
 
 
 @kernel
-def wipe_code(blocks, w, begin, n, code):
-    """Set to zero the coordinates of w that Ψ of an output touches."""
-    size, width, rows = blocks.longest.shape[0], blocks.width, blocks.rows
-    table = rows.n_features * width
-    edges = table + size * blocks.depth
-    before, first = -1, 0
+def best_given(blocks, work, w, i, given, code):
+    """The best output whose codes are those of `given` where these are not negative."""
+    score_tokens(blocks, w, i, work.parts)
+    fill_tables(blocks, work, w)
+    begin = blocks.offset[i]
+    n = blocks.offset[i + 1] - begin
+    split_columns(n, blocks.longest, work)
     for t in range(n):
-        wipe_row(rows, w, width, begin + t, code[t] % size)
-        if t + 1 == n or code[t + 1] >= size:
-            label = code[first] - size
-            wipe_row(rows, w, width, begin + first, size + label)
-            wipe_row(rows, w, width, begin + t, 2 * size + label)
-            w[table + label * blocks.depth + t - first] = 0.0
-            if before >= 0:
-                w[edges + before * size + label] = 0.0
-            before, first = label, t + 1
-
-
-# ------------------------------------------------------------- several outputs at once
+        known = given[begin + t]
+        for k in range(blocks.longest.shape[0] if known >= 0 else 0):
+            if known != blocks.begin_code[k]:
+                work.first[t, k] = -np.inf
+            if known != blocks.inside_code[k]:
+                work.rest[t, k] = -np.inf
+    fill_segments(n, work)
+    search(blocks, work, n, code)
+    best = -np.inf
+    for k in range(work.ended.shape[1]):
+        best = max(best, work.ended[n, k])
+    return best
 
 
 @kernel
@@ -255,31 +334,29 @@ def best_of_block(
     blocks, work, w, i, k, ended, ended_at, ahead, ahead_at, codes, value
 ):
     """The k best outputs of block i: codes (k, n) and falling scores (k,)."""
-    score_segments(blocks, work, w, i, work.segment, work.edge)
-    n, size = blocks.offset[i + 1] - blocks.offset[i], blocks.longest.shape[0]
-    k_forward(
-        n, blocks.longest, work.segment, work.edge, k, ended, ended_at, ahead, ahead_at
-    )
+    n, size = score_segments(blocks, work, w, i), work.edge.shape[0]
+    k_forward(n, work.segment, work.edge, k, ended, ended_at, ahead, ahead_at)
     for rank in range(k):
         value[rank] = ahead[n * size, rank]
         if value[rank] > -np.inf:
-            k_trace(n, size, rank, ended_at, ahead_at, codes[rank])
+            k_trace(
+                n, size, rank, ended_at, ahead_at, blocks.begin_code,
+                blocks.inside_code, codes[rank],
+            )  # fmt: skip
 
 
 @kernel
 def marginals_of_block(blocks, work, w, i, behind, begun, out):
-    """P(segment) under exp(score) into `out`, (n, D, L); returns log Z."""
-    score_segments(blocks, work, w, i, work.segment, work.edge)
-    n, longest = blocks.offset[i + 1] - blocks.offset[i], blocks.longest
-    total = forward(
-        LOG_PLUS, n, longest, work.segment, work.edge, work.ended, work.ahead
-    )
-    backward(LOG_PLUS, n, longest, work.segment, work.edge, behind, begun)
-    for e in range(1, n + 1):
-        for k in range(longest.shape[0]):
-            for d in range(out.shape[1]):
-                out[e - 1, d, k] = 0.0
-            for d in range(1, min(longest[k], e) + 1):
-                value = work.ahead[e - d, k] + work.segment[e - 1, d - 1, k]
-                out[e - 1, d - 1, k] = np.exp(value + behind[e, k] - total)
+    """P(segment) under exp(score) into `out`, (n, D, L), by its first token; log Z."""
+    n = score_segments(blocks, work, w, i)
+    total = forward(LOG_PLUS, n, work.segment, work.edge, work.ended, work.ahead)
+    backward(LOG_PLUS, n, work.segment, work.edge, behind, begun)
+    for b in range(n):
+        for d in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                out[b, d, k] = 0.0
+        for d in range(min(out.shape[1], n - b)):
+            for k in range(out.shape[2]):
+                value = work.ahead[b, k] + work.segment[b, d, k]
+                out[b, d, k] = np.exp(value + behind[b + d + 1, k] - total)
     return total

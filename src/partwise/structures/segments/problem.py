@@ -82,13 +82,13 @@ class SegmentsProblem(PackedProblem):
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
         """The k best segmentations of each sequence with their scores, best first."""
-        size, offset, listed = self.structure.n_labels, self.blocks.offset, []
-        work = self.borrow_work()
+        offset, listed, work = self.blocks.offset, [], self.borrow_work()
+        size = -(-self.structure.n_labels // 4) * 4
         for i in range(self.n_blocks):
             n = int(offset[i + 1] - offset[i])
             rows = (n + 1) * size
             ended, ahead = np.empty((rows, k)), np.empty((rows, k))
-            ended_at, ahead_at = (np.zeros((rows, k, 3), np.int32) for _ in range(2))
+            ended_at, ahead_at = (np.zeros((rows, k, 2), np.int32) for _ in range(2))
             codes, value = np.zeros((k, n), np.int32), np.empty(k)
             compiled.best_of_block(
                 self.plain_blocks, work, model, i, k, ended, ended_at, ahead, ahead_at,
@@ -103,15 +103,16 @@ class SegmentsProblem(PackedProblem):
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(segment) under exp(score), and log Z of each sequence.
 
-        Entry (e, d, l) of an array (n, D, L) is that of the segment of d + 1 tokens
-        with label l that ends with token e.
+        Entry (b, d, l) of an array (n, D, L) is that of the segment of d + 1 tokens
+        with label l that begins with token b.
         """
         size, offset = self.structure.n_labels, self.blocks.offset
+        wide = -(-size // 4) * 4
         depth, work = self.blocks.depth, self.borrow_work()
         shares, totals = [], np.empty(self.n_blocks)
         for i in range(self.n_blocks):
             n = int(offset[i + 1] - offset[i])
-            behind, begun = np.empty((n + 1, size)), np.empty((n + 1, size))
+            behind, begun = np.empty((n + 1, wide)), np.empty((n + 1, wide))
             out = np.empty((n, depth, size))
             totals[i] = compiled.marginals_of_block(
                 self.plain_blocks, work, model, i, behind, begun, out

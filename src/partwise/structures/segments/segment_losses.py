@@ -1,17 +1,16 @@
-"""Losses of segmentations, each a sum over predicted segments."""
+"""Losses of segmentations that count segments, each a sum over predicted ones."""
 
 HAMMING, SEGMENTS, OVERLAP = range(3)
 LOSSES = {"hamming": HAMMING, "segments": SEGMENTS, "overlap": OVERLAP}
 
 
-def segment_cost(kind, first, last, label, outside, y, begin, n_labels):
+def segment_cost(kind, first, last, label, outside, y, begin, n, label_of, begins):
     """What a predicted segment [first, last) of a label adds to the loss.
 
-    `y` holds the code of the truth from place `begin` on: the label of each token, plus
-    `n_labels` where a segment begins. With counts of segments other than `outside` the
+    `y` holds codes of the truth from place `begin` on, n of them: ``label_of`` and
+    ``begins`` say what they mean. With counts of segments other than `outside` the
     losses are
 
-    * hamming: tokens of a wrong label;
     * segments: |true| + |predicted| − 2·|both|;
     * overlap: |true| + |predicted| − 2·Σ (largest |both tokens| / |either| of the
       predicted segment with a true one of its label).
@@ -19,39 +18,33 @@ def segment_cost(kind, first, last, label, outside, y, begin, n_labels):
     |true| is left to the caller. Segments of an output are disjoint, so the overlaps
     with one true segment add up to 1 at most, and no loss is negative.
     """
-    if kind == HAMMING:
-        n_wrong = 0
-        for t in range(first, last):
-            if y[begin + t] % n_labels != label:
-                n_wrong += 1
-        return float(n_wrong)
     if label == outside:
         return 0.0
-    length = y.shape[0]
+    end = begin + n
     best = 0.0
     t = first
     while t < last:
         here = begin + t
-        while y[here] < n_labels:  # the beginning of the true segment
+        while begins[y[here]] == 0:  # the beginning of the true segment
             here -= 1
-        end = here + 1
-        while end < length and y[end] < n_labels:
-            end += 1
-        if y[here] - n_labels == label:
-            both = min(end - begin, last) - max(here - begin, first)
-            either = max(end - begin, last) - min(here - begin, first)
+        stop = here + 1
+        while stop < end and begins[y[stop]] == 0:
+            stop += 1
+        if label_of[y[here]] == label:
+            both = min(stop - begin, last) - max(here - begin, first)
+            either = max(stop - begin, last) - min(here - begin, first)
             share = both / either
             if kind == SEGMENTS and share < 1.0:
                 share = 0.0
             best = max(best, share)
-        t = end - begin
+        t = stop - begin
     return 1.0 - 2.0 * best
 
 
-def count_segments(y, first, last, outside, n_labels):
-    """Segments of a code in [first, last), but for those of one label."""
+def count_segments(y, first, last, outside, label_of, begins):
+    """Segments of codes in [first, last), but for those of one label."""
     n = 0
     for t in range(first, last):
-        if y[t] >= n_labels and y[t] - n_labels != outside:
+        if begins[y[t]] != 0 and label_of[y[t]] != outside:
             n += 1
     return n

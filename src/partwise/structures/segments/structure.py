@@ -35,11 +35,11 @@ class Segment(NamedTuple):
 class Segments(Structure):
     """Labelled segments that cover a sequence, one after the other.
 
-    Ψ(x, y) adds up, for each segment with label l: the features of its tokens in a
-    column for l, those of its first and of its last token in two more, an indicator of
-    its length, and one of the pair of its label and that of the segment before. Unlike
-    a chain over BIO tags, lengths and last tokens have weights, and a segment is one
-    part: Sarawagi and Cohen, NIPS 2004.
+    Ψ(x, y) adds up, for each segment with label l: the features of its first token in a
+    column for l, those of its other tokens in another, those of its last token in a
+    third, an indicator of its length, and one of the pair of its label and that of the
+    segment before. The first two columns are those of the tags B and I of a chain;
+    lengths and last tokens have weights besides: Sarawagi and Cohen, NIPS 2004.
 
     Parameters
     ----------
@@ -47,8 +47,9 @@ class Segments(Structure):
     longest : int or sequence of int (L,)
         Most tokens of a segment, by label; 1 for tokens outside of all segments.
     cost : {"hamming", "segments", "overlap"}
-        The loss: tokens with a wrong label; segments of one side alone; the same with
-        partial credit for overlap (see `segment_losses.segment_cost`).
+        The loss: tokens whose label is wrong, or that begin a segment on one side
+        alone; segments of one side alone; the same with partial credit for overlap (see
+        `segment_losses.segment_cost`).
     outside : int or None
         Label whose segments the last two do not count.
 
@@ -92,9 +93,25 @@ class Segments(Structure):
 
     # ---------------------------------------------------------------------- codes
 
+    def codes(self) -> tuple[Ints, Ints]:
+        """Codes of the first token of a segment of each label, and of the others."""
+        numbers = np.arange(self.n_labels, dtype=np.int32)
+        return numbers + self.n_labels, numbers
+
+    def meanings(self) -> tuple[Ints, Ints]:
+        """The label of each code, and whether a segment begins there (0 or 1)."""
+        begin, inside = self.codes()
+        n_codes = int(max(begin.max(), inside.max())) + 1
+        label_of, begins = np.zeros(n_codes, np.int32), np.zeros(n_codes, np.uint8)
+        known = inside >= 0
+        label_of[inside[known]] = np.flatnonzero(known)
+        label_of[begin], begins[begin] = np.arange(self.n_labels), 1
+        return label_of, begins
+
     def encode(self, segments: Sequence[Any], n: int, where: str = "y") -> Ints:
-        """The label of each token, plus L where a segment begins, (n,) int32."""
+        """The code of each token, (n,) int32."""
         longest, code = self.lengths(), np.zeros(n, np.int32)
+        begin, inside = self.codes()
         end = 0
         for first, last, label in segments:
             if first != end or not first < last <= n:
@@ -109,8 +126,7 @@ class Segments(Structure):
                     f"{where}: a segment of {last - first} tokens with label {label}, "
                     f"where longest allows {longest[label]}; raise it"
                 )
-            code[first:last] = label
-            code[first] += self.n_labels
+            code[first], code[first + 1 : last] = begin[label], inside[label]
             end = last
         if end != n:
             raise ValueError(f"{where}: segments end at token {end} of {n}")
@@ -118,10 +134,12 @@ class Segments(Structure):
 
     def decode_code(self, code: Ints) -> list[Segment]:
         """The segments of a code."""
-        firsts = np.flatnonzero(np.asarray(code) >= self.n_labels).tolist()
+        label_of, begins = self.meanings()
+        code = np.asarray(code)
+        firsts = np.flatnonzero(begins[code]).tolist()
         ends = [*firsts[1:], len(code)]
         return [
-            Segment(a, z, int(code[a]) - self.n_labels)
+            Segment(a, z, int(label_of[code[a]]))
             for a, z in zip(firsts, ends, strict=True)
         ]
 
@@ -141,8 +159,8 @@ class Segments(Structure):
         lengths, edges = np.zeros((size, depth)), np.zeros((size, size))
         before = None
         for first, last, label in y:
-            table[:, label] += x[first:last].sum(axis=0)
-            table[:, size + label] += x[first]
+            table[:, label] += x[first]
+            table[:, size + label] += x[first + 1 : last].sum(axis=0)
             table[:, 2 * size + label] += x[last - 1]
             lengths[label, last - first - 1] += 1.0
             if before is not None:
@@ -152,14 +170,15 @@ class Segments(Structure):
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ of two segmentations."""
-        kind, size = LOSSES[self.cost], self.n_labels
+        kind, n = LOSSES[self.cost], y[-1][1]
         outside = -1 if self.outside is None else self.outside
-        truth = self.encode(y, y[-1][1])
-        total = 0.0
-        if kind != HAMMING:
-            total += count_segments(truth, 0, len(truth), outside, size)
+        truth = self.encode(y, n)
+        if kind == HAMMING:
+            return float(np.sum(truth != self.encode(y_hat, n)))
+        told = self.meanings()
+        total = float(count_segments(truth, 0, n, outside, *told))
         for first, last, label in y_hat:
-            total += segment_cost(kind, first, last, label, outside, truth, 0, size)
+            total += segment_cost(kind, first, last, label, outside, truth, 0, n, *told)
         return total
 
     def argmax(self, x: Any, w: Floats) -> list[Segment]:
@@ -223,7 +242,7 @@ class Segments(Structure):
         rows = scorer.bind(features, width)
         number = None
         if Y is None:
-            y: Ints = np.full(offset[-1], self.n_labels, np.int32)  # segments of one
+            y: Ints = np.full(offset[-1], self.codes()[0][0], np.int32)
         else:
             if len(Y) != len(offset) - 1:
                 raise ValueError(f"X has {len(offset) - 1} sequences and Y {len(Y)}")
@@ -233,8 +252,11 @@ class Segments(Structure):
             ]
             y = np.concatenate(codes)
             rows, number = scorer.ordered(rows)
+        begin, inside = self.codes()
+        label_of, begins = self.meanings()
         blocks = SegmentBlocks(
             rows=rows, y=y, offset=offset, longest=longest, depth=int(longest.max()),
+            label_of=label_of, begins=begins, begin_code=begin, inside_code=inside,
             kind=LOSSES[self.cost],
             outside=-1 if self.outside is None else int(self.outside), has_loss=1,
             width=width,

@@ -15,7 +15,7 @@ from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass.problem import padded
 from partwise.structures.multiclass.structure import as_rows
-from partwise.structures.packed import PackedProblem, aligned_zeros, digests
+from partwise.structures.packed import PackedProblem, aligned_zeros, row_digests
 from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
 from partwise.structures.taxonomy.nodes import Nodes
 
@@ -344,18 +344,8 @@ class NodeSetsProblem(PackedProblem):
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and of sets."""
-        rows: Any = self.blocks.rows
         each = np.arange(self.n_blocks + 1)
-        pieces: list[tuple[Any, Ints]] = [(self.blocks.y, each)]
-        if hasattr(rows, "x"):
-            pieces.append((rows.x, each))
-        else:
-            plain = np.empty(rows.n_features, np.int32)
-            plain[np.arange(rows.n_features)[self.number]] = np.arange(rows.n_features)
-            pieces.append((plain[rows.indices], rows.indptr))
-            if rows.step:
-                pieces.append((rows.data, rows.indptr))
-        return digests(pieces, self.n_blocks)
+        return row_digests(self.blocks.rows, self.number, self.blocks.y, each)
 
 
 def _vector(x: Any) -> Floats:

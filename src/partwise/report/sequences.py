@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from partwise.metrics import (
-    METRICS,
+    as_span_tags,
     confusion,
     label_report,
+    measure_labels,
     span_report,
-    spans,
 )
-from partwise.outputs.listings import telling_features
 from partwise.report import support
 from partwise.report.content import (
     Confusion,
@@ -36,7 +35,6 @@ def sequence_report(
     y: Labels,
     y_pred: Labels,
     caption: str = "Evaluation",
-    n_features: int = 10,
     n_errors: int = 20,
     **page: Any,
 ) -> Report:
@@ -50,16 +48,15 @@ def sequence_report(
     y, y_pred : lists of lists of labels
     caption : str
         What was evaluated.
-    n_features, n_errors : int
-        How many features per label and how many errors to show.
+    n_errors : int
+        How many errors to show.
     **page
-        Title, certificate and the like, see `training_report`.
+        Title, certificate, features and the like, see `training_report`.
     """
     labels, matrix = confusion(y, y_pred)
     return training_report(
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion([str(label) for label in labels], matrix.tolist()),
-        features=telling_features(model, n_features),
         errors=_worst_errors(model, tokens, y, y_pred, n_errors),
         pictures=support_pictures(model),
         pictures_title=support.TITLE,
@@ -68,51 +65,11 @@ def sequence_report(
     )
 
 
-def measure(y: Labels, y_pred: Labels) -> dict[str, float]:
-    """All metrics that these labels have; those of spans only for span tags."""
-    as_spans = as_span_tags(y, y_pred)
-    values = {}
-    for name, metric in METRICS.items():
-        if metric.output not in ("labels", "any"):
-            continue
-        if not name.startswith("span_"):
-            values[name] = metric.function(y, y_pred)
-        elif as_spans is not None:
-            values[name] = metric.function(*as_spans)
-    return values
-
-
-def as_span_tags(y: Labels, y_pred: Labels) -> tuple[Labels, Labels] | None:
-    """The labels, where they are span tags; None where they are not.
-
-    They are when everything predicted is one and some label has a type. A true label
-    that is none then becomes a span of its own, which no prediction can match.
-    """
-    predicted = {label for row in y_pred for label in row}
-    true = {label for row in y for label in row}
-    if not all(map(_is_span_tag, predicted)):
-        return None
-    if not any(_is_span_tag(t) and "-" in t for t in predicted | true):
-        return None
-    strange = {label for label in true if not _is_span_tag(label)}
-    if strange:
-        y = [[f"S-{t}" if t in strange else t for t in row] for row in y]
-    return y, y_pred
-
-
-def _is_span_tag(label: Any) -> bool:
-    try:
-        spans([label])
-    except ValueError:
-        return False
-    return True
-
-
 def _tables(y: Labels, y_pred: Labels, caption: str) -> list[MetricTable]:
     header = ("precision", "recall", "F1", "number")
     rows = [(str(row.label), *row[1:]) for row in label_report(y, y_pred)]
     by_label = MetricTable("By label", {}, ("label", *header), rows)
-    overall = MetricTable(caption, dict(measure(y, y_pred)))
+    overall = MetricTable(caption, dict(measure_labels(y, y_pred)))
     as_spans = as_span_tags(y, y_pred)
     if as_spans is None:
         return [overall, by_label]

@@ -5,15 +5,12 @@ from typing import Any
 
 from partwise.metrics import (
     arc_length_report,
-    clas,
     confusion,
-    las,
+    measure_dependencies,
     relation_report,
     sentence_length_report,
-    tree_match,
-    uas,
 )
-from partwise.metrics.dependencies import CONTENT_RELATIONS, universal_relation
+from partwise.metrics.dependencies import universal_relation
 from partwise.readers.trees import DependencyTree, is_projective
 from partwise.report.arcs import dependency_picture
 from partwise.report.content import (
@@ -71,24 +68,11 @@ def dependency_report(
     )
 
 
-def measure(y: Trees, y_pred: Trees) -> dict[str, float]:
-    """All scores of dependency trees that these relations have."""
-    values = {"uas": uas(y, y_pred), "las": las(y, y_pred)}
-    labels = {label for tree in y for label in tree[1]}
-    if any(":" in label for label in labels):
-        values["las_subtypes"] = las(y, y_pred, subtypes=True)
-    if CONTENT_RELATIONS.intersection(map(universal_relation, labels)):
-        values["clas"] = clas(y, y_pred)
-    values["exact_match"] = tree_match(y, y_pred)
-    values["unlabelled_match"] = tree_match(y, y_pred, labelled=False)
-    return values
-
-
 def _tables(y: Trees, y_pred: Trees, caption: str) -> list[MetricTable]:
     crossed = [
         sum(not is_projective(tree[0]) for tree in trees) for trees in (y, y_pred)
     ]
-    overall: dict[str, Any] = dict(measure(y, y_pred))
+    overall: dict[str, Any] = dict(measure_dependencies(y, y_pred))
     overall["non-projective, true"], overall["non-projective, predicted"] = crossed
     header = ("precision", "recall", "F1", "number")
     return [

@@ -9,6 +9,7 @@ import numpy as np
 
 from partwise.parameters import SettingsError
 from partwise.protocol import Ints
+from partwise.readers.trees import is_projective
 
 
 def encode_trees(y: Any, offset: Ints, labels: Sequence[str]) -> Ints:
@@ -105,3 +106,16 @@ def known_heads(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
                 )
             fixed.append(-1 if head is None else int(head))
     return np.array(fixed, np.int32)
+
+
+def is_allowed(structure: Any, heads: list[int]) -> bool:
+    """Whether an `Arborescence` allows these heads, by plain checks."""
+    if structure.construction == "best_heads":
+        return all(0 <= h <= len(heads) and h != d for d, h in enumerate(heads, 1))
+    try:
+        check_tree(heads, 0)
+    except ValueError:
+        return False
+    if structure.single_root and heads.count(0) != 1:
+        return False
+    return not structure.projective or is_projective(heads)

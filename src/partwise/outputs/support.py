@@ -25,6 +25,14 @@ class SupportSet(NamedTuple):
         """Where the sequences begin, (n_sequences + 1,)."""
         return np.cumsum([0, *map(len, self.tokens)])
 
+    def truth(self, row: int) -> Ints:
+        """True labels of a sequence."""
+        return self.y[self.offset[row] : self.offset[row + 1]]
+
+    def output(self, plane: int) -> Ints:
+        """The wrong labels of a plane."""
+        return self.cuts.code[self.cuts.indptr[plane] : self.cuts.indptr[plane + 1]]
+
     @classmethod
     def create(
         cls, inputs: Any, offset: Ints, y: Ints, support: Support, tokens: Any

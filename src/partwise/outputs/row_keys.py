@@ -9,9 +9,9 @@ import numpy as np
 
 from partwise.bounds import entry, require, under
 from partwise.features.label_keys import LabelKeys
+from partwise.outputs.label_scoring import TokenKeyScoring
 from partwise.outputs.rows import RowFeaturizer, count_rows
 from partwise.outputs.scoring import Arrays, Packable
-from partwise.outputs.sequence.scoring import TokenKeyScoring
 from partwise.protocol import Floats, Ints
 from partwise.scorers.index_file import index_from_state
 from partwise.structures.multiclass import Multiclass

@@ -1,19 +1,18 @@
-"""The sequence logo of a motif."""
+"""Sequence logos of motifs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from partwise.protocol import Floats
 from partwise.report import svg
-from partwise.structures.motif.sequences import LETTERS
 
+LETTERS = "ACGT"
 COLOURS = {"A": "#2a9d4a", "C": "#2b6cb0", "G": "#d69e2e", "T": "#c53030"}
 WIDTH, HEIGHT = 24.0, 120.0  # of a place, and of two bits
 CAPITAL = 0.72  # height of a capital letter, in font sizes
 
 
-def information(pwm: Floats) -> Floats:
+def information(pwm: np.ndarray) -> np.ndarray:
     """
     Bits of each place: 2 − entropy, (length,).
 
@@ -26,7 +25,7 @@ def information(pwm: Floats) -> Floats:
     return np.maximum(2.0 + np.sum(pwm * np.log2(safe), axis=1), 0.0)
 
 
-def logo(pwm: Floats) -> str:
+def logo(pwm: np.ndarray) -> str:
     """
     The logo of Schneider and Stephens (1990) as SVG.
 

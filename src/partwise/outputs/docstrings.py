@@ -1,0 +1,89 @@
+"""Docstrings of estimators that list all parameters, each described once."""
+
+from __future__ import annotations
+
+import re
+from inspect import cleandoc
+from textwrap import fill, indent
+
+HEAD = "Parameters\n----------\n"
+REFERENCE = re.compile(r"See `\w+`[.;]?\s*")
+
+
+def complete(cls: type) -> None:
+    """
+    Put the entries of the bases into the section ``Parameters`` of a class.
+
+    An entry without a type is a list of names that refers to a base: ``See `Base`.``
+    It becomes the entries of the base; further words of it go to the first parameter
+    that they name. What no entry names follows at the end.
+
+    Parameters
+    ----------
+    cls : class
+        Its docstring is rewritten; without one (``python -OO``) nothing is done.
+    """
+    inherited: dict[str, str] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if base.__module__.startswith("partwise."):
+            inherited |= dict(_described(base.__doc__ or ""))
+    text = cls.__dict__.get("__doc__")
+    if not text or not inherited or HEAD not in cleandoc(text):
+        return
+    before, _, rest = cleandoc(text).partition(HEAD)
+    section, after = _section(rest)
+    entries: dict[str, str] = {}
+    for names, kind, body in _entries(section):
+        if kind:
+            entries[", ".join(names)] = _entry(", ".join(names), kind, body)
+            continue
+        note = REFERENCE.sub("", " ".join(body.split()), count=1)
+        named = [n for n in names if re.search(rf"\b{n}\b", note)] or names[:1]
+        for name in names:
+            if name in inherited:
+                entries[name] = inherited[name]
+                if note and name == named[0]:
+                    entries[name] += "\n" + indent(fill(_sentence(note), 80), "    ")
+    known = {name for names in entries for name in names.split(", ")}
+    entries |= {n: entry for n, entry in inherited.items() if n not in known}
+    cls.__doc__ = before + HEAD + "\n".join(entries.values()) + after
+
+
+def _sentence(note: str) -> str:
+    starts_with_a_word = note[0].isalpha()
+    return note[0].upper() + note[1:] if starts_with_a_word else note
+
+
+def _section(rest: str) -> tuple[str, str]:
+    """The section, and what follows it."""
+    end = re.search(r"\n\n[A-Z][\w ]*\n-+\n", rest)
+    if end is None:
+        return rest.rstrip(), "\n"
+    return rest[: end.start()], rest[end.start() :]
+
+
+def _entries(section: str) -> list[tuple[list[str], str, str]]:
+    """Names, type and description of each entry."""
+    entries = []
+    for entry in re.split(r"\n(?=\S)", section):
+        head, _, body = entry.partition("\n")
+        names, _, kind = head.partition(" : ")
+        entries.append((names.split(", "), kind, body))
+    return entries
+
+
+def _entry(names: str, kind: str, body: str) -> str:
+    return f"{names} : {kind}\n{body}"
+
+
+def _described(text: str) -> list[tuple[str, str]]:
+    """Parameters of a docstring with their entries."""
+    _, found, rest = cleandoc(text).partition(HEAD)
+    if not found:
+        return []
+    return [
+        (name, _entry(name, kind, body))
+        for names, kind, body in _entries(_section(rest)[0])
+        if kind
+        for name in names
+    ]

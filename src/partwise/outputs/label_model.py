@@ -1,0 +1,154 @@
+"""What models share that label tokens: of sequences, or rows as single tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from partwise.objective import Formulation
+from partwise.outputs.explanation import (
+    Contribution,
+    Explanation,
+    SupportSequence,
+)
+from partwise.outputs.model import LabelledModel, one_cut
+from partwise.protocol import Floats, Ints, Latent, offers, take
+
+
+class LabelModel(LabelledModel):
+    """Scores and explains labels of tokens.
+
+    The scoring is a `TokenFeatureScoring` or `TokenKeyScoring`, the structure a `Chain`
+    or `Multiclass`; weights are the coefficients of the scoring, then those of the
+    structure. Support structures are a `SupportSet`.
+    """
+
+    @property
+    def takes(self) -> str:
+        """Kind of the sequences: columns, dicts or arrays."""
+        return self.scoring.takes
+
+    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """Packed sequences to decode: all at once, or in turn what fits in memory."""
+        refuse_one_sequence(X)
+        if not len(X):
+            return
+        for parts, scorer in self.scoring.batches(X):
+            yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
+
+    def training_problem(
+        self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1
+    ) -> Any:
+        """The problem whose objective the certificate speaks of.
+
+        Parameters
+        ----------
+        X : sequences
+        codes : int array (n_tokens,)
+            Numbers of the true labels, −1 for those that are not known.
+        formulation : Formulation
+        n_jobs : int
+
+        Raises
+        ------
+        ForeignData
+            The model can tell that it was not trained on these sequences.
+        """
+        parts, scorer = self.scoring.training(X, n_jobs)
+        problem = self.structure.pack(
+            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer
+        )
+        if offers(problem, Latent):
+            problem.complete(problem.expand(self.weights))
+        return problem
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """For each label, or key, the names of features or anchors, and weights."""
+        return self.scoring.heaviest(self.weights, self.labels)
+
+    def explain(self, X: Any, *, tokens: list[str], top: int = 10) -> Explanation:
+        """Why the best output of one sequence beat the second best.
+
+        Parameters
+        ----------
+        X : one sequence, in a list or table of length one
+        tokens : list of str
+            How to show them.
+        top : int
+            Number of reasons and of support structures.
+        """
+        ranked = next(self.ranked(X, 2))
+        winner, score = ranked[0]
+        explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
+        if len(ranked) == 1:
+            return explanation
+        runner, second = ranked[1]
+        explanation.runner_up = self._name(runner)
+        explanation.lead = score - second
+        reasons = [
+            *self._part_reasons(X, (winner, runner)),
+            *self._structure_reasons(winner, runner),
+        ]
+        explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
+        if self.support is not None and len(self.support.alpha):
+            shares = self.support.alpha * self._support_margins(X, winner, runner)
+            explanation.support = self._supporters(shares, top)
+        return explanation
+
+    def _part_reasons(
+        self, X: Any, outputs: tuple[Ints, Ints]
+    ) -> Iterator[Contribution]:
+        """Shares of features, or anchors, where labels differ."""
+        return self.scoring.reasons(X, self.weights, self.labels, outputs)
+
+    def _structure_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
+        """Shares of what the structure itself scores; nothing by default."""
+        return iter(())
+
+    def _support_margins(self, X: Any, winner: Ints, runner: Ints) -> Floats:
+        """<a, φ(winner) − φ(runner-up)> of all planes of the dual.
+
+        φ(winner) − φ(runner-up) is a model on one sequence. It scores the sequences of
+        the planes as a trained model scores new ones.
+        """
+        support = self.support
+        assert support is not None
+        fit = self.scoring.on(X)
+        here = self.structure.pack(fit.parts, winner, scorer=fit.scorer(1))
+        lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
+        scoring, weights = fit.finish(here, lead)
+        parts, scorer = scoring.parts_of(support.inputs)
+        training = self.structure.pack(parts, support.y, scorer=scorer)
+        return training.margins(training.expand(weights), support.cuts)
+
+    def _supporters(self, shares: Floats, top: int) -> list[SupportSequence]:
+        """Planes with the largest share of the lead."""
+        support = self.support
+        assert support is not None
+        best = np.argsort(-np.abs(shares))[:top]
+        chosen = take(support.cuts, best)
+        outputs = np.split(chosen.code, chosen.indptr[1:-1])
+        starts = support.offset
+        answers = []
+        for k, output in zip(best, outputs, strict=True):
+            block = support.cuts.block[k]
+            truth = support.y[starts[block] : starts[block + 1]]
+            answers.append(
+                SupportSequence(
+                    row=int(support.rows[block]),
+                    tokens=support.tokens[block],
+                    truth=self._name(truth),
+                    output=self._name(output),
+                    alpha=float(support.alpha[k]),
+                    share=float(shares[k]),
+                )
+            )
+        return answers
+
+
+def refuse_one_sequence(X: Any) -> None:
+    """Refuse a sequence where sequences are needed."""
+    if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
+        raise ValueError("X is one sequence; give a list of sequences: [X]")

@@ -1,0 +1,57 @@
+"""Signals, a closed terminal and full disks: training goes on, or saves its model."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from partwise.model_file import load_model
+
+
+def start(toys, path, **streams):
+    command = [
+        sys.executable, "-m", "partwise", "train", "tag", toys / "train.txt",
+        "--model", path, "--tol", "1e-15", "--max-iter", "10000000", "--C", "1e6",
+    ]  # fmt: skip
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    settings["preexec_fn"] = listen
+    return subprocess.Popen(list(map(str, command)), **settings)
+
+
+def listen():
+    """Undo what nohup, or a shell in the background, has the tests ignore."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT] * 3],
+    ids=["term", "hup", "ctrl-c three times"],
+)
+def test_a_signal_saves_the_model(toys, tmp_path, numbers):
+    path = tmp_path / "m"
+    process = start(toys, path)
+    for line in process.stderr:
+        if line.startswith(b"iteration 4"):
+            break
+    for number in numbers:
+        process.send_signal(number)
+        time.sleep(0.002)
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + numbers[-1]
+    assert load_model(path).info["certificate"]["stopped"] == "interrupted"
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_nobody_listens(toys, tmp_path):
+    path = tmp_path / "m"
+    command = [sys.executable, "-m", "partwise", "train", "tag", toys / "train.txt"]
+    command += ["--model", path, "--max-iter", "3"]
+    text = " ".join(f"'{word}'" for word in command)
+    done = subprocess.run(["sh", "-c", f"{text} >/dev/full 2>&-"], check=False)
+    assert done.returncode == 1
+    assert load_model(path)
