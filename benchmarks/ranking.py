@@ -1,23 +1,17 @@
-"""Rankings: seconds to train on many queries, and measures on LETOR's MQ2008.
+"""Rankings: seconds to train on many queries; `letor.py` has measures on real ones.
 
-    python benchmarks/ranking.py [--study pairs|measures|letor] [--data DIR] [--jobs 2]
+    python benchmarks/ranking.py [--study pairs|measures] [--jobs 2]
 
 pairs:    swapped pairs on 1,000,000 rows in 1,000 queries, 46 dense features or some
           40 of 10,000 sparse ones, grades 0, 1, 2.
 measures: every measure on 2,000 queries of 50 rows.
-letor:    every measure on the first four parts of `letor_mq2008`, judged on the fifth;
-          those of places also with latent true rankings, from the model of swapped
-          pairs on.
 
 Seconds are those of the clock, for the solver alone, after a first fit on a few rows
 has compiled the kernels.
 """
 
 import argparse
-import gzip
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -108,78 +102,11 @@ def study_measures(options):
             fit(settings, X, grades, options.C, options, solver)
 
 
-def read_letor(path):
-    """Rows and grades of a file in svmlight format with query numbers."""
-    values, grades, query = [], [], []
-    with gzip.open(path, "rt", encoding="ascii") as lines:
-        for line in lines:
-            fields = line.split("#")[0].split()
-            grades.append(float(fields[0]))
-            query.append(fields[1])
-            values.append([float(field.split(":")[1]) for field in fields[2:]])
-    begin = [r for r in range(len(query)) if r == 0 or query[r] != query[r - 1]]
-    return np.array(values), np.array(grades), np.array([*begin, len(query)])
-
-
-def fit_latent(settings, X, grades, C, options, weights):
-    """Complete true rankings and train in turn, from given weights; the last ones."""
-    problem = Ranking(**settings, ties="latent").pack(X, grades, n_jobs=options.jobs)
-    objective = Objective.create(C, problem.n_blocks, "l1")
-    solver = make_solver("bcfw", {"tol": options.tol})
-    problem.complete(problem.expand(weights))
-    state, values = None, []
-    for _ in range(20):
-        state = solver.solve(problem, objective, start=state)
-        values.append(state.primal)
-        if len(values) > 1 and values[-1] > (1 - options.tol) * values[-2]:
-            break
-        solver.rebase(state, problem.complete(state.model))
-    print(f"    latent: {len(values)} rounds, from {values[0]:.5g} to {values[-1]:.5g}")
-    return problem.compact(state.model)
-
-
-def judge(X, grades, w):
-    """Print mean measures of the queries; one without a relevant row counts 0."""
-    relevant = np.maximum.reduceat(grades, X.offset[:-1]) > 0
-    report = []
-    for measure, k in (("average_precision", None), ("ndcg", 10), ("ndcg", 5)):
-        problem = Ranking(measure, k=k).pack(X, grades)
-        score = 1 - problem.predict_codes(problem.expand(w)).b
-        report.append(
-            f"{measure} {k or ''} {np.mean(np.where(relevant, score, 0)):.4f}"
-        )
-    print("    fifth part:", ", ".join(report))
-
-
-def study_letor(options):
-    parts = [
-        read_letor(Path(options.data) / "letor_mq2008" / f"S{part}.txt.gz")
-        for part in range(1, 6)
-    ]
-    x = np.concatenate([part[0] for part in parts[:4]])
-    grades = np.concatenate([part[1] for part in parts[:4]])
-    lengths = np.concatenate([np.diff(part[2]) for part in parts[:4]])
-    X = DenseFeatures(x, np.append(0, np.cumsum(lengths)))
-    test_x, test_grades, test_offset = parts[4]
-    test = DenseFeatures(test_x, test_offset)
-    warm_up(options, kinds=(False,))
-    print("---")
-    pairs = None
-    for settings in MEASURES:
-        w = fit(settings, X, grades, options.C, options)
-        judge(test, test_grades, w)
-        pairs = w if pairs is None else pairs
-        if settings["measure"] in ("ndcg", "precision_at_k"):
-            w = fit_latent(settings, X, grades, options.C, options, pairs)
-            judge(test, test_grades, w)
-
-
-STUDIES = {"pairs": study_pairs, "measures": study_measures, "letor": study_letor}
+STUDIES = {"pairs": study_pairs, "measures": study_measures}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("PARTWISE_DATA"))
     parser.add_argument("--study", choices=STUDIES, default="pairs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tol", type=float, default=1e-3)

@@ -1,4 +1,4 @@
-"""Tiny models of every kind, and what a user does with a file: for `fuzz_models.py`."""
+"""Tiny models of every kind, and what a user does with their files."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _poke(array: np.ndarray, arrays: Arrays, rng: random.Random) -> np.ndarray:
     flat = array.reshape(-1)
     for _ in range(rng.choice([1, 1, 2, 5]) if flat.size else 0):
         at = rng.choice([0, flat.size - 1, rng.randrange(flat.size)])
-        if flat.dtype == np.float64:
+        if flat.dtype.kind == "f":
             flat[at] = rng.choice([*NUMBERS, flat[at] * rng.choice([2, -1, 1e10])])
         elif flat.dtype == np.bool_:
             flat.view(np.uint8)[at] = rng.choice([0, 1, 2, 255])

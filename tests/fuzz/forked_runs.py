@@ -1,18 +1,11 @@
-"""Mutants of every kind of model file: none may crash, hang, or take all memory.
+"""Mutants of model files, judged in forked processes.
 
-    python benchmarks/fuzz_models.py [--mutants 50000] [--seed 0] [--only NAME ...]
-
-Trains a tiny model of every kind, changes bytes, headers, documents and arrays of its
-file, and does with each mutant what a user does: load, inspect, predict, explain,
-evaluate, verify, save again. Processes are forked, so that a segmentation fault is
-seen; each mutant has a number, by which ``--replay N`` makes it again. Exit code 1 when
-a mutant crashed, hung, took more memory than allowed or raised what is no refusal.
-With NUMBA_BOUNDSCHECK=1 reads outside arrays are seen that happen to do no harm.
+A segmentation fault, a hang or too much memory of one of them is seen and counted, and
+the others go on. Each mutant has a number, by which it can be made again.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -21,16 +14,15 @@ import resource
 import selectors
 import signal
 import sys
-import tempfile
 import time
 import traceback
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz_mutations import mutate
-from fuzz_subjects import Misbehaviour, Subject, make_subjects
+from model_mutations import mutate
+from model_subjects import Misbehaviour, Subject
+
 from partwise.model_file import ModelFileError, load_model
 
 BATCH = 250  # mutants of one process
@@ -186,7 +178,8 @@ class Fuzzer:
         _, status = os.waitpid(worker.pid, 0)
         del self.workers[worker.pid]
         if state["at"] is not None:
-            what = signal.Signals(os.WTERMSIG(status)).name
+            number = os.WTERMSIG(status)
+            what = signal.Signals(number).name if number else "no outcome"
             if what in ("SIGXCPU", "SIGKILL"):
                 what = f"more than {self.limits.seconds} s"
             self._count(state["at"], f"FAILED {what}")
@@ -203,44 +196,10 @@ class Fuzzer:
             self.failures.append((number, f"{subject.name}: {outcome[7:]}"))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mutants", type=int, default=50_000)
-    parser.add_argument("--seed", type=int, default=0, help="other mutants")
-    parser.add_argument("--only", nargs="*", default=(), help="names of models")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    parser.add_argument("--seconds", type=int, default=60, help="limit per mutant")
-    parser.add_argument("--megabytes", type=int, default=1000, help="limit per mutant")
-    parser.add_argument("--replay", type=int, help="judge one mutant in this process")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        began = time.monotonic()
-        subjects = list(make_subjects(folder, options.only))
-        for subject in subjects:  # what compiles now is not compiled in every worker
-            path = folder / "warm.model"
-            path.write_bytes(subject.content)
-            for seed in range(8):
-                subject.use(path, load_model(path), random.Random(seed))
-        if options.replay is not None:
-            subject = subjects[options.replay % len(subjects)]
-            kept = Path(f"mutant-{options.replay}.model")
-            outcome = judge(kept, subject, options.replay, quiet=False)
-            print(f"{kept} of {subject.name}: {outcome}")
-            return 0
-        print(f"{len(subjects)} models in {time.monotonic() - began:.0f} s", flush=True)
-        limits = Limits(options.seconds, options.megabytes)
-        fuzzer = Fuzzer(subjects, folder, limits, options.jobs)
-        first = options.seed * 10**9
-        fuzzer.run(first, first + options.mutants)
-        spent = time.monotonic() - began
-    counts = ", ".join(f"{n} {name}" for name, n in sorted(fuzzer.counts.items()))
-    print(f"{sum(fuzzer.counts.values())} mutants: {counts}; {spent:.0f} s")
-    for number, what in sorted(fuzzer.failures)[:50]:
-        print(f"  --replay {number}  {what}")
-    return 1 if fuzzer.failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def warm(subjects: list[Subject], folder: Path) -> None:
+    """Use each model, so that what compiles now is not compiled in every worker."""
+    for subject in subjects:
+        path = folder / "warm.model"
+        path.write_bytes(subject.content)
+        for seed in range(8):
+            subject.use(path, load_model(path), random.Random(seed))
