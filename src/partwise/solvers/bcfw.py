@@ -109,6 +109,7 @@ def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> In
     return rng.permutation(np.minimum(drawn, n - 1))
 
 
+@dataclass(eq=False, repr=False)
 class BCFW(Solver):
     """Block-coordinate Frank-Wolfe; the default solver.
 
@@ -143,29 +144,16 @@ class BCFW(Solver):
 polish=1, batch=16, capacity=8, averaging=False)
     """
 
-    def __init__(
-        self,
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        random_state: int = 0,
-        steps: int = 10,
-        polish: int = 1,
-        batch: int = 1,
-        capacity: int = 8,
-        averaging: bool = False,
-    ) -> None:
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.steps = steps
-        self.polish = polish
-        self.batch = batch
-        self.capacity = capacity
-        self.averaging = averaging
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int = 1000
+    time_limit: float | None = None
+    random_state: int = 0
+    steps: int = 10
+    polish: int = 1
+    batch: int = 1
+    capacity: int = 8
+    averaging: bool = False
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """Empty pools and the zero model; a start brings its dual, or cuts."""

@@ -86,6 +86,7 @@ class BundleMemo:
         return n_new
 
 
+@dataclass(eq=False, repr=False)
 class ProximalBundle(Solver):
     """Proximal bundle method: one-slack planes, steadier steps, cheap to restart.
 
@@ -119,27 +120,15 @@ class ProximalBundle(Solver):
 
     penalties = ("l1", "l2")
 
-    def __init__(
-        self,
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int = 10000,
-        time_limit: float | None = None,
-        rho: float = 1.0,
-        prune_after: int = 50,
-        pool: bool = True,
-        polish: int = 3,
-        random_state: int = 0,
-    ) -> None:
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.rho = rho
-        self.prune_after = prune_after
-        self.pool = pool
-        self.polish = polish
-        self.random_state = random_state
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int = 10000
+    time_limit: float | None = None
+    rho: float = 1.0
+    prune_after: int = 50
+    pool: bool = True
+    polish: int = 3
+    random_state: int = 0
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """The first centre, with the planes of its pass and those of a given dual."""

@@ -104,6 +104,7 @@ class CCCPMemo:
     admitted: float = np.inf  # slack up to which examples are admitted
 
 
+@dataclass(eq=False, repr=False)
 class CCCP(Solver):
     """Concave-convex procedure: complete the hidden parts, solve, and again.
 
@@ -143,31 +144,17 @@ class CCCP(Solver):
 
     needs = (Latent,)
 
-    def __init__(
-        self,
-        convex: Any = "bundle",
-        tol: float = 1e-3,
-        eps: float | None = None,
-        eps_times_C: bool = False,
-        max_iter: int = 100,
-        time_limit: float | None = None,
-        random_state: int = 0,
-        first_tol: float = 0.1,
-        first: str = "given",
-        restarts: int = 1,
-        self_paced: bool = False,
-    ) -> None:
-        self.convex = convex
-        self.tol = tol
-        self.eps = eps
-        self.eps_times_C = eps_times_C
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.first_tol = first_tol
-        self.first = first
-        self.restarts = restarts
-        self.self_paced = self_paced
+    convex: Any = "bundle"
+    tol: float = 1e-3
+    eps: float | None = None
+    eps_times_C: bool = False
+    max_iter: int = 100
+    time_limit: float | None = None
+    random_state: int = 0
+    first_tol: float = 0.1
+    first: str = "given"
+    restarts: int = 1
+    self_paced: bool = False
 
     def refuse(self, problem: Problem, objective: Objective) -> None:
         """What the convex solver cannot run is refused, too."""

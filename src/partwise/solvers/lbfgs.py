@@ -58,6 +58,7 @@ def combined(problem: Problem, one: Floats, coef: float, other: Floats) -> Float
     return add(problem.n_jobs, one, coef, other, problem.zero())
 
 
+@dataclass(eq=False, repr=False)
 class LBFGS(Solver):
     """Limited-memory BFGS, for ``penalty="log"``.
 
@@ -83,17 +84,10 @@ class LBFGS(Solver):
     needs = (Likelihood,)
     eps = None
 
-    def __init__(
-        self,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        memory: int = 10,
-    ) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
+    tol: float = 1e-3
+    max_iter: int = 1000
+    time_limit: float | None = None
+    memory: int = 10
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """Value and gradient at zero, or at the given model."""

@@ -66,6 +66,7 @@ class NSlackMemo:
     joint: JointSteps | None
 
 
+@dataclass(eq=False, repr=False)
 class NSlack(Solver):
     """Working-set algorithm with one slack per example.
 
@@ -89,29 +90,16 @@ class NSlack(Solver):
         Visit an example again until it adds no constraint.
     """
 
-    def __init__(
-        self,
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        steps: int = 50,
-        passes: int = 200,
-        drop_after: int = 50,
-        min_margin: float = 1e-3,
-        reoptimise: str = "block",
-        repeat: bool = False,
-    ) -> None:
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.steps = steps
-        self.passes = passes
-        self.drop_after = drop_after
-        self.min_margin = min_margin
-        self.reoptimise = reoptimise
-        self.repeat = repeat
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int = 1000
+    time_limit: float | None = None
+    steps: int = 50
+    passes: int = 200
+    drop_after: int = 50
+    min_margin: float = 1e-3
+    reoptimise: str = "block"
+    repeat: bool = False
 
     def refuse(self, problem: Problem, objective: Objective) -> None:
         """Only two things can be re-optimised."""

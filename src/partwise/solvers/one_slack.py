@@ -100,6 +100,7 @@ class OneSlackMemo:
     pause: int = 0  # steps to go without a look
 
 
+@dataclass(eq=False, repr=False)
 class OneSlack(Solver):
     """One-slack cutting planes: few, joint cuts; best when examples are few or one.
 
@@ -139,31 +140,17 @@ class OneSlack(Solver):
 
     penalties = ("l1", "l2")
 
-    def __init__(
-        self,
-        tol: float = 1e-3,
-        eps: float | None = None,
-        max_iter: int = 10000,
-        time_limit: float | None = None,
-        prune_after: int = 50,
-        pool: bool = True,
-        polish: int = 3,
-        random_state: int = 0,
-        cache: int = 5,
-        cache_share: float = 0.5,
-        cache_rounds: int = 10,
-    ) -> None:
-        self.tol = tol
-        self.eps = eps
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.prune_after = prune_after
-        self.pool = pool
-        self.polish = polish
-        self.random_state = random_state
-        self.cache = cache
-        self.cache_share = cache_share
-        self.cache_rounds = cache_rounds
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int = 10000
+    time_limit: float | None = None
+    prune_after: int = 50
+    pool: bool = True
+    polish: int = 3
+    random_state: int = 0
+    cache: int = 5
+    cache_share: float = 0.5
+    cache_rounds: int = 10
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """No planes; a given dual or model supplies the first ones."""

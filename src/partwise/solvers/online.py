@@ -189,6 +189,7 @@ class _Online(Solver):
         return memo
 
 
+@dataclass(eq=False, repr=False)
 class Perceptron(_Online):
     """Averaged structured perceptron.
 
@@ -208,17 +209,10 @@ class Perceptron(_Online):
 
     penalties = ("l1", "l2")  # it seeks no margin, so a hard one is not its to reach
 
-    def __init__(
-        self,
-        max_iter: int = 20,
-        time_limit: float | None = None,
-        random_state: int = 0,
-        averaged: bool = True,
-    ) -> None:
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.averaged = averaged
+    max_iter: int = 20
+    time_limit: float | None = None
+    random_state: int = 0
+    averaged: bool = True
 
     def _visit(
         self,
@@ -265,6 +259,7 @@ class VotedPerceptron(Perceptron):
         return memo.log.votes(memo.n_seen)
 
 
+@dataclass(eq=False, repr=False)
 class MIRA(_Online):
     """Margin-infused relaxed algorithm (passive-aggressive updates).
 
@@ -290,23 +285,13 @@ class MIRA(_Online):
     5
     """
 
-    def __init__(
-        self,
-        max_iter: int = 20,
-        time_limit: float | None = None,
-        random_state: int = 0,
-        averaged: bool = True,
-        k: int = 1,
-        augmented: bool = True,
-        slack: bool = True,
-    ) -> None:
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.averaged = averaged
-        self.k = k
-        self.augmented = augmented
-        self.slack = slack
+    max_iter: int = 20
+    time_limit: float | None = None
+    random_state: int = 0
+    averaged: bool = True
+    k: int = 1
+    augmented: bool = True
+    slack: bool = True
 
     def refuse(self, problem: Problem, objective: Objective) -> None:
         """Several cuts need k-best outputs; predictions need a margin of size Δ."""
@@ -358,6 +343,7 @@ class MIRA(_Online):
         return changes
 
 
+@dataclass(eq=False, repr=False)
 class Pegasos(_Online):
     """Stochastic subgradient descent on the primal.
 
@@ -384,21 +370,12 @@ class Pegasos(_Online):
 
     penalties = ("l1", "l2")
 
-    def __init__(
-        self,
-        max_iter: int = 50,
-        time_limit: float | None = None,
-        random_state: int = 0,
-        averaged: bool = True,
-        batch: int = 64,
-        project: bool = True,
-    ) -> None:
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.averaged = averaged
-        self.batch = batch
-        self.project = project
+    max_iter: int = 50
+    time_limit: float | None = None
+    random_state: int = 0
+    averaged: bool = True
+    batch: int = 64
+    project: bool = True
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """A given start counts as much as one epoch; else the first step sets w."""

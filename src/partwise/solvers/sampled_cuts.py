@@ -35,6 +35,7 @@ class SampledMemo:
     quiet: int = 0  # samples in a row without a violated plane
 
 
+@dataclass(eq=False, repr=False)
 class SampledCuts(Solver):
     """Cutting planes from samples: for kernels on many examples.
 
@@ -64,23 +65,13 @@ class SampledCuts(Solver):
     penalties = ("l1",)
     tol = 1e-3  # never reached without a lower bound
 
-    def __init__(
-        self,
-        eps: float = 0.05,
-        sample: int = 100,
-        patience: int = 3,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        prune_after: int = 50,
-        random_state: int = 0,
-    ) -> None:
-        self.eps = eps
-        self.sample = sample
-        self.patience = patience
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.prune_after = prune_after
-        self.random_state = random_state
+    eps: float = 0.05
+    sample: int = 100
+    patience: int = 3
+    max_iter: int = 1000
+    time_limit: float | None = None
+    prune_after: int = 50
+    random_state: int = 0
 
     def refuse(self, problem: Problem, objective: Objective) -> None:
         """Samples and patience are positive."""
