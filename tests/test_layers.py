@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "solvers": CONTRACT,
     "metrics": {"readers"},
     "datasets": {"readers"},
-    "report": {"certificate", "files", "metrics", "readers"},
+    "report": {"certificate", "files", "metrics", "readers", "state"},
     "outputs.registry": set(),
     "model_file": CONTRACT | {"outputs.registry", ""},  # "" is the version in __init__
     "testing": ENGINE
@@ -83,6 +83,9 @@ LAZILY = {
     ("protocol", "structures"): "a user's structure is packed as a loop problem",
     ("metrics", "outputs.registry"): "metrics of outputs are found by name",
     ("report", "outputs"): "types of models for type checkers",
+    ("certificate", "report"): "notebooks show it",
+    ("readers", "report"): "notebooks show trees and tables",
+    ("outputs", "report"): "notebooks show explanations",
 }
 
 # Who may import a heavy or optional library, at module level or in a function.

@@ -34,12 +34,12 @@ class Certificate:
 
     at_least: float
     at_most: float | None
-    dual: float | None
-    data_bound: float | None
-    oracle_calls: int
-    exact_oracle: bool
-    stopped: str
-    penalty: str
+    dual: float | None = None
+    data_bound: float | None = None
+    oracle_calls: int = 0
+    exact_oracle: bool = True
+    stopped: str = ""  # why: "converged", "time limit", "estimated" (from counts), …
+    penalty: str = "l1"
     note: str = ""
     is_relaxed: bool = False
     n_planes: int | None = None  # constraints added while training
@@ -56,6 +56,11 @@ class Certificate:
         if self.exact_oracle:
             return "exact"
         return "heuristic" if self.at_most is None else "bounded"
+
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights were estimated from counts, and nothing was minimised."""
+        return self.stopped == "estimated"
 
     @property
     def lower(self) -> float:
@@ -79,7 +84,7 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float | None:
-        """Gap divided by the primal."""
+        """Gap divided by the primal: no other weights lower the objective by more."""
         if self.gap is None or self.at_most is None:
             return None
         return max(relative(self.at_most, self.lower), 0.0)

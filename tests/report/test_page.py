@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from partwise import Certificate
 from partwise.report import (
-    Certificate,
     Confusion,
     ErrorExample,
     FeatureGroup,
@@ -72,9 +72,11 @@ def full_report():
         "Chunking",
         "first order",
         facts=[("C", "10"), ("Solver", "bcfw")],
-        certificate=Certificate(12.5, 12.4, 0.1, 0.008, 4000, True, 3.0, "A note."),
+        certificate=Certificate(
+            12.5, 12.5, 12.4, 3.0, 4000, stopped="converged", note="A note."
+        ),
         history=[
-            HistoryPoint(k, 100 * k, 20 - k, 5 + k, 15 - 2 * k) for k in range(1, 7)
+            HistoryPoint(k, 100 * k, 20 - k, 5 + k) for k in range(1, 7)
         ],
         tolerance=0.01,
         metrics=[
@@ -139,7 +141,7 @@ def hostile_report():
         HOSTILE,
         HOSTILE,
         facts=[(HOSTILE, HOSTILE)],
-        certificate=Certificate(1.0, note=HOSTILE, stopped=HOSTILE),
+        certificate=Certificate(1.0, 1.0, note=HOSTILE, stopped=HOSTILE),
         history=[HistoryPoint(1.0, 1, 1.0)],
         metrics=[MetricTable(HOSTILE, {HOSTILE: HOSTILE}, [HOSTILE], [[HOSTILE]])],
         confusion=Confusion([HOSTILE, "B"], [[1, 1], [1, 1]]),
@@ -169,7 +171,7 @@ def test_non_finite_numbers_are_words():
     inf, nan = math.inf, math.nan
     report = Report(
         "x",
-        certificate=Certificate(inf, -inf, inf, nan, 5, stopped="interrupted"),
+        certificate=Certificate(inf, inf, -inf, nan, 5, stopped="interrupted"),
         history=[HistoryPoint(0.1, 1, inf, -inf, nan), HistoryPoint(nan, 2, nan, None)],
         tolerance=nan,
         metrics=[MetricTable("m", {"f1": nan}, ["a", "b"], [["r", inf], ["s", 0.5]])],

@@ -276,7 +276,7 @@ def _report_of(result: Result) -> Report:
         tokens=[show_tokens(X, row) for row in range(len(y))],
         y=y,
         y_pred=result.predicted,
-        certificate=result.tagger.certificate_.to_dict(),
+        certificate=result.tagger.certificate_,
         history=result.tagger.history_,
         tolerance=result.tagger.tol,
         features=telling_features(result.tagger.model_, 5),

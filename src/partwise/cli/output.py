@@ -99,7 +99,11 @@ def _is_number(text: str) -> bool:
 
 def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     """What is known about a model, in words; `certificate` as in JSON."""
+    from partwise.report.wording import at_most_percent
+
     c = certificate
+    if c["stopped"] == "estimated":
+        return ["objective     none: the weights were estimated from counts"]
     lines = [f"objective     {shown(c['primal'], 8)}"]
     if not c["exact_oracle"]:
         known = "at least" if c.get("at_most") is None else "at most"
@@ -109,7 +113,8 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     if c["dual"] is None and c["data_bound"] is not None:
         lines.append(f"data bound    within {shown(c['data_bound'], 4)} of the optimum")
     if c["relative_gap"] is not None:
-        lines.append(f"relative gap  {percent(c['relative_gap'])}")
+        gap = at_most_percent(c["relative_gap"]).replace("\u00a0", " ")
+        lines.append(f"relative gap  {gap}")
     lines.append(f"oracle calls  {shown(c['oracle_calls'])}")
     if c.get("n_planes"):
         lines.append(f"constraints   {shown(c['n_planes'])} added")

@@ -185,7 +185,7 @@ def _write_report(
             ("Seconds", f"{estimator.fit_seconds_:.2f}"),
             ("Partwise", __version__),
         ],
-        certificate=estimator.certificate_.to_dict(),
+        certificate=estimator.certificate_,
         history=estimator.history_,
         tolerance=None if estimator.eps is not None else estimator.tol,
     )

@@ -5,58 +5,16 @@ chains, trees or solvers, so a new kind of output needs no change in the page.
 A section whose field is empty is left out of the page.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from partwise.certificate import Certificate
 
 Cell = str | float | int | None
-
-
-@dataclass
-class Certificate:
-    """How far the model can be from the optimum of its training problem.
-
-    Parameters
-    ----------
-    primal : float
-        Objective of the model, recomputed by one pass over the data.
-    dual : float or None
-        Lower bound on the optimum; None when the solver has none.
-    gap, relative_gap : float or None
-        As the certificate states them; None where the search knows no bound.
-    oracle_calls : int
-    exact_oracle : bool
-        Whether the search of the last pass was exact.
-    at_least, at_most : float or None
-        The objective by what the search found, and by the bounds that it knows.
-    is_relaxed : bool
-        Whether all of this is said of a relaxation of the training problem.
-    is_local : bool
-        Whether it is said of a convex problem with hidden parts as they were completed.
-    n_planes : int or None
-        Constraints added while training.
-    data_bound : float or None
-        Upper bound on primal − optimum from the data alone (½‖g‖²).
-    note : str
-        Why a number is missing, or what limits its meaning.
-    stopped : str
-        ``"converged"``, ``"time limit"``, ``"interrupted"``, ``"max_iter"``;
-        any other text is shown as it is.
-    """
-
-    primal: float
-    dual: float | None = None
-    gap: float | None = None
-    relative_gap: float | None = None
-    oracle_calls: int = 0
-    exact_oracle: bool = True
-    at_least: float | None = None
-    at_most: float | None = None
-    is_relaxed: bool = False
-    is_local: bool = False
-    n_planes: int | None = None
-    data_bound: float | None = None
-    note: str = ""
-    stopped: str = "converged"
 
 
 @dataclass
@@ -64,8 +22,7 @@ class HistoryPoint:
     """State of the solver at one moment.
 
     `primal` may be inf before the first full pass and nan where it was not
-    evaluated, `dual` −inf or None. Where they are None, `gap` is primal − dual and
-    `relative_gap` is gap / |primal|. `is_estimate` marks a primal that the solver
+    evaluated, `dual` −inf or None. `is_estimate` marks a primal that the solver
     estimated instead of computing it by a full pass.
     """
 
@@ -73,8 +30,6 @@ class HistoryPoint:
     oracle_calls: int
     primal: float
     dual: float | None = None
-    gap: float | None = None
-    relative_gap: float | None = None
     is_estimate: bool = False
 
 
@@ -176,7 +131,7 @@ class Report:
     history : list of HistoryPoint
         In the order of time.
     tolerance : float or None
-        Relative gap asked for; drawn as a line in the gap chart.
+        Relative gap asked for; told in the headline, a line in the gap chart.
     metrics : list of MetricTable
     confusion : Confusion or None
     features : list of FeatureGroup

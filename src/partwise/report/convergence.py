@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from partwise.report import svg
 from partwise.report.content import HistoryPoint
 from partwise.report.wording import column, number, power
+from partwise.state import relative
 
 _WIDTH, _HEIGHT = 440, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 18, 12, 46
@@ -118,7 +119,7 @@ def _table(points: list[HistoryPoint]) -> list[tuple[str, ...]]:
         column([p.primal for p in points], 7),
         column([p.dual for p in points], 7),
         # a gap shrinks by orders of magnitude: digits matter, not decimals
-        [number(_gap(p), 3) for p in points],
+        [number(None if math.isnan(g) else g, 3) for g in map(_relative_gap, points)],
     )
     return list(zip(*columns, strict=True))
 
@@ -128,16 +129,9 @@ def _finite(value: float | None) -> float:
 
 
 def _relative_gap(point: HistoryPoint) -> float:
-    if point.relative_gap is not None:
-        return _finite(point.relative_gap)
-    gap, primal = _finite(_gap(point)), _finite(point.primal)
-    return gap / abs(primal) if primal else math.nan
-
-
-def _gap(point: HistoryPoint) -> float | None:
-    if point.gap is not None or point.dual is None:
-        return point.gap
-    return point.primal - point.dual
+    if point.dual is None:
+        return math.nan
+    return _finite(relative(point.primal, point.dual))
 
 
 def _objective_range(primal: list[float], dual: list[float]) -> tuple[float, float]:

@@ -43,12 +43,13 @@ def render(report: Report) -> str:
     from partwise.report.verdict import verdict
 
     certificate = report.certificate
+    has_course = report.history and not (certificate and certificate.is_generative)
     page = (
         _environment()
         .get_template("page.html.jinja")
         .render(
             report=report,
-            verdict=verdict(certificate) if certificate else None,
+            verdict=verdict(certificate, report.tolerance) if certificate else None,
             convergence=convergence(
                 report.history,
                 tolerance=report.tolerance,
@@ -58,7 +59,7 @@ def render(report: Report) -> str:
                 or certificate.exact_oracle
                 or certificate.gap is not None,
             )
-            if report.history
+            if has_course
             else None,
             tables=[_table(m.header, m.rows) for m in report.metrics],
             confusion=_confusion(report.confusion) if report.confusion else None,

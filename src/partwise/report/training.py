@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from partwise.report.content import Certificate, HistoryPoint, Report
+from partwise.certificate import Certificate
+from partwise.report.content import HistoryPoint, Report
 
 
 def training_report(
@@ -12,7 +13,7 @@ def training_report(
     subtitle: str = "",
     *,
     facts: Sequence[tuple[str, str]] = (),
-    certificate: dict[str, Any] | None = None,
+    certificate: Certificate | None = None,
     history: Sequence[Any] = (),
     tolerance: float | None = None,
     **sections: Any,
@@ -24,8 +25,7 @@ def training_report(
     ----------
     title, subtitle : str
     facts : list of (str, str)
-    certificate : dict, optional
-        As `partwise.Certificate.to_dict` gives it.
+    certificate : Certificate, optional
     history : list of partwise.protocol.HistoryPoint
         Objectives before the first full pass are the solver's estimates.
     tolerance : float, optional
@@ -40,19 +40,11 @@ def training_report(
         title,
         subtitle,
         facts=list(facts),
-        certificate=stated_certificate(certificate),
+        certificate=certificate,
         history=history_points(history),
         tolerance=tolerance,
         **sections,
     )
-
-
-def stated_certificate(certificate: dict[str, Any] | None) -> Certificate | None:
-    """Certificate of the page from what `partwise.Certificate.to_dict` gives."""
-    if certificate is None:
-        return None
-    names = Certificate.__dataclass_fields__
-    return Certificate(**{k: v for k, v in certificate.items() if k in names})
 
 
 def history_points(history: Sequence[Any]) -> list[HistoryPoint]:

@@ -1,16 +1,16 @@
 """The certificate in words and as an interval: primal ≥ optimum ≥ dual.
 
-The upper bar of the figure shows the objective to scale from zero (or from a
-negative bound), so that the interval is as small on paper as it is in truth; the
-lower one enlarges it. Its words are HTML, not SVG: the shapes stretch with the
+The upper bar of the figure shows the objective to scale from zero, so that the interval
+is as small on paper as it is in truth; the lower one enlarges it. Its words are HTML, not SVG: the shapes stretch with the
 page, type must not.
 """
 
-import math
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from partwise.report import svg
-from partwise.report.content import Certificate
 from partwise.report.wording import (
     Digits,
     at_most_percent,
@@ -19,6 +19,9 @@ from partwise.report.wording import (
     number,
 )
 
+if TYPE_CHECKING:
+    from partwise.certificate import Certificate
+
 _WIDTH = 1000
 _BAR, _BEAM, _BAND = 10, 52, 32  # heights of the bar, the beam and the enlarged band
 _PRIMAL_AT = 0.86  # of the bar's length, so that the beam opens to both sides
@@ -26,12 +29,12 @@ _EQUAL = 1e-13  # relative; a smaller interval has no width worth drawing
 _NOISE = 1e-9  # relative; dual and primal are sums over the data in different orders
 
 _STOPPED = {
-    "converged": "Converged",
     "time limit": "Stopped by the time limit",
     "interrupted": "Interrupted",
     "callback": "Stopped by a callback",
     "max_iter": "Stopped at the maximum number of iterations",
     "search exhausted": "Stopped: the search found nothing more",
+    "estimated": "Estimated from counts",
 }
 
 
@@ -43,36 +46,46 @@ class Verdict:
     explanation: str
     stopped: str
     is_converged: bool
-    upper: Digits
-    upper_name: str
-    upper_meaning: str
+    upper: Digits | None = None
+    upper_name: str = "primal"
+    upper_meaning: str = "objective of this model"
     lower: Digits | None = None
     lower_name: str = ""
     lower_meaning: str = ""
     width: str = ""
-    start: str = ""
     figure: str = ""
     details: list[tuple[str, str]] = field(default_factory=list)
     note: str = ""
 
 
-def verdict(certificate: Certificate) -> Verdict:
-    """State what a certificate proves, and no more."""
+def verdict(certificate: Certificate, tolerance: float | None = None) -> Verdict:
+    """State what a certificate proves, and no more.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    tolerance : float, optional
+        Relative gap at which training was asked to stop.
+    """
     c = certificate
-    lower, source = _lower_bound(c)
-    is_bound = c.exact_oracle or c.at_most is not None or c.gap is not None
-    has_dual_drawn = source[0] == "dual" and is_bound and math.isfinite(c.primal)
+    name, meaning = _source(c)
     result = Verdict(
         headline="",
         explanation="",
-        stopped=_STOPPED.get(c.stopped, c.stopped),
+        stopped=_end(c, tolerance),
         is_converged=c.stopped == "converged",
         upper=Digits(number(c.primal, 8), ""),
-        upper_name="primal",
-        upper_meaning="objective of this model",
-        details=_details(c, has_dual_drawn),
+        details=_details(c, name),
         note=c.note,
     )
+    if c.is_generative:
+        result.is_converged, result.upper = True, None
+        result.headline = "A generative model: nothing was minimised"
+        result.explanation = (
+            "Its weights are logarithms of relative frequencies in the training data, "
+            "so there is neither an objective nor a gap."
+        )
+        return result
     if nonfinite(c.primal):
         result.upper = Digits("", number(c.primal))
         result.headline = "No finite objective was reached"
@@ -81,7 +94,7 @@ def verdict(certificate: Certificate) -> Verdict:
             "so nothing is known about the distance to the optimum."
         )
         return result
-    if not is_bound:
+    if c.relative_gap is None:
         result.upper_name, result.upper_meaning = "primal, at least", "heuristic search"
         result.headline = f"The objective is at least {number(c.primal, 5)}"
         result.explanation = (
@@ -92,74 +105,75 @@ def verdict(certificate: Certificate) -> Verdict:
     if not c.exact_oracle:
         result.upper_name = "primal, at most"
         result.upper_meaning = "by the bounds of a search that was not exact"
-    if lower is None:
-        result.headline = "Distance to the optimum unknown"
-        result.explanation = (
-            "The solver gives no lower bound, so the optimum may be anywhere "
-            "between zero and the objective of this model."
-        )
-        return result
-    result.lower, result.upper = bracket(lower, c.primal)
-    result.lower_name, result.lower_meaning = source
-    if lower - c.primal > _NOISE * abs(c.primal):
+    if (c.dual or 0.0) - c.primal > _NOISE * abs(c.primal):
+        result.lower, result.upper = bracket(c.dual or 0.0, c.primal)
+        result.lower_name, result.lower_meaning = name, meaning
         result.headline = "The bounds contradict each other"
         result.explanation = (
             "The lower bound lies above the objective of this model, which no "
             "correct solver and oracle can bring about: do not rely on this model."
         )
         return result
-    if c.primal - lower <= _EQUAL * abs(c.primal):
+    if not name and c.primal > 0:
+        result.headline = "Distance to the optimum unknown"
+        result.explanation = (
+            "No bound above zero is known, so the optimum may be anywhere "
+            "between zero and the objective of this model."
+        )
+        return result
+    result.lower, result.upper = bracket(c.lower, c.primal)
+    result.lower_name, result.lower_meaning = name, meaning
+    if c.relative_gap <= _EQUAL:
         result.headline = "Optimal to working precision"
         result.explanation = (
             "Both bounds agree: no model of this form has a lower objective."
         )
         return result
-    result.width = number(c.primal - lower, 3)
-    result.start = number(min(0.0, lower), 3)
-    result.figure = _figure(lower, c.primal)
-    result.headline, result.explanation = _claim(lower, c.primal)
+    result.width = number(c.primal - c.lower, 3)
+    result.figure = _figure(c.lower, c.primal)
+    most = at_most_percent(c.relative_gap)
+    result.headline = f"No other weights lower the objective by more than {most}"
+    result.explanation = (
+        "The optimum of this training problem lies between the lower bound and "
+        "the objective of this model. The relative gap is their distance, divided by "
+        "the objective."
+    )
     return result
 
 
-def _lower_bound(c: Certificate) -> tuple[float | None, tuple[str, str]]:
-    """Best lower bound on the optimum, with its name and meaning."""
-    bounds = []
-    if c.dual is not None and math.isfinite(c.dual):
-        bounds.append((c.dual, ("dual", "no model can go lower")))
-    if c.data_bound is not None and math.isfinite(c.data_bound):
-        meaning = "from the data alone: primal − ½‖g‖²"
-        reached = c.primal if c.at_least is None else c.at_least
-        bounds.append((reached - c.data_bound, ("lower bound", meaning)))
-    return max(bounds, key=lambda bound: bound[0], default=(None, ("", "")))
+def _end(c: Certificate, tolerance: float | None) -> str:
+    """How training ended, beside what was asked for."""
+    if tolerance is None or c.is_generative or c.relative_gap is None:
+        return _STOPPED.get(c.stopped, c.stopped.capitalize())
+    asked = f"a relative gap of {at_most_percent(tolerance)}"
+    if c.stopped == "converged":
+        return f"Converged to {asked}, as asked for"
+    ended = _STOPPED.get(c.stopped, c.stopped.capitalize())
+    return f"{ended}; asked for was {asked}" if ended else ""
 
 
-def _claim(lower: float, upper: float) -> tuple[str, str]:
-    between = (
-        "The optimum of this training problem lies between the lower bound and "
-        "the objective of this model."
-    )
-    gap = upper - lower
-    if lower > 0 and gap <= lower:
-        within = at_most_percent(gap / lower)
-        return f"Within {within} of the best possible objective", between
-    if lower > 0:
-        times = number(math.ceil(10 * upper / lower) / 10, 3)
-        return f"At most {times} times the best possible objective", between
-    return f"At most {number(gap, 3)} above the best possible objective", between
+def _source(c: Certificate) -> tuple[str, str]:
+    """Name and meaning of the best lower bound; empty where none is above zero."""
+    if c.dual is not None and c.dual >= c.lower:
+        return "dual", "no model can go lower"
+    if c.lower > 0:
+        return "lower bound", "from the data alone: primal − ½‖g‖²"
+    return "", ""
 
 
-def _details(c: Certificate, has_dual_drawn: bool) -> list[tuple[str, str]]:
+def _details(c: Certificate, source: str) -> list[tuple[str, str]]:
+    if c.is_generative:
+        return []
     rows = []
     if c.relative_gap is not None:
-        rows.append(("Relative gap", number(c.relative_gap, 3)))
-    elif c.gap is None:
+        rows.append(("Relative gap", at_most_percent(c.relative_gap)))
+    else:
         rows.append(("Relative gap", "none"))
     rows.append(("Oracle calls", number(c.oracle_calls)))
     if c.n_planes:
         rows.append(("Constraints added", number(c.n_planes)))
-    kind = "bounded" if c.at_most is not None else "heuristic"
-    rows.append(("Search", "exact" if c.exact_oracle else kind))
-    if not c.exact_oracle and c.at_most is not None and c.at_least is not None:
+    rows.append(("Search", c.search))
+    if c.search == "bounded":
         rows.append(("Objective, at least", number(c.at_least, 6)))
     if c.is_relaxed:
         rows.append(("Problem", "a relaxation of the training problem"))
@@ -168,7 +182,7 @@ def _details(c: Certificate, has_dual_drawn: bool) -> list[tuple[str, str]]:
     # the figure names the dual where it is the bound drawn
     if c.dual is None:
         rows.append(("Dual", "no dual bound"))
-    elif not has_dual_drawn:
+    elif source != "dual" or c.relative_gap is None:
         rows.append(("Dual", number(c.dual, 6)))
     if c.data_bound is not None:
         rows.append(("Bound from the data alone", number(c.data_bound, 3)))
@@ -177,9 +191,7 @@ def _details(c: Certificate, has_dual_drawn: bool) -> list[tuple[str, str]]:
 
 def _figure(lower: float, upper: float) -> str:
     """Bar to scale, beam, and the enlarged interval; the page adds the words."""
-    start = min(0.0, lower)
-    span = (upper - start) / _PRIMAL_AT or 1.0
-    at = [(v - start) / span * _WIDTH for v in (lower, upper)]
+    at = [v / upper * _PRIMAL_AT * _WIDTH for v in (lower, upper)]
     sliver = max(at[1] - at[0], 2.0)
     left, right = at[1] - sliver, at[1]
     top, bottom = _BAR, _BAR + _BEAM
