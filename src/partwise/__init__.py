@@ -17,6 +17,7 @@ _OTHERS = {
     "InterruptedFitWarning": "partwise.outputs.progress",
     "Structure": "partwise.protocol",
     "load_model": "partwise.model_file",
+    "to_json": "partwise.outputs.as_json",
 }
 _MODULES = (
     "datasets", "features", "kernels", "metrics", "readers", "report", "testing",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from partwise.model_file import load_model
     from partwise.model_file import load_model as load
     from partwise.objective import Formulation
+    from partwise.outputs.as_json import to_json
     from partwise.outputs.progress import InterruptedFitWarning
     from partwise.outputs.registry import *
     from partwise.protocol import Structure

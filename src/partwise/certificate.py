@@ -116,6 +116,11 @@ class Certificate:
             said.append("training ended because the search found nothing more")
         return said
 
+    def _repr_html_(self) -> str:
+        from partwise.report.notebook import certificate_html
+
+        return certificate_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, derived ones included."""
         names = (

@@ -13,7 +13,7 @@ from partwise.cli.app import run
 from partwise.datasets import planted_motifs
 from partwise.readers import ReaderError
 from partwise.readers.sequences import read_sequences
-from partwise.report.logos import information, logo
+from partwise.report.logos import draw_logo, information
 from partwise.structures.motif.gibbs import GibbsMotif
 
 
@@ -122,7 +122,7 @@ def test_other_programs_read_the_motif(planted, tmp_path):
 def test_the_logo_is_drawn_to_scale():
     pwm = np.array([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
     np.testing.assert_allclose(information(pwm), [2, 0, 1], atol=1e-9)
-    picture = ElementTree.fromstring(logo(pwm))
+    picture = ElementTree.fromstring(draw_logo(pwm))
     letters = [node.text for node in picture if node.text in "ACGT"]
     assert letters == ["A", "A", "C"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from partwise import Certificate
-from partwise.report import HistoryPoint, digit_string_picture
+from partwise.report import HistoryPoint, draw_digits
 from partwise.report.convergence import convergence
 from partwise.report.embedding import embed
 from partwise.report.svg import Scale, clip_line, decades, linear_ticks
@@ -141,9 +141,7 @@ def test_inexact_oracle_draws_no_interval_unless_a_relaxation_gives_a_gap():
 
 
 def points(n):
-    return [
-        HistoryPoint(k, 10 * k, 5 + 4 / k, 5 - 4 / k) for k in range(1, n + 1)
-    ]
+    return [HistoryPoint(k, 10 * k, 5 + 4 / k, 5 - 4 / k) for k in range(1, n + 1)]
 
 
 def test_convergence_has_objective_and_gap_over_both_axes():
@@ -238,7 +236,7 @@ def test_lines_are_cut_at_the_bounds():
 
 def test_digit_string_marks_the_wrong_ones():
     images = np.random.default_rng(0).random((3, 8, 8))
-    picture = digit_string_picture(images, [1, 2, 3], [1, 7, 3])
+    picture = draw_digits(images, [1, 2, 3], [1, 7, 3])
     root = ElementTree.fromstring(picture)
     assert "truth 1 2 3, predicted 1 7 3: 1 of 3 wrong" in root.get("aria-label")
     wrong = [node for node in root.iter() if node.get("class") == "wrong"]
@@ -249,26 +247,26 @@ def test_digit_string_marks_the_wrong_ones():
 def test_digit_string_keeps_the_ink():
     images = np.zeros((1, 8, 8))
     images[0, 2, 3:6] = 1.0
-    picture = digit_string_picture(images, [1], [1])
+    picture = draw_digits(images, [1], [1])
     assert picture.count("<path") == 1
     assert 'fill-opacity="1"' in picture
     assert re.search(r'd="M\d+ \d+h15v5h-15z"', picture)
 
 
 def test_digit_string_wraps():
-    one = digit_string_picture(np.zeros((6, 8, 8)), "123456", "123456")
-    two = digit_string_picture(np.zeros((6, 8, 8)), "123456", "123456", per_row=3)
+    one = draw_digits(np.zeros((6, 8, 8)), "123456", "123456")
+    two = draw_digits(np.zeros((6, 8, 8)), "123456", "123456", per_row=3)
     heights = [float(ElementTree.fromstring(p).get("height")) for p in (one, two)]
     assert heights[1] > 1.8 * heights[0]
 
 
 def test_digit_string_refuses_labels_that_do_not_fit():
     with pytest.raises(ValueError, match="one label of each kind per position"):
-        digit_string_picture(np.zeros((2, 8, 8)), [1], [1, 2])
+        draw_digits(np.zeros((2, 8, 8)), [1], [1, 2])
 
 
 def test_own_drawing_becomes_part_of_the_page():
-    markup = embed(digit_string_picture(np.ones((1, 8, 8)), [1], [2]), "alt")
+    markup = embed(draw_digits(np.ones((1, 8, 8)), [1], [2]), "alt")
     assert markup.startswith("<svg")
     assert "http" not in markup
 

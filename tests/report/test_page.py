@@ -20,7 +20,7 @@ from partwise.report import (
     Picture,
     Report,
     ReportPathError,
-    digit_string_picture,
+    draw_digits,
     render,
     write,
 )
@@ -75,9 +75,7 @@ def full_report():
         certificate=Certificate(
             12.5, 12.5, 12.4, 3.0, 4000, stopped="converged", note="A note."
         ),
-        history=[
-            HistoryPoint(k, 100 * k, 20 - k, 5 + k) for k in range(1, 7)
-        ],
+        history=[HistoryPoint(k, 100 * k, 20 - k, 5 + k) for k in range(1, 7)],
         tolerance=0.01,
         metrics=[
             MetricTable("Test file", {"span_f1": 0.94}, ["Type", "F1"], [["NP", 0.951]])
@@ -85,7 +83,7 @@ def full_report():
         confusion=Confusion(["A", "B"], [[5, 1], [2, 7]]),
         features=[FeatureGroup("NP", [("w=the", 1.5)], [("w=of", -0.7)])],
         errors=[ErrorExample(["a", "b"], ["X", "Y"], ["X", "Z"], 1.0, "line 3")],
-        pictures=[Picture("two digits", digit_string_picture(images, [1, 2], [1, 3]))],
+        pictures=[Picture("two digits", draw_digits(images, [1, 2], [1, 3]))],
     )
 
 
@@ -147,9 +145,7 @@ def hostile_report():
         confusion=Confusion([HOSTILE, "B"], [[1, 1], [1, 1]]),
         features=[FeatureGroup(HOSTILE, [(HOSTILE, 1.0)], [(HOSTILE + "|a", -1.0)])],
         errors=[ErrorExample([HOSTILE], [HOSTILE], ["O"], 1.0, HOSTILE)],
-        pictures=[
-            Picture(HOSTILE, digit_string_picture([[[1.0]]], [HOSTILE], [HOSTILE]))
-        ],
+        pictures=[Picture(HOSTILE, draw_digits([[[1.0]]], [HOSTILE], [HOSTILE]))],
     )
 
 

@@ -11,7 +11,7 @@ from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
 from partwise.protocol import Cuts
 from partwise.report import Report, render
-from partwise.report.support import support_fact, support_picture, support_pictures
+from partwise.report.support import draw_support, support_fact, support_pictures
 from partwise.structures.chain import Chain
 
 
@@ -22,13 +22,13 @@ def texts(drawn):
 def test_only_differences_are_shown():
     tokens, truth = ["El", "PP", "<ya>"], ["N", "O", "N"]
     outputs = [(["N", "M", "N"], 0.5), (["N", "O", "o"], 0.25)]
-    shown = texts(support_picture(tokens, truth, outputs))
+    shown = texts(draw_support(tokens, truth, outputs))
     assert shown == ["El", "N", "PP", "O", "M", "<ya>", "N", "o", "α = 0.5", "α = 0.25"]
 
 
 def test_every_token_needs_a_label():
     with pytest.raises(ValueError, match="zip"):
-        support_picture(["a", "b"], ["N"], [])
+        draw_support(["a", "b"], ["N"], [])
 
 
 @pytest.fixture

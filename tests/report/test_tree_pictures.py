@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from partwise.datasets import toy_sentences
 from partwise.readers import parse_tree
-from partwise.report import dependency_picture, phrase_tree_picture
+from partwise.report import draw_dependency_tree, draw_phrase_tree
 from partwise.report.arcs import Arc, _place_words, _Side
 from partwise.report.branches import Node, _arrange, _node
 from partwise.report.embedding import embed
@@ -33,26 +33,28 @@ def of_class(drawn, name):
 
 
 def test_a_dependency_tree_shows_words_relations_and_root():
-    drawn = dependency_picture(WORDS, TREE, tags=["PRON", "VERB", "SYM"])
+    drawn = draw_dependency_tree(WORDS, TREE, tags=["PRON", "VERB", "SYM"])
     assert {"it", "works", "<b>&␀", "nsubj", "root", "obj", "VERB"} <= set(texts(drawn))
     assert not of_class(drawn, "wrong") and not of_class(drawn, "truth")
 
 
 def test_wrong_arcs_are_marked_and_the_true_ones_added():
-    drawn = dependency_picture(WORDS, TREE, truth=TRUTH)
+    drawn = draw_dependency_tree(WORDS, TREE, truth=TRUTH)
     wrong, truth = (of_class(drawn, name) for name in ("wrong-frame", "truth-frame"))
     assert len(wrong) == len(truth) == 1
-    assert "1 of 3 words attached wrongly" in drawn
-    label_only = dependency_picture(WORDS, TREE, truth=(TREE[0], ["x", "root", "obj"]))
+    assert "1 of 3 words are attached otherwise" in drawn
+    label_only = draw_dependency_tree(
+        WORDS, TREE, truth=(TREE[0], ["x", "root", "obj"])
+    )
     assert [e.text for e in of_class(label_only, "truth") if e.text] == ["x"]
-    assert not of_class(dependency_picture(WORDS, TREE, truth=TREE), "wrong-frame")
+    assert not of_class(draw_dependency_tree(WORDS, TREE, truth=TREE), "wrong-frame")
 
 
 @pytest.mark.parametrize(
     "drawn",
     [
-        dependency_picture([NASTY, "b"], ([2, 0], [NASTY, "root"]), tags=[NASTY, ""]),
-        phrase_tree_picture((NASTY, ((NASTY, (NASTY,)),))),
+        draw_dependency_tree([NASTY, "b"], ([2, 0], [NASTY, "root"]), tags=[NASTY, ""]),
+        draw_phrase_tree((NASTY, ((NASTY, (NASTY,)),))),
     ],
 )
 def test_text_of_the_data_stays_text_and_the_page_takes_the_drawing(drawn):
@@ -72,7 +74,7 @@ def test_text_of_the_data_stays_text_and_the_page_takes_the_drawing(drawn):
 )
 def test_what_does_not_fit_is_refused(tree, options, message):
     with pytest.raises(ValueError, match=message):
-        dependency_picture(WORDS, tree, **options)
+        draw_dependency_tree(WORDS, tree, **options)
 
 
 @st.composite
@@ -156,7 +158,7 @@ def test_any_tree_is_tidy_and_inside_its_picture(tree):
     root = _node(tree, {})
     _arrange(root)
     assert_tidy(root)
-    drawn = ElementTree.fromstring(phrase_tree_picture(tree))
+    drawn = ElementTree.fromstring(draw_phrase_tree(tree))
     width, height = map(float, drawn.get("viewBox").split()[2:])
     for text in drawn.iter("{http://www.w3.org/2000/svg}text"):
         assert 0 < float(text.get("x")) < width and 0 < float(text.get("y")) < height
@@ -167,20 +169,20 @@ def test_any_tree_is_tidy_and_inside_its_picture(tree):
 def test_a_predicted_tree_stands_above_the_true_one():
     found = parse_tree("(S (NP (DT a) (NN b)) (VP (VB c)))")
     true = parse_tree("(S (NP-SBJ (DT a)) (VP (NN b) (VB c)))")
-    drawn = phrase_tree_picture(found, truth=true)
+    drawn = draw_phrase_tree(found, truth=true)
     assert (
         len(of_class(drawn, "wrong-frame")) == len(of_class(drawn, "truth-frame")) == 2
     )
     assert "2 wrong and 2 missed phrases" in drawn
     assert {"predicted", "truth"} <= set(texts(drawn))
-    same = phrase_tree_picture(found, truth=found)
+    same = draw_phrase_tree(found, truth=found)
     assert not re.search("-frame", same)
     with pytest.raises(ValueError, match="trees of the same sentence"):
-        phrase_tree_picture(found, truth=parse_tree("(S (A b))"))
+        draw_phrase_tree(found, truth=parse_tree("(S (A b))"))
 
 
 def test_of_equal_phrases_only_the_surplus_is_marked():
     two = parse_tree("(S (NP (NP (NN a))))")
     one = parse_tree("(S (NP (NN a)))")
-    assert len(of_class(phrase_tree_picture(two, truth=one), "wrong-frame")) == 1
-    assert not of_class(phrase_tree_picture(two, truth=one), "truth-frame")
+    assert len(of_class(draw_phrase_tree(two, truth=one), "wrong-frame")) == 1
+    assert not of_class(draw_phrase_tree(two, truth=one), "truth-frame")

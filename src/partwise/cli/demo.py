@@ -286,7 +286,7 @@ def _report_of(result: Result) -> Report:
 def _strings(independent: Result, structured: Result, n: int = 4) -> list[Picture]:
     """Strings that the chain repairs most, and one that it gets wrong."""
     from partwise.datasets import digit_images
-    from partwise.report import Picture, digit_string_picture
+    from partwise.report import Picture, draw_digits
 
     X, y = structured.task.test
 
@@ -301,7 +301,7 @@ def _strings(independent: Result, structured: Result, n: int = 4) -> list[Pictur
     for row in dict.fromkeys([*repaired[:n], worst]):
         images = digit_images(X[row].toarray())
         for result in (independent, structured):
-            drawing = digit_string_picture(images, y[row], result.predicted[row])
+            drawing = draw_digits(images, y[row], result.predicted[row])
             words = f"String {row}, {result.model} labels: {wrong(result, row)} wrong"
             pictures.append(Picture(words, drawing))
     return pictures

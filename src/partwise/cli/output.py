@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from partwise.outputs.as_json import to_json
 
 
 def say(message: str) -> None:
@@ -32,21 +33,9 @@ def printable(text: str) -> str:
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output; what JSON cannot say becomes null."""
-    text = json.dumps(_finite(value), ensure_ascii=False)
+    text = to_json(value)
     # JSON escapes control characters up to 31, terminals obey others as well
-    print(text if text.isprintable() else json.dumps(_finite(value)))
-
-
-def _finite(value: Any) -> Any:
-    if hasattr(value, "item"):  # numpy's numbers
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
+    print(text if text.isprintable() else json.dumps(json.loads(text)))
 
 
 def shown(value: Any, digits: int = 6) -> str:

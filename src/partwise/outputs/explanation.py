@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+DIFFERENCE = "Where they differ, the winner is orange and the runner-up blue."
 
 
 class Contribution(NamedTuple):
@@ -54,6 +57,16 @@ class Comparison:
         """Winner and runner-up as lines."""
         raise NotImplementedError
 
+    def drawing(self) -> tuple[str, str]:
+        """Winner and runner-up as SVG, and how to read the picture."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """Score and lead in a line."""
+        if self.lead == math.inf:
+            return f"score {self.score:.4f}; there is no runner-up"
+        return f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}"
+
     def support_lines(self) -> list[str]:
         """Support structures as lines."""
         return list(map(str, self.support))
@@ -61,16 +74,26 @@ class Comparison:
     def __str__(self) -> str:
         lines = [
             *self.heading(),
-            f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}",
+            self.summary(),
             *map(str, self.contributions),
             *self.support_lines(),
         ]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from partwise.report.notebook import explanation_html
+
+        reasons = [*map(str, self.contributions), *self.support_lines()]
+        return explanation_html(*self.drawing(), self.summary(), reasons)
+
 
 @dataclass
 class Explanation(Comparison):
-    """Why an output won: winner against runner-up."""
+    """Why an output won: winner against runner-up.
+
+    `drawn` has the input and the two outputs as `partwise.report.draw` takes them,
+    where they are not sequences of labels.
+    """
 
     tokens: list[str]
     winner: list[Any]
@@ -79,10 +102,16 @@ class Explanation(Comparison):
     lead: float
     contributions: list[Contribution] = field(default_factory=list)
     support: list[Any] = field(default_factory=list)
+    drawn: tuple[Any, Any, Any] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """In the types of JSON."""
-        return asdict(self) | {
+        return {
+            "tokens": self.tokens,
+            "winner": self.winner,
+            "runner_up": self.runner_up,
+            "score": self.score,
+            "lead": self.lead,
             "contributions": [reason._asdict() for reason in self.contributions],
             "support": [example._asdict() for example in self.support],
         }
@@ -94,6 +123,14 @@ class Explanation(Comparison):
         for token, a, b in zip(self.tokens, self.winner, other, strict=True):
             lines.append(f"{token[:20]:20} {a!s:12} {'' if a == b else b}")
         return lines
+
+    def drawing(self) -> tuple[str, str]:
+        """The winner, and the runner-up where it differs."""
+        from partwise.report import draw
+
+        x, winner, runner_up = self.drawn or (self.tokens, self.winner, self.runner_up)
+        caption = "" if runner_up is None else DIFFERENCE
+        return draw(x, winner, truth=runner_up), caption
 
     def support_lines(self) -> list[str]:
         """Support structures as lines."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from unicodedata import category
 
+from partwise.outputs.as_json import plain
 from partwise.outputs.registry import task_class
 
 if TYPE_CHECKING:
@@ -163,14 +164,10 @@ class Task(ABC):
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The file of `data` with predictions; ``-`` is standard output."""
 
-    def as_json(self, output: Any) -> Any:
-        """One output in the types of JSON."""
-        return output
-
     def json_outputs(self, answers: Answers) -> dict[str, Any]:
         """Predictions for ``--json``."""
         everyone, one = self.json_names
-        outputs: dict[str, Any] = {everyone: [self.as_json(y) for y in answers.best]}
+        outputs: dict[str, Any] = {everyone: plain(answers.best)}
         if answers.ranked:
             outputs["topk"] = [
                 [self._ranked_json(one, y, score) for y, score in ranked]
@@ -179,7 +176,7 @@ class Task(ABC):
         return outputs
 
     def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
-        value = self.as_json(output)
+        value = plain(output)
         fields = value if isinstance(value, dict) else {name: value}
         return fields | {"score": score}
 

@@ -16,6 +16,7 @@ from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 from partwise.readers.trees import (
     MOST_LEVELS,
+    DrawnTree,
     PhraseTree,
     TaggedSentence,
     as_phrase_tree,
@@ -74,13 +75,13 @@ def read_brackets(
     '(S (NP (PRP it)) (VP (VBZ works)))'
     """
     name, data = read_text_bytes(path)
-    trees = []
+    trees: list[PhraseTree] = []
     n_trees = 0
     for tree in _parse(name, data.decode()):
         n_trees += 1
         kept = simplify(tree, traces=traces, functions=functions)
         if kept is not None:
-            trees.append(kept)
+            trees.append(DrawnTree(kept))
     if not n_trees:
         raise ReaderError(f"{name}: no tree in the file; it needs trees in brackets")
     if not trees:
@@ -183,7 +184,7 @@ def parse_tree(text: str) -> PhraseTree:
     trees = list(_parse("<text>", text))
     if len(trees) != 1:
         raise ReaderError(f"{len(trees)} trees in the text where one is needed")
-    return trees[0]
+    return DrawnTree(trees[0])
 
 
 def format_tree(tree: Any, *, width: int | None = None) -> str:

@@ -271,6 +271,13 @@ class Table:
             f"{', '.join(self.columns)})"
         )
 
+    def _repr_html_(self) -> str:
+        from partwise.report.notebook import columns_html
+
+        shown = self[:3]
+        sequences = zip(*map(shown.strings, self.columns), strict=True)
+        return columns_html(repr(self), list(self.columns), list(sequences))
+
     def column(self, name: str) -> Column:
         """Return a column by name; the error lists the columns there are."""
         if name not in self.columns:

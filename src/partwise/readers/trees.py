@@ -24,10 +24,32 @@ class DependencyTree(NamedTuple):
     heads: list[int]
     labels: list[str]
 
+    def _repr_html_(self) -> str:
+        from partwise.report import draw_dependency_tree
+
+        numbers = list(map(str, range(1, len(self.heads) + 1)))
+        return draw_dependency_tree(numbers, self)._repr_html_()
+
 
 # Phrase structure is a pair (label, children). A part-of-speech tag has its word as
 # only child: ("S", (("NP", (("PRP", ("it",)),)), ("VP", (("VBZ", ("works",)),)))).
 PhraseTree = tuple[str, tuple[Any, ...]]
+
+
+class DrawnTree(tuple[str, tuple[Any, ...]]):
+    """A tree that notebooks draw; it equals the plain pair (label, children).
+
+    Examples
+    --------
+    >>> DrawnTree(("NP", (("NN", ("cats",)),)))
+    ('NP', (('NN', ('cats',)),))
+    """
+
+    def _repr_html_(self) -> str:
+        from partwise.report import draw_phrase_tree
+
+        return draw_phrase_tree(self)._repr_html_()
+
 
 TaggedSentence = list[tuple[str, str]]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from partwise.report import svg
 from partwise.report.wording import visible
 
@@ -14,14 +12,14 @@ _CELL, _ROW, _TYPE = 15.0, 22.0, 13
 _MARGIN, _NAMES = 10.0, 16.0
 _FONT = "ui-monospace, monospace"
 _COLUMNS = 60  # of one stretch of a drawing
-RIGHT, WRONG, EXTRA = "#0b5ea8", "#b8430a", "#8a8f98"
+RIGHT, WRONG, EXTRA = svg.COLOURS["truth"], svg.COLOURS["wrong"], "#8a8f98"
 
 
-def alignment_picture(
+def draw_alignment(
     a: Sequence[str], b: Sequence[str], pairs: Any, truth: Any = None
-) -> str:
+) -> svg.Drawing:
     """
-    Draw an alignment, a below b, in stretches of 60 columns.
+    Draw an alignment, a above b, in stretches of 60 columns.
 
     Parameters
     ----------
@@ -36,18 +34,17 @@ def alignment_picture(
 
     Returns
     -------
-    str
-        SVG.
+    Drawing
+        SVG as text, which a notebook shows.
 
     Examples
     --------
-    >>> drawn = alignment_picture("MKV", "MV", [(0, 0), (2, 1)], [(0, 0), (1, 1)])
+    >>> drawn = draw_alignment("MKV", "MV", [(0, 0), (2, 1)], [(0, 0), (1, 1)])
     >>> drawn.startswith("<svg") and "1 of 2 reference pairs" in drawn
     True
     """
-    chosen = [(int(i), int(j)) for i, j in np.asarray(pairs).reshape(-1, 2)]
-    known = [] if truth is None else np.asarray(truth).reshape(-1, 2).tolist()
-    reference = {(i, j) for i, j in known}
+    chosen = [(int(i), int(j)) for i, j in pairs]
+    reference = {(int(i), int(j)) for i, j in (() if truth is None else truth)}
     found = reference & set(chosen)
     columns = list(_columns(len(a), len(b), chosen))
     shapes: list[str] = []
@@ -86,9 +83,9 @@ def alignment_picture(
     return svg.drawing(width, height, label, shapes, css="alignment", standalone=True)
 
 
-def heat_map(
+def draw_heat_map(
     rows: Sequence[str], columns: Sequence[str], values: Any, title: str = ""
-) -> str:
+) -> svg.Drawing:
     """
     Draw a table of scores: blue above zero, orange below, paler the nearer to it.
 
@@ -100,20 +97,18 @@ def heat_map(
 
     Returns
     -------
-    str
-        SVG.
+    Drawing
+        SVG as text, which a notebook shows.
 
     Examples
     --------
-    >>> heat_map("AC", "AC", [[4, -1], [-1, 9]]).count("<rect")
+    >>> draw_heat_map("AC", "AC", [[4, -1], [-1, 9]]).count("<rect")
     4
     """
-    table = np.asarray(values, float)
-    top = float(np.abs(table).max(initial=0.0)) or 1.0
+    table = [list(map(float, row)) for row in values]
+    top = max((abs(value) for row in table for value in row), default=0.0) or 1.0
     left = _MARGIN + _CELL * 1.4
-    shapes = (
-        [_letter(left + _CELL * 2, _MARGIN + 2, title, False, "start")] if title else []
-    )
+    shapes = [_letter(_MARGIN, _MARGIN + 6, title, False, "start")] if title else []
     above = _MARGIN + (_NAMES if title else 0.0) + _CELL
     for k, name in enumerate(columns):
         shapes.append(
@@ -123,7 +118,7 @@ def heat_map(
         y = above + _CELL * r
         shapes.append(_letter(left - _CELL * 0.6, y + 12, visible(name, 3), False))
         for c in range(len(columns)):
-            value = table[r, c]
+            value = table[r][c]
             box: dict[str, object] = {
                 "x": left + _CELL * c,
                 "y": y,
@@ -133,7 +128,8 @@ def heat_map(
                 "fill-opacity": f"{min(1.0, abs(value) / top):.2f}",
             }
             shapes.append(svg.element("rect", box))
-    width = left + _CELL * len(columns) + _MARGIN
+    width = max(left + _CELL * len(columns), _MARGIN + 0.62 * _TYPE * len(title))
+    width += _MARGIN
     height = above + _CELL * len(rows) + _MARGIN
     label = f"{title or 'Scores'}: {len(rows)} × {len(columns)}, largest {top:.3g}"
     return svg.drawing(width, height, label, shapes, css="heat", standalone=True)
@@ -163,9 +159,7 @@ def _letter(x: float, y: float, words: str, faint: bool, anchor: str = "middle")
     }
     if faint:
         attributes["opacity"] = "0.4"
-    return svg.element(
-        "text", attributes, words.replace("&", "&amp;").replace("<", "&lt;")
-    )
+    return svg.element("text", attributes, svg.escape(words))
 
 
 def _dot(x: float, y: float, is_found: bool) -> str:

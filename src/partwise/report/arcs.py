@@ -20,8 +20,6 @@ _RADIUS = 11.0
 _ARROW = 4.0
 _MARGIN = 10.0
 _FONT = "system-ui, sans-serif"
-# the page's style sheet overrides these; a saved file needs them
-_COLOURS = {"wrong": "#b8430a", "truth": "#0b5ea8"}
 
 
 class Arc(NamedTuple):
@@ -33,13 +31,13 @@ class Arc(NamedTuple):
     kind: str = ""  # "", "wrong" or "truth"
 
 
-def dependency_picture(
+def draw_dependency_tree(
     words: Sequence[str],
     tree: Any,
     *,
     truth: Any = None,
     tags: Sequence[str] | None = None,
-) -> str:
+) -> svg.Drawing:
     """Draw a dependency tree.
 
     Parameters
@@ -54,12 +52,12 @@ def dependency_picture(
 
     Returns
     -------
-    str
-        SVG.
+    Drawing
+        SVG as text, which a notebook shows.
 
     Examples
     --------
-    >>> drawn = dependency_picture(["it", "works"], ([2, 0], ["nsubj", "root"]))
+    >>> drawn = draw_dependency_tree(["it", "works"], ([2, 0], ["nsubj", "root"]))
     >>> "nsubj" in drawn and drawn.startswith("<svg")
     True
     """
@@ -87,7 +85,7 @@ def dependency_picture(
     height = bottom + (sides[1].height if below else 0.0) + _MARGIN
     label = f"Dependency tree of: {' '.join(names)}"
     if truth is not None:
-        label += f". {len(wrong)} of {len(words)} words attached wrongly"
+        label += f". {len(wrong)} of {len(words)} words are attached otherwise"
     return svg.drawing(
         width, height, visible(label, 400), shapes, css="arcs", standalone=True
     )
@@ -255,9 +253,9 @@ def _draw(
         )
     }
     if arc.kind:
-        line |= {"stroke": _COLOURS[arc.kind], "stroke-width": "2"}
+        line |= {"stroke": svg.COLOURS[arc.kind], "stroke-width": "2"}
         line |= {"class": f"{arc.kind}-frame"}
-        head |= {"fill": _COLOURS[arc.kind], "class": arc.kind}
+        head |= {"fill": svg.COLOURS[arc.kind], "class": arc.kind}
     else:
         line |= {"stroke": "currentColor", "stroke-width": "1.1"}
         line |= {"stroke-opacity": ".55"}
@@ -301,7 +299,7 @@ def _words(
     style: dict[str, object] = {"x": float(x), "y": float(y), "text-anchor": anchor}
     style |= {"font-family": _FONT, "font-size": size, "fill": "currentColor"}
     if kind:
-        style |= {"fill": _COLOURS[kind], "class": kind, "font-weight": 600}
+        style |= {"fill": svg.COLOURS[kind], "class": kind, "font-weight": 600}
     if bold:
         style["font-weight"] = 600
     if faint:

@@ -28,8 +28,6 @@ _BRANCH = 2.0  # room beside a branch
 _MARGIN = 12.0
 _TITLE = 26.0
 _FONT = "system-ui, sans-serif"
-# the page's style sheet overrides these; a saved file needs them
-_COLOURS = {"wrong": "#b8430a", "truth": "#0b5ea8"}
 
 
 @dataclass
@@ -55,7 +53,9 @@ class Node:
         return svg.text_width(self.label, _LABEL) * 1.1 + (8 if self.is_marked else 0)
 
 
-def phrase_tree_picture(tree: Any, *, truth: Any = None) -> str:
+def draw_phrase_tree(
+    tree: Any, *, truth: Any = None, titles: tuple[str, str] = ("predicted", "truth")
+) -> svg.Drawing:
     """Draw a phrase-structure tree, or a predicted one above the true one.
 
     Parameters
@@ -64,16 +64,18 @@ def phrase_tree_picture(tree: Any, *, truth: Any = None) -> str:
     truth : (label, children) or nltk.Tree, optional
         The true tree over the same words, drawn below. Phrases that only one of the
         two has are framed and coloured.
+    titles : (str, str)
+        What stands above either tree where there are two.
 
     Returns
     -------
-    str
-        SVG.
+    Drawing
+        SVG as text, which a notebook shows.
 
     Examples
     --------
     >>> tree = ("NP", (("DT", ("the",)), ("NN", ("cat",))))
-    >>> drawn = phrase_tree_picture(tree)
+    >>> drawn = draw_phrase_tree(tree)
     >>> drawn.startswith("<svg") and "cat" in drawn
     True
     """
@@ -94,9 +96,9 @@ def phrase_tree_picture(tree: Any, *, truth: Any = None) -> str:
             f"{' '.join(_leaves(second))[:60]!r}; draw trees of the same sentence"
         )
     found, gold = (bracketing(t, EVERYTHING).brackets for t in (first, second))
-    upper, width, height = _draw(_node(first, found - gold), "predicted", "wrong")
+    upper, width, height = _draw(_node(first, found - gold), titles[0], "wrong")
     lower, other_width, other_height = _draw(
-        _node(second, gold - found), "truth", "truth"
+        _node(second, gold - found), titles[1], "truth"
     )
     move = {"transform": f"translate(0 {svg.coord(height)})"}
     label += f". {(found - gold).total()} wrong and {(gold - found).total()} missed"
@@ -108,7 +110,9 @@ def phrase_tree_picture(tree: Any, *, truth: Any = None) -> str:
     )
 
 
-def _drawing(shapes: Sequence[str], width: float, height: float, label: str) -> str:
+def _drawing(
+    shapes: Sequence[str], width: float, height: float, label: str
+) -> svg.Drawing:
     return svg.drawing(
         width, height, visible(label, 400), shapes, css="branches", standalone=True
     )
@@ -193,7 +197,7 @@ def _draw(root: Node, title: str, kind: str) -> tuple[list[str], float, float]:
             return
         style = _at(x, y) | {"font-weight": 600}
         if node.is_marked:
-            style |= {"fill": _COLOURS[kind], "class": kind}
+            style |= {"fill": svg.COLOURS[kind], "class": kind}
             frames.append(_frame(node, x, y, kind))
         texts.append(_text(node.label, _LABEL, style))
         for child in node.children:
@@ -229,7 +233,7 @@ def _frame(node: Node, x: float, y: float, kind: str) -> str:
     """Frame around a label, for those who do not see the colour."""
     frame: dict[str, object] = {"x": x - node.width / 2, "y": y - 15.0, "rx": 4}
     frame |= {"width": node.width, "height": 20, "fill": "none"}
-    frame |= {"stroke": _COLOURS[kind], "stroke-width": "1.5"}
+    frame |= {"stroke": svg.COLOURS[kind], "stroke-width": "1.5"}
     return svg.element("rect", frame | {"class": f"{kind}-frame"})
 
 

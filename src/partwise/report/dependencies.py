@@ -12,7 +12,7 @@ from partwise.metrics import (
 )
 from partwise.metrics.dependencies import universal_relation
 from partwise.readers.trees import DependencyTree, is_projective
-from partwise.report.arcs import dependency_picture
+from partwise.report.arcs import draw_dependency_tree
 from partwise.report.content import (
     Confusion,
     MetricTable,
@@ -112,7 +112,7 @@ def _worst_errors(
     return [
         Picture(
             f"sentence {s}: {-count} of {len(words[s])} words attached wrongly",
-            dependency_picture(
+            draw_dependency_tree(
                 words[s], y_pred[s], truth=y[s], tags=None if tags is None else tags[s]
             ),
         )

@@ -14,18 +14,17 @@ _PIXEL = 5
 _SPACE = 8
 _LABELS = 46  # height of the two lines of labels
 _MARGIN = 74  # room for the words "truth" and "predicted"
-# the page's style sheet overrides these; a saved file needs them
-_WRONG = "#b8430a"
+_WRONG = svg.COLOURS["wrong"]
 _FONT = "system-ui, sans-serif"
 
 
-def digit_string_picture(
+def draw_digits(
     images: "np.ndarray",
     gold: Sequence[object],
     predicted: Sequence[object],
     *,
     per_row: int = 10,
-) -> str:
+) -> svg.Drawing:
     """Draw a string of digit images with the true and the predicted labels.
 
     Parameters
@@ -38,8 +37,15 @@ def digit_string_picture(
 
     Returns
     -------
-    str
-        SVG. A wrong label is framed and set in bold as well as coloured.
+    Drawing
+        SVG as text, which a notebook shows. A wrong label is framed and set
+        in bold as well as coloured.
+
+    Examples
+    --------
+    >>> drawn = draw_digits([[[0.0, 1.0]], [[1.0, 0.0]]], "17", "11")
+    >>> "1 of 2 wrong" in drawn
+    True
     """
     import numpy as np
 

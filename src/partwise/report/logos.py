@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
 from partwise.report import svg
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LETTERS = "ACGT"
 COLOURS = {"A": "#2a9d4a", "C": "#2b6cb0", "G": "#d69e2e", "T": "#c53030"}
@@ -18,16 +21,19 @@ def information(pwm: np.ndarray) -> np.ndarray:
 
     Examples
     --------
+    >>> import numpy as np
     >>> information(np.array([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]])).tolist()
     [2.0, 0.0]
     """
+    import numpy as np
+
     safe = np.maximum(pwm, 1e-12)
     return np.maximum(2.0 + np.sum(pwm * np.log2(safe), axis=1), 0.0)
 
 
-def logo(pwm: np.ndarray) -> str:
+def draw_logo(pwm: np.ndarray) -> svg.Drawing:
     """
-    The logo of Schneider and Stephens (1990) as SVG.
+    Draw the sequence logo of Schneider and Stephens (1990) of a motif.
 
     Letters of a place stand on each other, the most frequent on top; a letter's height
     is its probability times the bits of the place.
@@ -37,16 +43,22 @@ def logo(pwm: np.ndarray) -> str:
     pwm : array (length, 4)
         Probabilities of A, C, G and T.
 
+    Returns
+    -------
+    Drawing
+        SVG as text, which a notebook shows.
+
     Examples
     --------
-    >>> picture = logo(np.array([[0.9, 0.1, 0.0, 0.0]]))
+    >>> import numpy as np
+    >>> picture = draw_logo(np.array([[0.9, 0.1, 0.0, 0.0]]))
     >>> picture.startswith("<svg"), picture.count("<text")
     (True, 3)
     """
     letters = []
     for j, (row, bits) in enumerate(zip(pwm, information(pwm), strict=True)):
         base = HEIGHT
-        for k in np.argsort(row, kind="stable").tolist():
+        for k in sorted(range(len(row)), key=lambda letter: row[letter]):
             size = float(row[k] * bits) / 2.0 * HEIGHT
             if size < 0.5:
                 continue
@@ -61,7 +73,8 @@ def logo(pwm: np.ndarray) -> str:
             )
             base -= size
         number = {"x": WIDTH * (j + 0.5), "y": HEIGHT + 16, "text-anchor": "middle"}
-        letters.append(svg.element("text", {**number, "font-size": 11}, str(j + 1)))
-    box = f"0 0 {WIDTH * len(pwm):.0f} {HEIGHT + 22:.0f}"
-    frame = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": box, "role": "img"}
-    return svg.element("svg", {**frame, "aria-label": "sequence logo"}, *letters)
+        number |= {"font-size": 11, "font-family": "sans-serif", "fill": "currentColor"}
+        letters.append(svg.element("text", number, str(j + 1)))
+    return svg.drawing(
+        WIDTH * len(pwm), HEIGHT + 22, "sequence logo", letters, standalone=True
+    )

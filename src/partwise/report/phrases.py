@@ -11,7 +11,7 @@ from partwise.metrics import (
 )
 from partwise.metrics.bracketing import bracketing_pairs
 from partwise.metrics.brackets import sentence_scores
-from partwise.report.branches import phrase_tree_picture
+from partwise.report.branches import draw_phrase_tree
 from partwise.report.content import (
     Confusion,
     FeatureGroup,
@@ -99,7 +99,7 @@ def _worst_errors(y: Trees, y_pred: Trees, n: int) -> list[Picture]:
             f"sentence {s}: {score.n_correct} phrases right, "
             f"{score.n_predicted - score.n_correct} wrong, "
             f"{score.n_true - score.n_correct} missed",
-            phrase_tree_picture(y_pred[s], truth=y[s]),
+            draw_phrase_tree(y_pred[s], truth=y[s]),
         )
         for _, s, score in sorted(wrong)[:n]
     ]

@@ -24,7 +24,7 @@ _LINE = 20.0
 _GAP = 12.0
 _MARGIN = 8.0
 _LONGEST = 20  # tokens of a sentence that is drawn: longer ones are too small to read
-_WRONG = "#b8430a"  # the page's style sheet overrides it; a saved file needs it
+_WRONG = svg.COLOURS["wrong"]
 
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -60,7 +60,7 @@ def count_words(count: int) -> str:
     return f"{digits}·10{exponent.translate(_RAISED)}"
 
 
-def support_picture(
+def draw_support(
     tokens: Sequence[str],
     truth: Sequence[Any],
     outputs: Sequence[tuple[Sequence[Any], float]],
@@ -81,7 +81,7 @@ def support_picture(
 
     Examples
     --------
-    >>> drawn = support_picture(["Rome"], ["LOC"], [(["PER"], 0.25)])
+    >>> drawn = draw_support(["Rome"], ["LOC"], [(["PER"], 0.25)])
     >>> drawn.startswith("<svg") and "PER" in drawn and "0.25" in drawn
     True
     """
@@ -193,7 +193,7 @@ def support_pictures(
         pictures.append(
             Picture(
                 f"Training sequence {row}: {lines}",
-                support_picture(support.tokens[i], truth, shown),
+                draw_support(support.tokens[i], truth, shown),
             )
         )
     return pictures

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partwise.report.arcs import dependency_picture
+from partwise.report.arcs import draw_dependency_tree
 from partwise.report.content import Picture
 from partwise.report.support import count_words, heaviest_examples
 
@@ -46,7 +46,7 @@ def support_tree_pictures(
                 f"α = {float(support.alpha[p]):.3g}"
             )
             tree = _tree(model, support.output(p))
-            drawn = dependency_picture(support.tokens[i], tree, truth=truth)
+            drawn = draw_dependency_tree(support.tokens[i], tree, truth=truth)
             pictures.append(Picture(caption, drawn))
     return pictures
 

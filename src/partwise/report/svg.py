@@ -17,7 +17,31 @@ from html import escape
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 
+# of drawings that stand alone: both are legible on white and on black. The page's style
+# sheet overrides them by the classes "wrong" and "truth".
+COLOURS = {"wrong": "#c85408", "truth": "#2b7cc4"}
+
 Point = tuple[float, float]
+
+
+class Drawing(str):
+    """
+    SVG as text, which a notebook shows as a picture.
+
+    Text and lines have the colour of what surrounds them, so that dark and light
+    notebooks both work.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> picture = drawing(8, 8, "a dot", ['<circle cx="4" cy="4" r="2"/>'])
+    >>> picture._repr_html_().startswith("<div")
+    True
+    >>> Path("dot.svg").write_text(picture, encoding="utf-8")  # doctest: +SKIP
+    """
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow-x:auto;max-width:100%">{self}</div>'
 
 
 def coord(x: float) -> str:
@@ -79,7 +103,7 @@ def drawing(
     *,
     css: str = "",
     standalone: bool = False,
-) -> str:
+) -> Drawing:
     """Write a whole drawing.
 
     Parameters
@@ -104,7 +128,7 @@ def drawing(
     attributes |= {"role": "img", "aria-label": label}
     if css:
         attributes["class"] = css
-    return element("svg", attributes, "\n", "\n".join(children), "\n")
+    return Drawing(element("svg", attributes, "\n", "\n".join(children), "\n"))
 
 
 def linear_ticks(low: float, high: float, n: int = 5) -> list[float]:

@@ -17,7 +17,7 @@ _SIZE = 13
 _MARGIN = 10.0
 _WIDEST = 7.0  # edge
 _FONT = "system-ui, sans-serif"
-_WRONG = "#b8430a"  # the page's style sheet overrides it; a saved file needs it
+_WRONG = svg.COLOURS["wrong"]
 
 
 class NodeErrors(NamedTuple):
@@ -30,7 +30,7 @@ class NodeErrors(NamedTuple):
     wrong: int  # rows of other classes that were predicted here or below
 
 
-def taxonomy_picture(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:
+def draw_taxonomy(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:
     """Draw a taxonomy with errors along its edges.
 
     Parameters
@@ -49,7 +49,7 @@ def taxonomy_picture(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:
     Examples
     --------
     >>> nodes = [NodeErrors("bird", -1, 9, 0, 0), NodeErrors("owl", 0, 4, 2, 1)]
-    >>> drawn = taxonomy_picture(nodes)
+    >>> drawn = draw_taxonomy(nodes)
     >>> drawn.startswith("<svg") and "missed 2, wrong 1" in drawn
     True
     """

@@ -1,8 +1,8 @@
 """The certificate in words and as an interval: primal ≥ optimum ≥ dual.
 
 The upper bar of the figure shows the objective to scale from zero, so that the interval
-is as small on paper as it is in truth; the lower one enlarges it. Its words are HTML, not SVG: the shapes stretch with the
-page, type must not.
+is as small on paper as it is in truth; the lower one enlarges it. Its words are HTML,
+not SVG: the shapes stretch with the page, type must not.
 """
 
 from __future__ import annotations

@@ -247,9 +247,14 @@ class AlignmentModel(ScoredModel):
             if share
         ]
         lead = ranked[0][1] - ranked[1][1] if len(ranked) > 1 else np.inf
-        return Explanation(
+        explanation = Explanation(
             letters_of(x[0]), shown[0], second, ranked[0][1], float(lead), reasons
         )
+        outputs = [output for output, _ in ranked]
+        if len({0 if not is_choice else output[0] for output in outputs}) > 1:
+            outputs = outputs[:1]  # of two candidates that is drawn which has won
+        explanation.drawn = x, outputs[0], outputs[1] if len(outputs) > 1 else None
+        return explanation
 
 
 def has_candidates(X: Sequence[Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from partwise.features.annotated import letters_of
 from partwise.outputs.alignment.metrics import lost_share
-from partwise.report.alignments import alignment_picture, heat_map
+from partwise.report.alignments import draw_alignment, draw_heat_map
 from partwise.report.content import MetricTable, Picture
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _matrices(model: AlignmentModel) -> list[Picture]:
     return [
         Picture(
             f"{name}: largest {abs(table.scores).max(initial=0.0):.3g}",
-            heat_map(table.rows, table.columns, table.scores, name),
+            draw_heat_map(table.rows, table.columns, table.scores, name),
         )
         for name, table in tables
     ]
@@ -91,5 +91,5 @@ def _worst(
     for share, i in sorted(lost)[:n]:
         a, b = map(letters_of, X[i])
         caption = f"{names[i][0]}: {names[i][1]} and {names[i][2]}, {-share:.0%} lost"
-        pictures.append(Picture(caption, alignment_picture(a, b, y_pred[i], y[i])))
+        pictures.append(Picture(caption, draw_alignment(a, b, y_pred[i], y[i])))
     return pictures

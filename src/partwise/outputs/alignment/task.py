@@ -125,10 +125,6 @@ class AlignTask(Task):
                 families.append(Family(family or "-", records))
         write_families(output, families)
 
-    def as_json(self, output: Any) -> Any:
-        """Pairs of tokens."""
-        return output.tolist()
-
     # --------------------------------------------------------------- evaluation
 
     def reference(self, data: Data) -> list[Any]:

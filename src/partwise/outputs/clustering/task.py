@@ -81,10 +81,6 @@ class ClusterTask(RowTask):
             self.known_parts(model, data, given)
         return Answers(model.predict(data.X, n_jobs=n_jobs))
 
-    def as_json(self, output: Any) -> Any:
-        """A cluster per mention."""
-        return output.tolist()
-
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The files with predicted brackets."""
         from partwise.readers.coreference import write_coreference

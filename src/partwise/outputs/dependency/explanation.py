@@ -46,6 +46,8 @@ def explain_tree(model: DependencyModel, X: Any, *, top: int = 10) -> Explanatio
     outputs = [encode_trees([tree], table.offset, model.joint_labels) for tree in trees]
     score, lead = ranked[0][1], np.inf
     explanation = Explanation(words, _arcs(trees[0]), None, score, lead)
+    runner_up = trees[1] if len(ranked) > 1 else None
+    explanation.drawn = table, trees[0], runner_up
     if len(ranked) > 1:
         explanation.runner_up = _arcs(trees[1])
         explanation.lead = score - ranked[1][1]

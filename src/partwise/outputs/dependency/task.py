@@ -16,7 +16,6 @@ from partwise.outputs.task import (
 )
 
 if TYPE_CHECKING:
-    from partwise.readers import DependencyTree
     from partwise.report import Report
 
 
@@ -131,10 +130,6 @@ class DependencyTask(Task):
         if given.lower() != "head":
             raise ValueError(f"--given {given}: the column of known heads is HEAD")
         return data.source.known_heads()
-
-    def as_json(self, output: DependencyTree) -> dict[str, Any]:
-        """Heads and labels."""
-        return {"heads": [int(head) for head in output[0]], "labels": list(output[1])}
 
     # --------------------------------------------------------------- evaluation
 

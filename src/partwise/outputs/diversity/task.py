@@ -54,10 +54,6 @@ class DiversityTask(Task):
         """The format."""
         return {"format": "candidates"}
 
-    def as_json(self, output: Any) -> list[int]:
-        """Places of the chosen documents in their set, from 0 on."""
-        return output.tolist()
-
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """A line for each chosen document: query, place, document."""
         from partwise.readers.sink import write_bytes

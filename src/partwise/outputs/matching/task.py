@@ -73,10 +73,6 @@ class MatchTask(Task):
         """The format."""
         return {"format": "pairs"}
 
-    def as_json(self, output: Any) -> list[int]:
-        """The right item of each left one, by their order in the file."""
-        return output.tolist()
-
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """A line for each pair of the best matching: example, left, right."""
         from partwise.readers.sink import write_bytes

@@ -88,6 +88,16 @@ class TreeExplanation(Comparison):
             ],
         }
 
+    def drawing(self) -> tuple[str, str]:
+        """Both trees."""
+        from partwise.report import draw_phrase_tree
+
+        if self.runner_up is None:
+            return draw_phrase_tree(self.winner), ""
+        titles = "winner", "runner-up"
+        drawn = draw_phrase_tree(self.winner, truth=self.runner_up, titles=titles)
+        return drawn, "Framed phrases are in one of the two only."
+
     def heading(self) -> list[str]:
         """Both trees in brackets."""
         lines = [f"winner     {format_tree(self.winner)}"]

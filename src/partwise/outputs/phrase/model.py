@@ -21,7 +21,12 @@ from partwise.outputs.phrase.explanation import (
 )
 from partwise.outputs.phrase.scoring import PhraseScoring
 from partwise.protocol import Floats
-from partwise.readers.trees import PhraseTree, TaggedSentence, as_sentences
+from partwise.readers.trees import (
+    DrawnTree,
+    PhraseTree,
+    TaggedSentence,
+    as_sentences,
+)
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase.problem import GrammarProblem
 
@@ -150,7 +155,7 @@ class ConstituencyModel(ScoredModel):
 
     def wrapped(self, tree: PhraseTree) -> PhraseTree:
         """A tree within the label that surrounds all, if there is one."""
-        return tree if self.wrapper is None else (self.wrapper, (tree,))
+        return DrawnTree(tree if self.wrapper is None else (self.wrapper, (tree,)))
 
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1

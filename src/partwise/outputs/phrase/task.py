@@ -131,12 +131,6 @@ class PhraseTask(Task):
         ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
         return Answers(trees, ranked, n_failures)
 
-    def as_json(self, output: Any) -> str:
-        """The tree in brackets."""
-        from partwise.readers import format_tree
-
-        return format_tree(output)
-
     # --------------------------------------------------------------- evaluation
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:

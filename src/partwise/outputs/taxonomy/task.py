@@ -124,7 +124,7 @@ class TaxonomyTask(RowTask):
     ) -> dict[str, Any]:
         """The taxonomy with errors along its edges."""
         from partwise.report.content import Picture
-        from partwise.report.taxonomies import NodeErrors, taxonomy_picture
+        from partwise.report.taxonomies import NodeErrors, draw_taxonomy
 
         y, y_pred = map(self._marks, self._known(data, answers))
         columns = zip(
@@ -136,7 +136,7 @@ class TaxonomyTask(RowTask):
             for name, up, n, missed, wrong in columns
         ]
         return {
-            "pictures": [Picture("Errors by node", taxonomy_picture(errors))],
+            "pictures": [Picture("Errors by node", draw_taxonomy(errors))],
             "pictures_title": "Errors in the taxonomy",
             "pictures_note": "The way from the true to the predicted class passes "
             "along edges: the wider an edge, the more errors. Missed rows belong below "
