@@ -14,6 +14,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from partwise import __version__
+from partwise.cli.compile import compile_tasks
 from partwise.cli.demo import demo
 from partwise.cli.evaluate import evaluate
 from partwise.cli.explain import explain
@@ -28,8 +29,18 @@ from partwise.cli.verify import verify
 from partwise.outputs.registry import tasks
 from partwise.parameters import SettingsError
 
+
+class Commands(TyperGroup):
+    """All commands, in the order in which people need them."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Names of the commands; typer would list a group last."""
+        return ["train", *(name for name in self.commands if name != "train")]
+
+
 app = typer.Typer(
     name="partwise",
+    cls=Commands,
     help="Structured prediction with maximum margin, every model with a proof of how "
     "far it is from the optimum.",
     epilog="Start with: partwise demo",
@@ -68,8 +79,10 @@ train = typer.Typer(
     callback=lambda: None,
 )
 app.add_typer(train, name="train")
-for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
+for command in (predict, evaluate, inspect, explain, verify, fetch):
     app.command()(command)
+app.command("compile")(compile_tasks)
+app.command()(demo)
 
 
 def _version(wanted: bool) -> None:
@@ -83,7 +96,11 @@ def common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version."
+            "--version",
+            metavar="",
+            callback=_version,
+            is_eager=True,
+            help="Print the version.",
         ),
     ] = False,
 ) -> None:

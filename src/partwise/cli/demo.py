@@ -44,9 +44,9 @@ def demo(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Report to write.")
     ] = "partwise-demo.html",
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Less data, for a first look.")
+        bool, typer.Option("--quick", metavar="", help="Less data, for a first look.")
     ] = False,
     json: Json = False,
 ) -> int:

@@ -7,6 +7,7 @@ import typer
 from partwise.cli.parameters import Option
 
 _Features: dict[str, Any] = {"rich_help_panel": "Features and structure"}
+_Kernels: dict[str, Any] = {"rich_help_panel": "Kernels"}
 _Results: dict[str, Any] = {"rich_help_panel": "Results"}
 
 # how the parameters are typed that messages of the running command may mention
@@ -33,7 +34,7 @@ def _optional(metavar: str | None, text: str, **more: Any) -> Any:
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         help="Files of the task, also .gz and - (standard input).",
         show_default=False,
     ),
@@ -42,9 +43,12 @@ ModelPath = Annotated[
     str, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object; messages go to stderr.")
+    bool,
+    typer.Option(
+        "--json", metavar="", help="Print one JSON object; messages go to stderr."
+    ),
 ]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 uses all cores.")]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 uses all cores.")]
 Label = Annotated[
     str | None,
     _optional(
@@ -90,15 +94,15 @@ TemplateFile = Annotated[
 GramCache = Annotated[
     str | None,
     _optional(
-        "FOLDER", "Keep the kernel's Gram matrix there, and find it again.", **_Features
+        "FOLDER", "Keep the kernel's Gram matrix there, and find it again.", **_Kernels
     ),
 ]
 GramDtype = Annotated[
     str | None,
     _optional(
-        None,
+        "NAME",
         "Precision of the Gram matrix: float64, or float32 in half the room.",
-        **_Features,
+        **_Kernels,
     ),
 ]
 DevFile = Annotated[
@@ -112,7 +116,10 @@ ReportFile = Annotated[
 KeepDual = Annotated[
     bool,
     typer.Option(
-        "--keep-dual", help="Keep the proof of the dual for verify.", **_Results
+        "--keep-dual",
+        metavar="",
+        help="Keep the proof of the dual for verify.",
+        **_Results,
     ),
 ]
 

@@ -20,6 +20,8 @@ import typer
 from partwise.parameters import choices_of, reworded
 
 OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
+OF_KERNELS = ("kernel", "match", "clusters", "budget", "over_budget")
+FEATURES, KERNELS, SWITCHES = "Features and structure", "Kernels", "Switches"
 COMMON = "StructuredEstimator"  # the class whose parameters all estimators have
 NO_OPTION = ("warm_start", "metric", "verbose")  # they mean nothing to a single command
 ALIASES = {"n_jobs": "--jobs", "random_state": "--seed"}  # of all tasks
@@ -167,20 +169,17 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
     accepts_none = parameter.type.endswith("| None")
     if plain is object or (accepts_none and not (plain is str and not values)):
         parser = _parser(plain)
-    panel = "Objective" if parameter.name in OBJECTIVE else "Features and structure"
-    if parameter.is_common and parameter.name not in OBJECTIVE:
-        panel = "Solver"
     written = option.name + (f"/{option.off}" if option.off else "")
     details: dict[str, Any] = {
         "help": parameter.help,
         "show_default": parameter.default not in (None, False),
-        "rich_help_panel": panel,
+        "rich_help_panel": _panel(parameter, option),
     }
     named = values or re.findall(r'"(\w+)"', parameter.kind.partition("}")[0])
     if named:
         details["metavar"] = "|".join(map(str, named))
-    elif plain is not bool:
-        details["metavar"] = {int: "N", float: "NUMBER"}.get(plain, "TEXT")
+    else:
+        details["metavar"] = {int: "N", float: "NUMBER", bool: ""}.get(plain, "TEXT")
     kind = plain if plain is not object else str
     if parser is not None:
         details["parser"] = parser
@@ -188,11 +187,22 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
     if parameter.default is None and plain is not bool:
         kind = kind | None if kind is not Any else Any
     if accepts_none and parameter.default is not None and plain is str:
-        details["help"] += f" {NONE} for none."
+        details["help"] += f" {NONE!r} is allowed."
     return Declared(
         parameter.name, Annotated[kind, typer.Option(written, **details)],
         parameter.default,
     )  # fmt: skip
+
+
+def _panel(parameter: Parameter, option: Option) -> str:
+    """The part of the help page; switches with two names need columns of their own."""
+    if parameter.name in OBJECTIVE:
+        return "Objective"
+    if parameter.is_common:
+        return "Solver"
+    if option.off:
+        return SWITCHES
+    return KERNELS if parameter.name in OF_KERNELS else FEATURES
 
 
 def _choices(annotation: str) -> tuple[Any, ...]:

@@ -10,12 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from partwise.cli import options as common
-from partwise.cli.parameters import Declared, Option, declare, parameters_of
+from partwise.cli.parameters import (
+    FEATURES,
+    KERNELS,
+    SWITCHES,
+    Declared,
+    Option,
+    declare,
+    parameters_of,
+)
 from partwise.outputs.registry import Output
 from partwise.outputs.task import FileOptions, Task
 from partwise.parameters import ParameterError, SettingsError, check_choice
-
-FEATURES = "Features and structure"
 
 
 def training_command(output: Output) -> Callable[..., int]:
@@ -28,7 +34,6 @@ def training_command(output: Output) -> Callable[..., int]:
     own = [option for option in declared if option is not None]
     own = [option for option in own if option.name != "templates"]
     names = [option.name for option in own]
-    options_help = {p.name: p.help for p in parameters}
     has_templates = "templates" in options
     has_gram = "gram_options" in options
     extra = [
@@ -37,7 +42,7 @@ def training_command(output: Output) -> Callable[..., int]:
     ]
     if has_templates:
         extra += [
-            Declared("preset", _extra("NAME", options_help["templates"]), None),
+            Declared("preset", _extra("NAME", _presets(task)), None),
             Declared("template", common.TemplateFile, None),
         ]
     if has_gram:
@@ -81,10 +86,9 @@ def training_command(output: Output) -> Callable[..., int]:
         Argument("data", Argument.KEYWORD_ONLY, annotation=common.Files),
         Argument("model", Argument.KEYWORD_ONLY, annotation=common.ModelToWrite),
     ]
-    objective = [o for o in own if _panel(o) == "Objective"]
-    features = [o for o in own if _panel(o) == FEATURES]
-    solver = [o for o in own if _panel(o) == "Solver"]
-    for option in (*objective, *features, *extra, *solver, *files, *results):
+    panels = ("Objective", FEATURES, KERNELS, SWITCHES, "Solver")
+    ordered = sorted([*own, *extra], key=lambda option: panels.index(_panel(option)))
+    for option in (*ordered, *files, *results):
         arguments.append(
             Argument(
                 option.name,
@@ -97,6 +101,12 @@ def training_command(output: Output) -> Callable[..., int]:
     train.__annotations__ = {a.name: a.annotation for a in arguments}
     train.__doc__ = getdoc(task)
     return train
+
+
+def _presets(task: type[Task]) -> str:
+    names = list(task.template_language()[0])
+    few = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"Feature templates by name: {few}."
 
 
 def _panel(option: Declared) -> str:

@@ -1,27 +1,20 @@
-"""Fill numba's disk cache before the tests: one process per core.
+"""Fill the cache of compiled code: what ``partwise compile`` does.
 
-::
-
-    python -m partwise.testing.warm
-
-Each output of the registry is a job: its estimator is fitted on its toy data with all
-solvers. The first one compiles the sweeps of all solvers, which serve every structure;
-the others, the kernels of their own data layout. So no two processes compile the same
-function. Each tells the processor seconds it took. `NUMBA_CACHE_DIR` says where the
-results go.
+Each output of the registry is a few jobs: its estimator is fitted on its toy data with
+all solvers, then with other settings. The first job compiles the sweeps of all solvers,
+which serve every structure; the others, the kernels of their own data layout. So no two
+processes compile the same function.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -47,8 +40,15 @@ class Compiled(NamedTuple):
     slowest: list[tuple[float, str]]  # seconds without callees, function
 
 
-def fit_output(output: Output) -> None:
-    """An output on its toy data: all solvers, its variants, and what predicts."""
+def fit_output(output: Output, settings: Mapping[str, Any] | None = None) -> None:
+    """An output on its toy data, and what predicts.
+
+    Parameters
+    ----------
+    output : Output
+    settings : mapping, optional
+        Of a variant; by default the estimator's own, with all solvers.
+    """
     kind = getattr(output.module("estimator"), output.estimator)
     X, y = output.make_toy(12)
     inputs = [X]
@@ -58,17 +58,16 @@ def fit_output(output: Output) -> None:
         inputs.append([csr_matrix(x) for x in X])
     needs = {"max_iter": 2, **output.toy_settings}
     for data in inputs:
-        for solver in SOLVERS:
+        for solver in () if settings else SOLVERS:
             with suppress(ValueError):  # not for this output
                 kind(**needs, solver=solver).fit(data, y)
-        for settings in ({}, *output.variants):
-            estimator = kind(**needs | dict(settings)).fit(data, y)
-            estimator.predict(data)
-            for name in ("predict_topk", "predict_marginals"):
-                with suppress(AttributeError, CapabilityError):
-                    getattr(estimator, name)(X, *([2] if "topk" in name else []))
-            one = data[0] if isinstance(data, list) else data[:1]
-            estimator.explain(one)
+        estimator = kind(**needs | dict(settings or {})).fit(data, y)
+        estimator.predict(data)
+        for name in ("predict_topk", "predict_marginals"):
+            with suppress(AttributeError, CapabilityError):
+                getattr(estimator, name)(X, *([2] if "topk" in name else []))
+        one = data[0] if isinstance(data, list) else data[:1]
+        estimator.explain(one)
 
 
 def dense_chain() -> None:
@@ -195,21 +194,47 @@ def _kernel_trees() -> None:
     problem.k_best(state.model, 2)
 
 
-# Outputs in the order of the registry, then what their toy data do not reach
-JOBS: dict[str, Callable[[], None]] = {
-    **{
-        output.estimator: partial(fit_output, output)
-        for output in OUTPUTS
-        if output.toy
-    },
-    "kernels": kernels,
-    "columns": columns,
-    "trees": trees,
-    "dense_chain": dense_chain,
-    "selection": selection,
-}
-SWEEPS = "SequenceTagger"  # compiles what the jobs besides `BESIDE` use, too
-BESIDE = ("kernels", "columns")  # they use no sweeps
+class Job(NamedTuple):
+    """Something to compile."""
+
+    run: Callable[[], None]
+    tasks: tuple[str, ...] = ()  # of ``partwise train`` that need it
+    after: str = ""  # the job that compiles what both need
+
+
+def jobs() -> dict[str, Job]:
+    """All jobs by name: outputs in the order of the registry, then the rest."""
+    made: dict[str, Job] = {}
+    first = ""
+    for output in OUTPUTS:
+        if not output.toy:
+            continue
+        name = output.estimator
+        tasks = () if output.task is None else output.task[:1]
+        made[name] = Job(partial(fit_output, output), tasks, first)
+        first = first or name  # its sweeps serve all
+        for variant in output.variants:
+            told = ", ".join(f"{key}={value}" for key, value in variant.items())
+            run = partial(fit_output, output, variant)
+            made[f"{name}, {told}"] = Job(run, tasks, name)
+    return made | {
+        "kernels": Job(kernels),
+        "columns": Job(columns, ("tag", "depparse")),
+        "trees": Job(trees, ("depparse",), "DependencyParser"),
+        "dense_chain": Job(dense_chain, ("tag",), first),
+        "selection": Job(selection, (), first),
+    }
+
+
+def jobs_of(tasks: Iterable[str]) -> list[str]:
+    """Names of the jobs that tasks need; all without any."""
+    wanted = set(tasks)
+    known = sorted({name for job in jobs().values() for name in job.tasks})
+    for task in wanted.difference(known):
+        near = get_close_matches(task, known, n=1)
+        hint = f"did you mean {near[0]!r}? Choose" if near else "choose"
+        raise ValueError(f"unknown task {task!r}; {hint} from {', '.join(known)}")
+    return [n for n, job in jobs().items() if not wanted or wanted & set(job.tasks)]
 
 
 def run_job(name: str) -> Compiled:
@@ -238,42 +263,29 @@ def run_job(name: str) -> Compiled:
     clock = Clock()
     warnings.simplefilter("ignore")  # a few iterations converge nowhere
     with event.install_listener("numba:compile", clock):
-        JOBS[name]()
+        jobs()[name].run()
     seconds = sum(own for own, _ in clock.found)
     slowest = sorted(clock.found, reverse=True)[:3]
     return Compiled(name, len(clock.found), seconds, slowest)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the jobs, or those that are named, and print what each has cost."""
-    parser = argparse.ArgumentParser(prog="partwise.testing.warm", description=__doc__)
-    parser.add_argument("job", nargs="*", help=", ".join(JOBS))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args(arguments)
-    unknown = sorted(set(options.job) - set(JOBS))
-    if unknown:
-        parser.error(f"unknown job {unknown[0]!r}; choose from {', '.join(JOBS)}")
-    began = time.perf_counter()
-    total = 0.0
-    pool = ProcessPoolExecutor(options.jobs, get_context("spawn"))
-    with pool:
-        wanted = [name for name in JOBS if name in (options.job or JOBS)]
-        early = [name for name in wanted if name in (SWEEPS, *BESIDE)]
-        running = {name: pool.submit(run_job, name) for name in early}
-        if SWEEPS in running:
-            running[SWEEPS].result()
-        late = [name for name in wanted if name not in early]
-        running |= {name: pool.submit(run_job, name) for name in late}
-        for done in as_completed(running.values()):
-            job, functions, seconds, slowest = done.result()
-            total += seconds
-            print(f"{job:14} {functions:4} functions {seconds:6.1f} s", flush=True)
-            for own, name in slowest:
-                print(f"{'':14} {own:6.1f} s  {name}")
-    wall = time.perf_counter() - began
-    print(f"compiled in {total:.0f} s of processor time, {wall:.0f} s of the clock")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def compile_jobs(names: list[str], n_processes: int) -> Iterator[Compiled]:
+    """Run jobs in processes of their own, and tell of each when it is done."""
+    after = {name: jobs()[name].after for name in names}
+    waiting, done = list(names), set()
+    with ProcessPoolExecutor(n_processes, get_context("spawn")) as pool:
+        running: set[Any] = set()
+        try:
+            while waiting or running:
+                ready = [
+                    n for n in waiting if after[n] in done or after[n] not in names
+                ]
+                waiting = [name for name in waiting if name not in ready]
+                running |= {pool.submit(run_job, name) for name in ready}
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    compiled = future.result()
+                    done.add(compiled.job)
+                    yield compiled
+        finally:
+            pool.shutdown(cancel_futures=True)
