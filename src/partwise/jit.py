@@ -21,6 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +34,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 PACKAGE = Path(__file__).parent
 # files that are compiled, or whose functions are
 COMPILED = re.compile(
-    rb"^\s*(from|import) (numba|partwise\.(compiled|jit))\b", re.MULTILINE
+    rb"^\s*(from|import) (numba|partwise\.compiled|partwise\.jit import .*njit)\b",
+    re.MULTILINE,
 )
 PLAIN = ("objective.py",)  # has functions that kernels call, and imports none of these
 VERSIONS = 4  # of the package that are kept
@@ -176,6 +178,43 @@ class KernelCache(FunctionCache):
             f"compiled code in {cache_folder()} cannot be used "
             f"({type(error).__name__}: {error}); it is compiled anew"
         )
+
+
+class _Clock(event.Listener):
+    """Notes when numba compiles, with all that a function calls."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.began = 0.0
+        self.intervals: list[tuple[float, float]] = []
+
+    def on_start(self, event: Any) -> None:
+        if not self.depth:
+            self.began = time.perf_counter()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.intervals.append((self.began, time.perf_counter()))
+
+
+_clock = _Clock()
+event.register("numba:compile", _clock)
+
+
+def compile_seconds(begin: float, end: float) -> float:
+    """
+    Seconds of an interval during which numba compiled.
+
+    Parameters
+    ----------
+    begin, end : float
+        Of the clock `time.perf_counter`.
+    """
+    return sum(
+        max(0.0, min(end, b) - max(begin, a)) for a, b in reversed(_clock.intervals)
+    )
 
 
 _told = False

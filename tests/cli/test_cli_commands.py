@@ -37,7 +37,7 @@ def test_train_tells_its_certificate_as_json(trained, toys):
     assert set(answer) == {
         "certificate", "seconds", "n_examples", "n_features", "model", "dev",
     }  # fmt: skip
-    assert set(answer["seconds"]) == {"read", "features", "solve", "total"}
+    assert set(answer["seconds"]) == {"read", "features", "solve", "compile", "total"}
     certificate = answer["certificate"]
     assert certificate["dual"] <= certificate["primal"]
     assert certificate["relative_gap"] <= 0.01 and certificate["exact_oracle"]

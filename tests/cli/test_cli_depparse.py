@@ -42,7 +42,7 @@ def test_training_tells_its_certificate_and_the_scores_on_dev(trained, treebank)
     assert told["certificate"]["relative_gap"] <= 0.2
     assert told["certificate"]["exact_oracle"] is True
     assert told["n_examples"] == 40 and told["n_features"] > 0
-    assert {"read", "features", "solve", "total"} == set(told["seconds"])
+    assert {"read", "features", "solve", "compile", "total"} == set(told["seconds"])
     assert 0.5 < told["dev"]["las"] <= told["dev"]["uas"] <= 1
     page = (treebank / "d.html").read_text(encoding="utf-8")
     assert "By relation" in page and "Worst errors, drawn" in page

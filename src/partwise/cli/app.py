@@ -24,6 +24,7 @@ from partwise.cli.options import OPTIONS
 from partwise.cli.output import say
 from partwise.cli.parameters import in_options
 from partwise.cli.predict import predict
+from partwise.cli.report import report
 from partwise.cli.train_options import training_command
 from partwise.cli.verify import verify
 from partwise.outputs.registry import tasks
@@ -79,7 +80,7 @@ train = typer.Typer(
     callback=lambda: None,
 )
 app.add_typer(train, name="train")
-for command in (predict, evaluate, inspect, explain, verify, fetch):
+for command in (predict, evaluate, report, inspect, explain, verify, fetch):
     app.command()(command)
 app.command("compile")(compile_tasks)
 app.command()(demo)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from partwise.cli.options import (
     Columns,
     Comment,
+    Encoding,
     Files,
     Jobs,
     Json,
@@ -23,6 +24,7 @@ def evaluate(
     columns: Columns = None,
     separator: Separator = None,
     comment: Comment = None,
+    encoding: Encoding = None,
     max_length: MaxLength = None,
     jobs: Jobs = 1,
     json: Json = False,

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from partwise.cli.options import Columns, Comment, Files, Json, ModelPath, Separator
+from partwise.cli.options import (
+    Columns,
+    Comment,
+    Encoding,
+    Files,
+    Json,
+    ModelPath,
+    Separator,
+)
 
 
 def explain(
@@ -21,6 +29,7 @@ def explain(
     columns: Columns = None,
     separator: Separator = None,
     comment: Comment = None,
+    encoding: Encoding = None,
     json: Json = False,
 ) -> int:
     """Compare the winning output with the runner-up, reason by reason.

@@ -22,6 +22,7 @@ OPTIONS: dict[str, Option] = {
     "names": Option("--columns"),
     "n_clusters": Option("--clusters"),
     "separator": Option("--separator"),
+    "encoding": Option("--encoding"),
     "k": Option("--topk"),
 }
 
@@ -68,6 +69,24 @@ Separator = Annotated[
 Comment = Annotated[
     str | None,
     _optional("PREFIX", "Leave out lines that begin so."),
+]
+
+
+def _set_encoding(context: typer.Context, name: str | None) -> str | None:
+    if name is not None:
+        from partwise.readers import text_encoding
+
+        context.with_resource(text_encoding(name))  # until the end of the command
+    return name
+
+
+Encoding = Annotated[
+    str | None,
+    _optional(
+        "NAME",
+        "Encoding of the data, as in latin-1; utf-8 by default, and for all output.",
+        callback=_set_encoding,
+    ),
 ]
 MaxLength = Annotated[
     int | None,

@@ -9,6 +9,7 @@ import typer
 from partwise.cli.options import (
     Columns,
     Comment,
+    Encoding,
     Files,
     Jobs,
     Json,
@@ -42,6 +43,7 @@ def predict(
     columns: Columns = None,
     separator: Separator = None,
     comment: Comment = None,
+    encoding: Encoding = None,
     max_length: MaxLength = None,
     jobs: Jobs = 1,
     json: Json = False,

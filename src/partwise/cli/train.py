@@ -18,7 +18,8 @@ from partwise.cli.output import (
     say,
 )
 from partwise.cli.parameters import in_options
-from partwise.outputs.task import Answers, Data, Task
+from partwise.cli.report import write_report
+from partwise.outputs.task import Task
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
 
@@ -59,7 +60,7 @@ def _train(
     task: Task, estimator: Any, request: TrainingRequest, interruption: Any
 ) -> int:
     from partwise.cli.progress import GapBar
-    from partwise.jit import announce_compilation
+    from partwise.jit import announce_compilation, compile_seconds
     from partwise.model_file import refuse_unwritable
 
     began = time.perf_counter()
@@ -71,6 +72,7 @@ def _train(
     data = task.read(request.data, truth=True)
     dev = task.read([request.dev], truth=True) if request.dev else None
     read = time.perf_counter() - began
+    read -= compile_seconds(began, began + read)
     say(task.describe(data))
 
     estimator.set_callbacks(GapBar(estimator.tol, interruption.training_begins))
@@ -78,7 +80,9 @@ def _train(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(data.X, data.y, **task.fit_arguments(data))
-    fit = time.perf_counter() - fit_began
+    fit_ended = time.perf_counter()
+    compiling = compile_seconds(began, fit_ended)
+    fit = fit_ended - fit_began - compile_seconds(fit_began, fit_ended)
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             text = getattr(warning.message, "text", None)
@@ -102,6 +106,7 @@ def _train(
         "read": read,
         "features": fit - estimator.fit_seconds_,
         "solve": estimator.fit_seconds_,
+        "compile": compiling,
     }
     answer: dict[str, Any] = {
         "certificate": estimator.certificate_.to_dict(),
@@ -117,7 +122,16 @@ def _train(
         if dev is not None:
             answer["dev"] = task.measure(dev, found)
         if request.report:
-            _write_report(task, request, estimator, evaluated, found)
+            write_report(
+                task,
+                estimator.described_model(),
+                evaluated,
+                found,
+                request.report,
+                name=Path(request.model).name,
+                caption=f"On {Path(request.dev).name}" if request.dev else "",
+                trained_on=request.data,
+            )
     seconds["total"] = time.perf_counter() - began
     _tell(request, answer)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
@@ -139,7 +153,9 @@ def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:
     for line in certificate_lines(answer["certificate"]):
         print(line)
     seconds = answer["seconds"]
-    parts = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
+    parts = ", ".join(
+        f"{name} {value:.2f}" for name, value in seconds.items() if value >= 0.005
+    )
     print(f"seconds       {parts}")
     print(f"features      {answer['n_features']:,}")
     if "dev" in answer:
@@ -148,45 +164,3 @@ def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:
     say(f"model written to {request.model}")
     if request.report:
         say(f"report written to {request.report}")
-
-
-def _write_report(
-    task: Task,
-    request: TrainingRequest,
-    estimator: Any,
-    data: Data,
-    answers: Answers,
-) -> None:
-    from partwise import __version__
-    from partwise.report import write
-    from partwise.report.support import support_fact
-
-    assert request.report is not None
-    n_examples = len(estimator.objective_.weight)
-    model = estimator.model_
-    caption = "On the training data"
-    if request.dev:
-        caption = f"On {Path(request.dev).name}"
-    report = task.report(
-        model,
-        data,
-        answers,
-        title=f"{task.title} {Path(request.model).name}",
-        caption=caption,
-        facts=[
-            ("Data", ", ".join(request.data)),
-            ("Examples", f"{n_examples:,}"),
-            *support_fact(model, n_examples),
-            ("Features", f"{task.facts(model)['n_features']:,}"),
-            *task.report_facts(model),
-            ("C", f"{float(estimator.objective_.weight.sum()):g}"),
-            ("Solver", type(estimator.solver_).__name__),
-            ("Seed", str(estimator.random_state)),
-            ("Seconds", f"{estimator.fit_seconds_:.2f}"),
-            ("Partwise", __version__),
-        ],
-        certificate=estimator.certificate_,
-        history=estimator.history_,
-        tolerance=None if estimator.eps is not None else estimator.tol,
-    )
-    write(report, request.report)

@@ -51,6 +51,7 @@ def training_command(output: Output) -> Callable[..., int]:
             Declared("gram_dtype", common.GramDtype, None),
         ]
     files = [Declared(n, common.FILE_OPTIONS[n], None) for n in task.file_options]
+    files.append(Declared("encoding", common.Encoding, None))
     results = [
         Declared("dev", common.DevFile, None),
         Declared("report", common.ReportFile, None),
@@ -123,7 +124,7 @@ def _extra(metavar: str, text: str) -> Any:
 def _templates(task: type[Task], preset: str | None, path: str | None) -> str | None:
     """Text of the templates, or None for the default ones."""
     from partwise.features.templates import TemplateError
-    from partwise.readers.source import read_text_bytes
+    from partwise.readers.source import read_text_bytes, text_encoding
 
     if preset is None and path is None:
         return None
@@ -133,7 +134,8 @@ def _templates(task: type[Task], preset: str | None, path: str | None) -> str | 
         return presets[preset]  # type: ignore[index]
     if preset is not None:
         raise SettingsError("<preset> and <template> do not go together; drop one")
-    _, data = read_text_bytes(path)
+    with text_encoding("utf-8"):
+        _, data = read_text_bytes(path)
     try:
         parse(data.decode())
     except TemplateError as error:

@@ -10,6 +10,7 @@ import typer
 from partwise.cli.options import (
     Columns,
     Comment,
+    Encoding,
     Files,
     Jobs,
     Json,
@@ -44,10 +45,13 @@ def verify(
     columns: Columns = None,
     separator: Separator = None,
     comment: Comment = None,
+    encoding: Encoding = None,
     plain: Annotated[
         bool,
         typer.Option(
-            "--plain", help="Compute the objective in plain Python as well; slow."
+            "--plain",
+            metavar="",
+            help="Compute the objective in plain Python as well; slow.",
         ),
     ] = False,
     jobs: Jobs = 1,

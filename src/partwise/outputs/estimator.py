@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
-from partwise.jit import announce_compilation
+from partwise.jit import announce_compilation, compile_seconds
 from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
 from partwise.outputs.docstrings import complete
@@ -278,10 +278,18 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         )
         if state.stopped == "interrupted" and is_in_search():
             raise KeyboardInterrupt
+        clock = time.perf_counter() - state.seconds  # of a resumed run it began earlier
         state.model = problem.settle(state.model)
         self._record(problem, objective, solver, state)
         progress.end(state)
-        self.fit_seconds_ = time.perf_counter() - began
+        self.history_ = [
+            point._replace(
+                seconds=point.seconds - compile_seconds(began, clock + point.seconds)
+            )
+            for point in state.history
+        ]
+        end = time.perf_counter()
+        self.fit_seconds_ = end - began - compile_seconds(began, end)
         if self.warm_start and np.isfinite(state.dual):
             self._last_dual = dual_of(solver, state, problem)
         return state, solver.support(state)

@@ -54,18 +54,23 @@ class SavedEstimator(StructuredEstimator):
         """
         from partwise.model_file import save_model
 
+        model = self.described_model()
+        model.support = model.support if keep_dual else None
+        save_model(model, path)
+
+    def described_model(self) -> Any:
+        """The model with all that its file tells of the training."""
         self._check_fitted()
         model = copy(self.model_)
         model.info = dict(model.info)
         model.info["parameters"] = portable_parameters(self.get_params(deep=False))
-        model.support = model.support if keep_dual else None
         if hasattr(self, "objective_"):  # a loaded estimator has told all this already
             model.info |= {
                 "settings": self._settings(),
                 "history": [list(point) for point in self.history_],
                 "n_iter": self.n_iter_,
             }
-        save_model(model, path)
+        return model
 
     def _settings(self) -> dict[str, Any]:
         """What `verify` needs to rebuild the objective, and people like to know."""

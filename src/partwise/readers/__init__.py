@@ -29,7 +29,7 @@ from partwise.readers.fasta import (
 from partwise.readers.graphs import Graphs, read_graphs
 from partwise.readers.hierarchies import path_parents, read_parents
 from partwise.readers.label_sets import LabelSets, read_label_sets
-from partwise.readers.source import ReaderError
+from partwise.readers.source import ReaderError, text_encoding
 from partwise.readers.substitution import (
     SubstitutionMatrix,
     read_matrix,
@@ -80,6 +80,7 @@ __all__ = [
     "read_parents",
     "read_vectors",
     "tagged_words",
+    "text_encoding",
     "write_annotations",
     "write_brackets",
     "write_columns",

@@ -1,5 +1,6 @@
 """Where the bytes of a data file come from, and what is wrong with them."""
 
+import codecs
 import gzip
 import io
 import os
@@ -7,6 +8,9 @@ import re
 import stat
 import sys
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, BinaryIO
 
 from partwise.parameters import SettingsError
@@ -30,6 +34,45 @@ BOMB = 1 << 26  # what may be compressed as well as it likes
 _LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
 
 
+_encoding: ContextVar[str] = ContextVar("encoding", default="utf-8")
+
+
+@contextmanager
+def text_encoding(name: str = "utf-8") -> Iterator[None]:
+    """
+    Read text files in another encoding, whatever reader reads them.
+
+    Parameters
+    ----------
+    name : str
+        As Python knows it: ``"latin-1"``, ``"cp1252"``, ``"utf-16"``, ….
+
+    Examples
+    --------
+    >>> import io
+    >>> from partwise.readers import read_columns, text_encoding
+    >>> file = io.BytesIO("Zürich B-LOC".encode("latin-1"))
+    >>> with text_encoding("latin-1"):
+    ...     X, y = read_columns(file)
+    >>> X.strings("word")
+    [['Zürich']]
+    """
+    try:
+        found = codecs.lookup(name)
+    except (LookupError, ValueError):
+        found = None
+    if found is None or not getattr(found, "_is_text_encoding", True):
+        raise SettingsError(
+            f"<encoding={name[:40]!r}> is unknown; give one such as latin-1, cp1252, "
+            "utf-16 or shift_jis"
+        )
+    before = _encoding.set(found.name)
+    try:
+        yield
+    finally:
+        _encoding.reset(before)
+
+
 class ReaderSettingsError(ReaderError, SettingsError):
     """A data file that can be read with other settings of the reader."""
 
@@ -40,7 +83,9 @@ class MissingFileError(ReaderError, FileNotFoundError):
 
 def read_text_bytes(source: Source) -> tuple[str, bytes]:
     """
-    Name and content of a text file, decompressed and known to be UTF-8.
+    Name and content of a text file, decompressed, as UTF-8.
+
+    The file is UTF-8 itself, unless `text_encoding` says otherwise.
 
     Parameters
     ----------
@@ -70,25 +115,36 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
             raise ReaderError(
                 f"{name}: damaged or truncated gzip file ({error}); copy it again"
             ) from error
-    data = data.removeprefix(BYTE_ORDER_MARK)
+    data = _as_utf8(name, data).removeprefix(BYTE_ORDER_MARK)
     nul = data.find(b"\0")
     if nul >= 0:
         raise ReaderError(
-            f"{name}:{_line_of(data, nul)}: NUL byte, so this is a binary or UTF-16 "
-            "file; convert it to UTF-8 text"
+            f"{name}:{_line_of(data, nul)}: NUL byte, so this is a binary file, or "
+            "text that is not UTF-8; say which, as in --encoding utf-16, or in "
+            "Python text_encoding('utf-16')"
         )
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise ReaderError(
-            f"{name}:{_line_of(data, error.start)}: not UTF-8 (byte "
-            f"0x{data[error.start]:02x}); convert it, for example with "
-            "iconv -f latin1 -t utf8"
-        ) from error
     if b"\r" in data:
         data = _line_feeds(name, data)
     check_lines(data, name)
     return name, data
+
+
+def _as_utf8(name: str, data: bytes) -> bytes:
+    """Text in the encoding that the user says, as UTF-8; checked."""
+    encoding, likely = _encoding.get(), "latin-1"
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        place = f"{name}:{_line_of(data, error.start)}"
+        what = f"not {encoding.upper()} (byte 0x{data[error.start]:02x})"
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            likely = "utf-16"
+    except UnicodeEncodeError:  # half of a character: of UTF-7, for example
+        place, what = name, f"not {encoding.upper()}"
+    raise ReaderError(
+        f"{place}: {what}; say which encoding it is, as in --encoding {likely}, or in "
+        f"Python text_encoding({likely!r})"
+    )
 
 
 def _decompress(name: str, data: bytes) -> bytes:
@@ -151,7 +207,8 @@ def _read_all(name: str, file: Any) -> bytes:
         size += len(piece)
         if size > most:
             raise beyond(most, FILE_BYTES, f"{name}: too many bytes")
-        if b"\0" in piece and not pieces[0].startswith(GZIP_MAGIC):
+        is_utf8 = _encoding.get() == "utf-8"
+        if is_utf8 and b"\0" in piece and not pieces[0].startswith(GZIP_MAGIC):
             break  # binary, and refused as such; it may be endless
     return b"".join(pieces)
 

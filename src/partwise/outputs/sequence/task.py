@@ -179,15 +179,27 @@ class TagTask(Task):
     ) -> tuple[dict[str, Any], list[Listing]]:
         """Features of each label, and transitions."""
         parts, listings = super().telling_parts(model, top)
-        bigram = model.parts().bigram
-        if top and bigram.size:
+        weights = [
+            [w if allowed else None for w, allowed in zip(*pair, strict=True)]
+            for pair in zip(*cls._transitions(model), strict=True)
+        ]
+        if top and weights:
             table = [
-                (str(label), *(f"{w:.2f}" for w in row))
-                for label, row in zip(model.labels, bigram, strict=True)
+                (str(label), *("×" if w is None else f"{w:.2f}" for w in row))
+                for label, row in zip(model.labels, weights, strict=True)
             ]
-            header = ["", *map(str, model.labels)]
-            listings.append(Listing("transitions, from row to column", header, table))
-        return {"transitions": bigram.tolist(), **parts}, listings
+            title = "transitions, from row to column"
+            if any(None in row for row in weights):
+                title += "; × is forbidden"
+            listings.append(Listing(title, ["", *map(str, model.labels)], table))
+        return {"transitions": weights, **parts}, listings
+
+    @staticmethod
+    def _transitions(model: Any) -> tuple[list[list[float]], list[list[bool]]]:
+        """Weights of the transitions, and which of them the chain allows."""
+        bigram = model.parts().bigram
+        allowed = model.structure.masks()[0] == 0
+        return bigram.tolist(), allowed[: len(bigram)].tolist()
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""

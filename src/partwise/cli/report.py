@@ -1,0 +1,136 @@
+"""`partwise report`: the page of a trained model on data whose outputs are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from partwise.cli.options import (
+    Columns,
+    Comment,
+    Encoding,
+    Files,
+    Jobs,
+    Json,
+    Label,
+    MaxLength,
+    ModelPath,
+    Separator,
+    threads,
+)
+from partwise.outputs.task import Answers, Data, Task
+
+
+def report(
+    model: ModelPath,
+    data: Files,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Page to write.")
+    ] = "report.html",
+    label: Label = None,
+    columns: Columns = None,
+    separator: Separator = None,
+    comment: Comment = None,
+    encoding: Encoding = None,
+    max_length: MaxLength = None,
+    jobs: Jobs = 1,
+    json: Json = False,
+) -> int:
+    """Write a page: certificate, course of training, evaluation, errors, weights.
+
+    It is the page of `train --report`, for a model that exists.
+
+    Example: `partwise report chunks.model test.txt --output chunks.html`
+    """
+    from partwise.cli.output import print_json, say
+    from partwise.jit import announce_compilation
+    from partwise.model_file import refuse_unwritable
+    from partwise.outputs.task import FileOptions, open_model
+
+    announce_compilation(say)
+    options = FileOptions(columns, label, separator, comment, max_length)
+    held, task = open_model(model, options)
+    refuse_unwritable(output)
+    read = task.read(data, truth=True)
+    found = task.answer(held, read, topk=1, given=None, n_jobs=threads(jobs))
+    names = ", ".join(Path(name).name for name in data)
+    write_report(
+        task, held, read, found, output, name=Path(model).name, caption=f"On {names}"
+    )
+    if json:
+        print_json({"report": output, "metrics": task.measure(read, found)})
+    else:
+        say(f"report written to {output}")
+    return 0
+
+
+def write_report(
+    task: Task,
+    model: Any,
+    data: Data,
+    answers: Answers,
+    path: str,
+    *,
+    name: str,
+    caption: str = "",
+    trained_on: Sequence[str] = (),
+) -> None:
+    """
+    Write the page of a model.
+
+    Parameters
+    ----------
+    task : Task
+    model : model
+        With the `info` of a model file: settings, parameters, certificate, history.
+    data, answers : Data, Answers
+        What is evaluated.
+    path : str
+    name : str
+        Of the model.
+    caption : str
+        What was evaluated; the training data by default.
+    trained_on : sequence of str
+        Training files, where they are known.
+    """
+    from partwise import __version__
+    from partwise.certificate import Certificate
+    from partwise.protocol import HistoryPoint
+    from partwise.report import write
+    from partwise.report.support import support_fact
+
+    info = model.info
+    settings, parameters = info.get("settings", {}), info.get("parameters", {})
+    certificate = info.get("certificate")
+    history = [HistoryPoint(*point) for point in info.get("history", ())]
+    n_examples = settings.get("n_examples")
+    facts = [("Data", ", ".join(trained_on))] if trained_on else []
+    if n_examples is not None:
+        facts += [("Examples", f"{n_examples:,}"), *support_fact(model, n_examples)]
+    facts += [
+        ("Features", f"{task.facts(model)['n_features']:,}"),
+        *task.report_facts(model),
+    ]
+    if "C" in settings:
+        facts += [("C", f"{settings['C']:g}"), ("Solver", settings["solver"])]
+    if "random_state" in settings:
+        facts.append(("Seed", str(settings["random_state"])))
+    if history:
+        facts.append(("Seconds", f"{history[-1].seconds:.2f}"))
+    version = info.get("versions", {}).get("partwise", __version__)
+    facts.append(("Partwise", version))
+    page = task.report(
+        model,
+        data,
+        answers,
+        title=f"{task.title} {name}",
+        caption=caption or "On the training data",
+        facts=facts,
+        certificate=None if certificate is None else Certificate.from_dict(certificate),
+        history=history,
+        tolerance=None if parameters.get("eps") is not None else parameters.get("tol"),
+    )
+    write(page, path)
