@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -109,3 +110,15 @@ def test_old_versions_are_forgotten(tmp_path, monkeypatch):
         newest = jit.cache_folder.__wrapped__()
     kept = sorted(path.name for path in tmp_path.iterdir())
     assert kept == sorted([newest.name, "kernels-0", "kernels-1", "kernels-2"])
+
+
+def test_seconds_of_compilation_are_known():
+    before = time.perf_counter()
+    jit.njit()(lambda x: x + 1)(2)
+    between = time.perf_counter()
+    compiled = jit.compile_seconds(before, between)
+    assert 0 < compiled <= between - before
+    assert jit.compile_seconds(between, time.perf_counter()) == 0
+    half = before + (between - before) / 2
+    parts = jit.compile_seconds(before, half) + jit.compile_seconds(half, between)
+    assert parts == pytest.approx(compiled)

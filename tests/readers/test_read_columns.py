@@ -164,9 +164,9 @@ def test_paths_pipes_and_compression(tmp_path, monkeypatch):
         (b"", {}, "<file>: no token in the file; it needs one token per line"),
         (b" \n\n\t\n", {}, "no token in the file"),
         (b"# x\n", {"comment": "#"}, "no token in the file"),
-        ("x y\ncafé N\n".encode("latin1"), {}, ":2: not UTF-8 (byte 0xe9); convert it"),
-        (b"a b\nc\0 d\n", {}, ":2: NUL byte, so this is a binary or UTF-16 file"),
-        ("a b\n".encode("utf-16"), {}, "UTF-16"),
+        ("x y\ncafé N\n".encode("latin1"), {}, ":2: not UTF-8 (byte 0xe9); say which"),
+        (b"a b\nc\0 d\n", {}, ":2: NUL byte, so this is a binary file"),
+        ("a b\n".encode("utf-16"), {}, "as in --encoding utf-16"),
         # without the time: parallel workers must collect the same bytes
         (gzip.compress(CHUNKS, mtime=0)[:-9], {}, "damaged or truncated gzip file"),
         (b"\x1f\x8bno gzip at all", {}, "damaged or truncated gzip file"),
