@@ -38,7 +38,8 @@ COMPILED = re.compile(
     re.MULTILINE,
 )
 PLAIN = ("objective.py",)  # has functions that kernels call, and imports none of these
-VERSIONS = 4  # of the package that are kept
+VERSIONS = 4  # of the package that are kept, and others that are in use
+IN_USE = 14 * 24 * 3600.0  # seconds since a version was last used
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -90,6 +91,7 @@ def cache_folder() -> Path:
         is_new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
+        os.utime(folder)
         if is_new:
             _forget_old_versions(folder)
     except (OSError, RuntimeError) as error:  # no home, no room, no right to write
@@ -103,7 +105,8 @@ def _forget_old_versions(newest: Path) -> None:
     others = [path for path in newest.parent.glob("kernels-*") if path != newest]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[VERSIONS - 1 :]:
-        shutil.rmtree(path, ignore_errors=True)
+        if time.time() - path.stat().st_mtime > IN_USE:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @functools.cache
@@ -131,7 +134,7 @@ class ContentLocator(_CacheLocator):
 
     def ensure_cache_path(self) -> None:
         """Make the folder."""
-        self._path.mkdir(exist_ok=True)
+        self._path.mkdir(parents=True, exist_ok=True)
 
     def get_cache_path(self) -> str:
         """The folder of a function's files."""

@@ -126,7 +126,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         message, code = _describe(error)
         if message:
             say(f"error: {message}")
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno and error.filename is None:
             _drop_output()
         return code
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from os import PathLike
@@ -18,6 +18,7 @@ from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
 from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.protocol import Floats, HistoryPoint, State, Support
+from partwise.readers.table import refuse_single
 
 MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 MAX_JOBS = 256  # a stranger's file must not start thousands of threads
@@ -154,6 +155,31 @@ class SavedEstimator(StructuredEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Best outputs: a 1-D object array."""
 
+    def _with_empty(
+        self, X: Any, empty: Any, predict: Callable[[Any, Any], Any]
+    ) -> np.ndarray:
+        """
+        Outputs of all sequences, of which some may have no tokens.
+
+        Parameters
+        ----------
+        X : sequences
+        empty : output
+            That of a sequence without tokens.
+        predict : callable
+            Takes the other sequences and their places in X, or X and None for all.
+        """
+        refuse_single(X)
+        if not isinstance(X, list | np.ndarray):
+            return as_object_array(predict(X, None))
+        rows = [i for i, x in enumerate(X) if not _is_empty(x)]
+        if len(rows) == len(X):
+            return as_object_array(predict(X, None))
+        outputs = [copy(empty) for _ in X]
+        for i, output in zip(rows, predict([X[i] for i in rows], rows), strict=True):
+            outputs[i] = output
+        return as_object_array(outputs)
+
     @available_if(lambda self: hasattr(self.model_class, "predict_topk"))
     def predict_topk(self, X: Any, k: int) -> np.ndarray:
         """The k best outputs of each example, best first, as (output, score) pairs."""
@@ -283,3 +309,10 @@ def _portable(value: Any, depth: int = 0) -> Any:
         found = {name: _portable(item, depth + 1) for name, item in value.items()}
         return _NOTHING if _NOTHING in found.values() else found
     return _NOTHING
+
+
+def _is_empty(x: Any) -> bool:
+    """Whether a sequence has no tokens; what is no sequence is refused elsewhere."""
+    if hasattr(x, "shape"):
+        return x.shape[:1] == (0,)
+    return hasattr(x, "__len__") and len(x) == 0

@@ -17,15 +17,16 @@ from partwise.outputs.dependency.learning import (
     fit_scoring,
 )
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.support import SupportSet
 from partwise.parameters import ParameterError, SettingsError, check_whole
 from partwise.protocol import Floats
+from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
 from partwise.structures.dependency.codes import (
+    as_trees,
     check_trees,
     encode_trees,
     refuse_many_roots,
@@ -162,13 +163,13 @@ class DependencyParser(KernelParameters, SavedEstimator):
         X : Table, or list of sentences
             With the columns that the templates need; see
             `partwise.features.sentences.sentence_table`.
-        y : list of DependencyTree, or of pairs (heads, labels)
-            Heads count words from 1; 0 is the root.
+        y : list of DependencyTree, of pairs (heads, labels), or of heads
+            Heads count words from 1; 0 is the root. Without labels all are ``_``.
         sample_weight : array (n_sentences,), optional
         """
         self.check_parameters()
         formulation = self._formulation()
-        table = sentence_table(X)
+        table, y = sentence_table(X), as_trees(y)
         if self.single_root and self.construction == "exact":
             refuse_many_roots(y)
         check_trees(y, table.offset)
@@ -250,6 +251,7 @@ class DependencyParser(KernelParameters, SavedEstimator):
         Parameters
         ----------
         X : as in `fit`
+            A sentence without words has an empty tree.
         given : list of lists, optional
             Heads that are known and must be kept; None where they are not.
         constraints : iterable of ArcConstraint, or functions of the number of words
@@ -258,10 +260,21 @@ class DependencyParser(KernelParameters, SavedEstimator):
             breaks one take an integer program each.
         """
         self._check_fitted()
-        trees = self.model_.predict(
-            X, given=given, constraints=constraints, n_jobs=self._n_jobs()
-        )
-        return as_object_array(trees)
+        n_jobs = self._n_jobs()
+
+        def predict(X: Any, rows: Any) -> Any:
+            known = given
+            if given is not None and rows is not None:
+                known = [given[i] for i in rows]
+            return self.model_.predict(
+                X, given=known, constraints=constraints, n_jobs=n_jobs
+            )
+
+        return self._with_empty(X, DependencyTree([], []), predict)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's `metric` of its predictions."""
+        return super().score(X, as_trees(y))
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""

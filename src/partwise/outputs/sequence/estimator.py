@@ -11,7 +11,6 @@ import numpy as np
 from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
-from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
@@ -26,7 +25,7 @@ from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
 from partwise.parameters import check_choice
 from partwise.protocol import Floats
-from partwise.readers.table import Table
+from partwise.readers.table import Table, refuse_single
 from partwise.readers.tokens import show_tokens
 from partwise.structures.chain.labelled import make_chain
 
@@ -147,6 +146,7 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
             Factor of the loss of each token.
         """
         self.check_parameters()
+        refuse_single(X)
         formulation = self._formulation()
         self._weighted = sample_weight is not None or token_weight is not None
         weight = None
@@ -207,13 +207,20 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         Parameters
         ----------
         X : as in `fit`
+            A sequence without tokens has an empty list of labels.
         given : list of lists, optional
             Labels that are known and must be kept; None where they are not.
         """
         self._check_fitted()
-        return as_object_array(
-            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
-        )
+        n_jobs = self._n_jobs()
+
+        def predict(X: Any, rows: Any) -> Any:
+            known = given
+            if given is not None and rows is not None:
+                known = [given[i] for i in rows]
+            return self.model_.predict(X, given=known, n_jobs=n_jobs)
+
+        return self._with_empty(X, [], predict)
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.

@@ -13,6 +13,8 @@ from partwise.structures.chain import Chain
 
 def label_set(y: Any) -> list[Any]:
     """Distinct labels in order; None and NaN stand for labels that are not known."""
+    if y is None:
+        raise ValueError("y is None; give a list of labels per sequence")
     seen: set[Any] = set()
     for row, labels in enumerate(y):
         if isinstance(labels, str) or not hasattr(labels, "__iter__"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from partwise.parameters import SettingsError
 from partwise.protocol import Ints
-from partwise.readers.trees import is_projective
+from partwise.readers.trees import DependencyTree, is_projective
 
 
 def encode_trees(y: Any, offset: Ints, labels: Sequence[str]) -> Ints:
@@ -38,6 +39,30 @@ def encode_trees(y: Any, offset: Ints, labels: Sequence[str]) -> Ints:
                 label = number[names[d]]
             codes.append(int(head) * size + label)
     return np.array(codes, np.int32)
+
+
+def as_trees(y: Any) -> list[Any]:
+    """
+    Trees of which some may be heads alone: their labels become ``_``.
+
+    Parameters
+    ----------
+    y : list of pairs (heads, labels), or of sequences of heads
+
+    Examples
+    --------
+    >>> as_trees([[2, 0], ([0], ["root"])])
+    [DependencyTree(heads=[2, 0], labels=['_', '_']), ([0], ['root'])]
+    """
+    if y is None:
+        raise ValueError("y is None; give a tree per sentence: its heads and labels")
+    trees = []
+    for tree in y:
+        heads = tree.tolist() if isinstance(tree, np.ndarray) else tree
+        if isinstance(heads, list) and all(isinstance(h, Integral) for h in heads):
+            tree = DependencyTree(heads, ["_"] * len(heads))
+        trees.append(tree)
+    return trees
 
 
 def check_trees(y: Any, offset: Ints) -> None:
