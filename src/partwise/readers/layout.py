@@ -100,8 +100,8 @@ def _names_for(path: str, width: int, layout: Layout) -> list[str]:
     if width == len(others) < len(names):
         return others
     raise ReaderError(
-        f"{path}: {width} column{'s' if width != 1 else ''} where {', '.join(names)} were expected; "
-        "name those of this file with --columns"
+        f"{path}: {width} column{'s' if width != 1 else ''} where {', '.join(names)} "
+        "were expected; name those of this file with --columns"
     )
 
 
