@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from partwise import Certificate
 from partwise.features import Featurizer
 from partwise.metrics import as_span_tags, measure_labels
 from partwise.outputs.label_scoring import TokenFeatureScoring
@@ -28,11 +29,7 @@ def small_model() -> SequenceModel:
 
 
 def test_a_report_shows_what_was_evaluated():
-    certificate = {
-        "primal": 2.0, "dual": 1.9, "gap": 0.1, "relative_gap": 0.05,
-        "data_bound": 3.0, "oracle_calls": 7, "exact_oracle": True,
-        "stopped": "converged", "penalty": "l1", "note": "",
-    }  # fmt: skip
+    certificate = Certificate(2.0, 2.0, dual=1.9, data_bound=3.0, stopped="converged")
     report = sequence_report(
         small_model(),
         title="Names",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from partwise import Certificate
 from partwise.datasets import toy_dependencies, toy_treebank
 from partwise.metrics import (
     evalb,
@@ -18,11 +19,7 @@ from partwise.report.dependencies import dependency_report
 from partwise.report.phrases import phrase_report
 
 TRAINING = {
-    "certificate": {
-        "primal": 2.0, "dual": 1.9, "gap": 0.1, "relative_gap": 0.05,
-        "data_bound": 3.0, "oracle_calls": 7, "exact_oracle": True,
-        "stopped": "converged", "penalty": "l1", "note": "",
-    },
+    "certificate": Certificate(2.0, 2.0, dual=1.9, data_bound=3.0, stopped="converged"),
     "history": [HistoryPoint(0.1, 3, np.inf, 0.5), HistoryPoint(0.2, 7, 2.0, 1.9)],
     "facts": [("C", "1")],
 }  # fmt: skip
