@@ -197,7 +197,7 @@ def bound_partitions(blocks, work, i):
 @kernel
 def find_partner(work, m, a):
     """Remember the cluster that gains most when it is merged with cluster a."""
-    best = np.int64(-1)
+    best = -1
     for b in range(m):
         is_open = b != a and work.partner[b] >= 0
         if is_open and (best < 0 or work.table[a, b] > work.table[a, best]):
@@ -216,7 +216,7 @@ def merge(blocks, work, i, code):
     for a in range(m):
         find_partner(work, m, a)
     while True:
-        gain, a = 0.0, np.int64(-1)
+        gain, a = 0.0, -1
         for c in range(m):
             if partner[c] >= 0 and partner[c] != c and table[c, partner[c]] > gain:
                 gain, a = table[c, partner[c]], c
