@@ -190,3 +190,45 @@ def test_commands(tmp_path, capsys):
         ["train", "cluster", data, "--model", model, "--report", str(tmp_path / "r")]
     )
     assert load(model).structure.link_penalty == 1.0
+
+
+@pytest.mark.parametrize("exact_items", [0, 8])
+def test_correlation_clustering_learns(exact_items):
+    X, y = toy_clusters(60)
+    clusterer = SupervisedClusterer(
+        decoder="correlation", exact_items=exact_items, metric="pair_loss"
+    ).fit(X[:30], y[:30])
+    wrong = metric("pair_loss").function(y[30:], clusterer.predict(X[30:]))
+    assert wrong < 10
+    stated = clusterer.certificate_
+    assert not stated.is_local  # nothing is hidden
+    assert stated.at_least <= stated.at_most
+    if exact_items:
+        assert stated.exact_oracle and stated.relative_gap <= 1.1e-3
+    assert clusterer.rounds_ == []
+
+
+def test_correlation_clusterers_survive_files(tmp_path):
+    X, y = toy_clusters(20)
+    settings = {"decoder": "correlation", "exact_items": 5, "link_penalty": 0.5}
+    clusterer = SupervisedClusterer(**settings).fit(X, y)
+    clusterer.save(tmp_path / "m")
+    again = SupervisedClusterer.load(tmp_path / "m")
+    assert {name: getattr(again, name) for name in settings} == settings
+    for one, other in zip(clusterer.predict(X), again.predict(X), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"exact_items": 5}, "exact_items=5 does not go with decoder='forest'"),
+        ({"decoder": "correlation", "restarts": 2}, "restarts=2 does not go with"),
+        ({"decoder": "tree"}, "decoder='tree'"),
+        ({"exact_items": -1}, "exact_items=-1"),
+    ],
+)
+def test_settings_that_exclude_each_other(settings, message):
+    X, y = toy_clusters(5)
+    with pytest.raises(ValueError, match=message):
+        SupervisedClusterer(**settings).fit(X, y)

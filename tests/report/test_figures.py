@@ -301,3 +301,15 @@ def test_estimated_objectives_are_said_to_be_estimates():
     ]
     assert any("estimates" in note for note in convergence(history).notes)
     assert not any("estimates" in note for note in convergence(history[1:]).notes)
+
+
+def test_the_objective_is_drawn_by_round():
+    """Figure 3 of the paper on hidden parts, for one C."""
+    history = [HistoryPoint(0.1 * k, 40 * k, 9.0 / k, 2.0) for k in (1, 2, 3)]
+    drawn = convergence(history, in_rounds=True)
+    assert drawn.panels[0].title == "Objective by round"
+    picture = ElementTree.fromstring(drawn.panels[0].svg)
+    texts = [node.text for node in picture.iter() if node.text]
+    assert "rounds" in texts and "3" in texts
+    titles = [panel.title for panel in convergence(history).panels]
+    assert "Objective by round" not in titles

@@ -38,8 +38,8 @@ def test_primal_is_that_of_the_model():
 def test_needs_fewer_passes_than_cutting_planes():
     problem = small_problem(n=60, d=8)
     objective = weights(problem, 500.0)
-    bundle = ProximalBundle(tol=1e-3).solve(problem, objective)
-    planes = OneSlack(tol=1e-3, cache=0).solve(problem, objective)
+    bundle = ProximalBundle(pool=False, tol=1e-3).solve(problem, objective)
+    planes = OneSlack(pool=False, tol=1e-3, cache=0).solve(problem, objective)
     assert bundle.n_iter < planes.n_iter
 
 

@@ -14,6 +14,7 @@ from partwise.protocol import CapabilityError
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.cccp import CCCP
+from partwise.solvers.one_slack import OneSlack
 
 CONVEX = ["bundle", "bcfw", "one_slack", "n_slack"]
 
@@ -91,18 +92,9 @@ def test_started_at_the_best_of_all_completions_it_stays_there(seed, C):
         assert state.primal >= best.lower * (1 - 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("convex", "share"),
-    [(BCFW(), 0.5), (ProximalBundle(), 0.75)],
-    ids=["bcfw", "bundle"],
-)
-def test_rebased_planes_save_calls(convex, share):
-    """In rounds that change up to a fifth of the completions.
-
-    Half the calls of a cold start was the aim. Frank-Wolfe, which solves the rebased
-    pools of few blocks exactly, needs far fewer; the bundle misses the aim, and is
-    held to less.
-    """
+@pytest.mark.parametrize("convex", [BCFW(), ProximalBundle(), OneSlack()], ids=str)
+def test_rebased_planes_save_half_of_the_calls(convex):
+    """In rounds that change up to a fifth of the completions."""
     n_warm = n_cold = 0
     problem, objective = posed(40, 1)
     state = convex.solve(problem, objective)
@@ -115,16 +107,16 @@ def test_rebased_planes_save_calls(convex, share):
         if len(old.block) <= 8:
             n_warm += state.oracle_calls
             n_cold += convex.solve(problem, objective).oracle_calls
-    assert 0 < n_warm <= share * n_cold
+    assert 0 < n_warm <= 0.5 * n_cold
 
 
 def test_stops_by_the_decrease_of_the_paper_and_of_its_program():
     problem, objective = posed(40)
     total = float(objective.weight.sum())
-    printed = CCCP(eps=0.001).solve(problem, objective).memo.rounds
+    printed = CCCP(eps=0.05).solve(problem, objective).memo.rounds
     problem, objective = posed(40)
-    program = CCCP(eps=0.001, eps_times_C=True).solve(problem, objective).memo.rounds
-    for rounds, least in ((printed, 0.001), (program, 0.001 * total)):
+    program = CCCP(eps=0.05, eps_times_C=True).solve(problem, objective).memo.rounds
+    for rounds, least in ((printed, 0.05), (program, 0.05 * total)):
 
         def is_last(done, least=least):
             is_precise = done.tol * done.objective <= 0.51 * least

@@ -55,7 +55,9 @@ def test_pruned_planes_do_not_cost_the_optimum():
     problem = small_problem(n=30)
     objective = weights(problem, 50.0)
     best = optimum(problem, objective)
-    state = check_bracket(OneSlack(tol=1e-6, prune_after=5), problem, objective, best)
+    state = check_bracket(
+        OneSlack(tol=1e-6, prune_after=5, pool=False), problem, objective, best
+    )
     assert state.stopped == "converged"
     assert len(state.memo.planes) < state.n_planes
 

@@ -107,7 +107,7 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
     settings = model.info.get("settings", {})
     C = settings.get("C")
     known = {
-        "loss": ("hinge", "log"),
+        "loss": ("hinge", "log", "ramp"),
         "formulation": ("margin", "slack", "hard"),
         "penalty": ("l1", "l2"),
     }
@@ -141,6 +141,7 @@ def _checks(
     from partwise.objective import Formulation, Objective
     from partwise.protocol import Latent, offers
     from partwise.scorers.anchors import ForeignData
+    from partwise.structures.ramp import RampProblem
 
     stated = Certificate.from_dict(model.info["certificate"])
     n = settings.get("n_examples")
@@ -164,6 +165,8 @@ def _checks(
         penalty = "log"
     objective = Objective.create(settings["C"], problem.n_blocks, penalty)
     weights = problem.expand(model.weights)
+    if settings["loss"] == "ramp":
+        problem = RampProblem(problem)
     if offers(problem, Latent):
         problem.complete(weights)
     found = certify(problem, objective, weights)

@@ -54,6 +54,7 @@ from partwise.solvers import (
     solver_class,
     suitable_solver,
 )
+from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
 
 # settings that have no part in the result, or only in when training stops
@@ -77,8 +78,10 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     C : float or None
         Weight of the losses: ½‖w‖² + (C/n) Σ ξ; by default a tenth of the number of
         examples n.
-    loss : {"hinge", "log"}
-        Maximum margin, or conditional likelihood (a conditional random field).
+    loss : {"hinge", "log", "ramp"}
+        Maximum margin; conditional likelihood (a conditional random field); or the
+        tighter, non-convex bound that compares with the prediction instead of the
+        truth, for data with wrong labels (a local optimum, in rounds).
     formulation : {"margin", "slack", "hard"}
         How losses enter: as a margin, as a factor of the slack, or not at all.
     penalty : {"l1", "l2"}
@@ -116,7 +119,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     """
 
     C: float | None = field(default=None, kw_only=False)
-    loss: Literal["hinge", "log"] = "hinge"
+    loss: Literal["hinge", "log", "ramp"] = "hinge"
     formulation: Literal["margin", "slack", "hard"] = "margin"
     penalty: Literal["l1", "l2"] = "l1"
     solver: Any = "auto"
@@ -175,6 +178,10 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             raise SettingsError(
                 f"<formulation={self.formulation!r}> does not go with <loss='log'>, "
                 "which has no margin; leave one of them out"
+            )
+        if self.loss == "ramp" and not self._formulation().is_additive:
+            raise SettingsError(
+                "<loss='ramp'> needs <formulation='margin'> and <penalty='l1'>"
             )
         self._n_jobs()
         metric = getattr(self, "metric", None)
@@ -258,6 +265,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         n = problem.n_blocks
         C = self._default_C(n) if self.C is None else self.C
         objective = Objective.create(C, n, self._penalty(), sample_weight)
+        if self.loss == "ramp":
+            problem = RampProblem(problem)
         solver = self._resolve_solver(problem, objective)
         if solver.is_voting and not self.can_vote:
             raise CapabilityError(

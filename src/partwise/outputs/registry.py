@@ -221,7 +221,10 @@ OUTPUTS = [
         "SupervisedClusterer",
         {"ClusteringModel.v1": "file"},
         task=("cluster", "ClusterTask", "Coreference, from CoNLL-2012 files."),
-        structures=(("Clustering", "partwise.structures.clustering"),),
+        structures=(
+            ("Clustering", "partwise.structures.clustering"),
+            ("CorrelationClustering", "partwise.structures.clustering"),
+        ),
         metrics=(
             "muc_f1",
             "mitre_loss",
@@ -232,6 +235,7 @@ OUTPUTS = [
             "conll_f1",
         ),
         toy="partwise.datasets.toy_clusters",
+        variants=({"decoder": "correlation"},),
     ),
     Output(
         "partwise.outputs.motif",
@@ -285,6 +289,9 @@ if TYPE_CHECKING:  # the public names for editors and type checkers
     from partwise.structures.alignment import Alignment as Alignment
     from partwise.structures.chain import Chain as Chain
     from partwise.structures.clustering import Clustering as Clustering
+    from partwise.structures.clustering import (
+        CorrelationClustering as CorrelationClustering,
+    )
     from partwise.structures.coverage import Coverage as Coverage
     from partwise.structures.dependency import Arborescence as Arborescence
     from partwise.structures.graph import Graph as Graph

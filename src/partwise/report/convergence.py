@@ -49,6 +49,7 @@ def convergence(
     tolerance: float | None = None,
     dual_note: str = "",
     is_exact: bool = True,
+    in_rounds: bool = False,
 ) -> Convergence:
     """Draw a history over seconds and over oracle calls.
 
@@ -62,6 +63,9 @@ def convergence(
     is_exact : bool
         Whether the primal values are true ones. If not, primal − dual is no gap
         and none is drawn.
+    in_rounds : bool
+        Whether points are rounds of completing hidden parts; the objective is then
+        drawn over them first.
     """
     points = thin(history, _MOST_POINTS)
     primal = [_finite(p.primal) for p in points]
@@ -81,6 +85,11 @@ def convergence(
         gap = [math.nan] * len(points)
     has_positive_gap = any(g > 0 and math.isfinite(g) for g in gap)
     low, high = _objective_range(primal, dual)
+    if in_rounds and has_objective:
+        number_of = {id(point): k for k, point in enumerate(history, 1)}
+        rounds = _Axis("by round", "rounds", [float(number_of[id(p)]) for p in points])
+        chart = _objective_panel(rounds, primal, dual, low, high, is_exact)
+        figure.panels.append(Panel("Objective by round", chart))
     for axis in axes:
         if has_objective:
             chart = _objective_panel(axis, primal, dual, low, high, is_exact)

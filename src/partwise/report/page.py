@@ -58,6 +58,7 @@ def render(report: Report) -> str:
                 is_exact=certificate is None
                 or certificate.exact_oracle
                 or certificate.gap is not None,
+                in_rounds=certificate is not None and certificate.is_local,
             )
             if has_course
             else None,

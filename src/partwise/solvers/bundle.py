@@ -57,6 +57,7 @@ GOOD = 0.5  # share above which ρ may fall
 POOR = 1.0  # error of a plane at z, in promised descents, above which ρ may rise
 PATIENCE = 3  # steps of one kind in a row before ρ changes
 MAX_RHO = 100.0  # beyond it steps stall: with one example and a large C it would rise
+RESTART = 0.1  # of ρ, where many planes are at hand already
 NOTHING = 1e-15  # a promise this small, relative to the value, is rounding
 
 
@@ -140,9 +141,11 @@ class ProximalBundle(Solver):
         if memo.pool is not None and kept is None:
             memo.pool.begin(memo.planes, objective, start, state)
             memo.alpha = memo.planes.alpha.copy()
-        elif memo.pool is not None:
+        elif memo.pool is not None:  # rebased planes know more than the last centre
             memo.pool.renew(memo.planes, state)
-            memo.alpha = np.append(memo.alpha, np.zeros(1))
+            state.dual = memo.planes.lower_bound()
+            memo.alpha, memo.rho = memo.planes.alpha.copy(), self.rho * RESTART
+            state.model = centre = memo.planes.combine(memo.alpha)
         found = full_pass(problem, objective, centre, state, is_last=True)
         assert found is not None
         state.primal, state.found = found.primal, found.found

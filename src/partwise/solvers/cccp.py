@@ -75,6 +75,7 @@ from partwise.state import EXACT
 
 EASE = 0.1  # of the last decrease: the gap that the next convex solve may leave
 PACE = 1.3  # by which the slack of admitted examples grows, each round
+POLISH = 10  # passes over pools, which rebased planes fill from the start
 IDLE = 1e-6  # weight of an example that is not admitted yet; 0 would have no dual
 LIMITS = ("time limit", "interrupted", "callback")
 
@@ -170,7 +171,10 @@ class CCCP(Solver):
         if isinstance(self.convex, Solver):
             solver = copy.copy(self.convex)
         else:
-            solver = make_solver(self.convex, {"random_state": self.random_state})
+            settings = {"random_state": self.random_state}
+            if self.convex in ("bundle", "one_slack"):
+                settings["polish"] = POLISH
+            solver = make_solver(self.convex, settings)
         solver.eps = None
         return solver
 

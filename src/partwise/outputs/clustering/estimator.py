@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 
 from partwise.outputs.clustering.model import ClusteringModel
 from partwise.outputs.estimator import as_object_array
@@ -16,9 +14,12 @@ from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
 from partwise.outputs.scoring import WARM
-from partwise.parameters import ParameterError, check_positive
-from partwise.protocol import Floats
-from partwise.structures.clustering import Clustering, Items
+from partwise.parameters import SettingsError, check_positive, check_whole
+from partwise.protocol import Floats, Objective, Problem, Solver
+from partwise.solvers import make_solver
+from partwise.structures.clustering import Clustering, CorrelationClustering
+from partwise.structures.clustering.items import as_items
+from partwise.structures.clustering.structure import n_splits
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -27,14 +28,21 @@ class SupervisedClusterer(LatentEstimator):
 
     Links between items are scored by their features; a forest of strong links makes
     clusters. Which links hold a true cluster together is hidden, and completed in
-    rounds (Yu and Joachims, ICML 2009, section 5.2; see `Clustering`).
+    rounds (Yu and Joachims, ICML 2009, section 5.2; see `Clustering`). Or all pairs
+    within a cluster count, weak ones, too (see `CorrelationClustering`).
 
     Parameters
     ----------
     C : float or None
         Weight of the losses; by default the number of documents.
+    decoder : {"forest", "correlation"}
+        Clusters are trees of strong links, found exactly; or partitions with the
+        largest sum over all pairs within clusters (SVM-cluster), found greedily.
     link_penalty : float
         What a link between two true clusters costs, relative to 1 of a missing one.
+    exact_items : int
+        With ``decoder="correlation"``: items of a document up to which integer
+        programming finds the best partition; some 15 are quick.
     pair_features : callable or None
         ``pair_features(a, b)`` gives the features of a pair of items, where X holds
         lists of items.
@@ -44,7 +52,8 @@ class SupervisedClusterer(LatentEstimator):
         See `StructuredEstimator`; `solver` is that of the convex problems, `tol` and
         `eps` are decreases by a round, `max_iter` counts rounds.
     restarts, self_paced, eps_times_C
-        See `LatentEstimator`. The first run begins with chronological chains.
+        See `LatentEstimator`, for forests. The first run begins with chronological
+        chains.
 
     Attributes
     ----------
@@ -66,7 +75,9 @@ class SupervisedClusterer(LatentEstimator):
     True
     """
 
+    decoder: Literal["forest", "correlation"] = "forest"
     link_penalty: float = 1.0
+    exact_items: int = 0
     pair_features: Any = None
     loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
     metric: str = "conll_f1"
@@ -81,6 +92,30 @@ class SupervisedClusterer(LatentEstimator):
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_positive("link_penalty", self.link_penalty)
+        check_whole("exact_items", self.exact_items, 0)
+        foreign = {"restarts": 1, "self_paced": False, "eps_times_C": False}
+        if self.decoder == "forest":
+            foreign = {"exact_items": 0}
+        for name, default in foreign.items():
+            if getattr(self, name) != default:
+                raise SettingsError(
+                    f"<{name}={getattr(self, name)!r}> does not go with "
+                    f"<decoder={self.decoder!r}>; leave one of them out"
+                )
+
+    def _structure(self) -> Clustering | CorrelationClustering:
+        if self.decoder == "forest":
+            return Clustering(float(self.link_penalty))
+        return CorrelationClustering(float(self.link_penalty), int(self.exact_items))
+
+    def _solver_settings(self) -> dict[str, Any]:
+        """Integer programs are solved in passes: a sweep must be one."""
+        return super()._solver_settings() | {"batch": 16 if self.exact_items else None}
+
+    def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
+        if self.solver == "auto" and self.exact_items:  # fewer passes than bcfw
+            return make_solver("bundle", self._solver_settings())
+        return super()._resolve_solver(problem, objective)
 
     def fit(
         self,
@@ -102,7 +137,7 @@ class SupervisedClusterer(LatentEstimator):
         feature_names : list of str, optional
         """
         self.check_parameters()
-        documents = self._items(X)
+        documents = as_items(X, self.pair_features)
         labels = [np.asarray(each) for each in y]
         if len(documents) != len(labels):
             raise ValueError(f"X has {len(documents)} documents and y {len(labels)}")
@@ -119,8 +154,7 @@ class SupervisedClusterer(LatentEstimator):
         names = feature_names or [f"x{k}" for k in range(width)]
         last = getattr(self, "model_", None) if self.warm_start else None
         scoring = RowFeatureScoring(RowFeaturizer(width, list(names), True))
-        structure = Clustering(float(self.link_penalty))
-        model = ClusteringModel(scoring, structure, np.zeros(0), {})
+        model = ClusteringModel(scoring, self._structure(), np.zeros(0), {})
         problem = model.training_problem(
             documents, labels, self._formulation(), self._n_jobs()
         )
@@ -135,27 +169,10 @@ class SupervisedClusterer(LatentEstimator):
         state, _ = self._solve(problem, weight, start)
         model.weights = problem.compact(state.model)
         model.info = {"certificate": self.certificate_.to_dict()}
-        needed = sum(len(each) - len(np.unique(each)) for each in labels)
-        self.splits_ = needed - int(problem.blocks.best.sum())
+        self.splits_ = sum(map(n_splits, documents, labels))
         self.model_ = model
         self._remove_checkpoints()
         return self
-
-    def _items(self, X: Sequence[Any]) -> list[Items]:
-        if self.pair_features is not None:
-            return [items_of(each, self.pair_features) for each in X]
-        found = []
-        for i, x in enumerate(X):
-            try:
-                n_items, pairs, features = x
-                document = checked(int(n_items), pairs, features)
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"document {i}: {error}; give (n_items, pairs, features), or "
-                    "pair_features= and lists of items"
-                ) from error
-            found.append(document)
-        return found
 
     def _default_C(self, n: int) -> float:
         return float(n)
@@ -165,17 +182,17 @@ class SupervisedClusterer(LatentEstimator):
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """Cluster labels of the items of each document, a 1-D object array."""
         self._check_fitted()
-        found = self.model_.predict(self._items(X), n_jobs=self._n_jobs())
-        return as_object_array(found)
+        documents = as_items(X, self.pair_features)
+        return as_object_array(self.model_.predict(documents, n_jobs=self._n_jobs()))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """The features that carry the strongest link of a document."""
         self._check_fitted()
-        return self.model_.explain_items(self._items([x])[0], top=top)
+        return self.model_.explain_items(*as_items([x], self.pair_features), top=top)
 
     @classmethod
     def _parameters_of(cls, model: ClusteringModel) -> dict[str, Any]:
-        return {"link_penalty": model.structure.link_penalty}
+        return {"decoder": model.structure.decoder, **model.structure.get_params()}
 
     @property
     def coef_(self) -> Floats:
@@ -186,29 +203,3 @@ class SupervisedClusterer(LatentEstimator):
     def intercept_(self) -> float:
         """Threshold of links."""
         return float(self.model_.weights[-1])
-
-
-def checked(n_items: int, pairs: Any, features: Any) -> Items:
-    """A document whose links are those of its items."""
-    ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-    if not sparse.issparse(features):
-        features = np.asarray(features, np.float64)
-        if features.ndim != 2:
-            features = features.reshape(len(ends), -1)
-        if not np.isfinite(features).all():
-            raise ValueError("features have NaN or infinity")
-    if features.shape[0] != len(ends):
-        raise ValueError(f"{len(ends)} pairs and {features.shape[0]} rows of features")
-    if len(ends) and (ends.min() < 0 or ends.max() >= n_items):
-        raise ValueError(f"a pair names an item outside 0…{n_items - 1}")
-    return Items(n_items, ends, features)
-
-
-def items_of(items: Sequence[Any], features: Callable[[Any, Any], Any]) -> Items:
-    """All pairs of a list of items."""
-    if not callable(features):
-        raise ParameterError("pair_features", features, "give a function of two items")
-    pairs = list(combinations(range(len(items)), 2))
-    rows = [np.asarray(features(items[a], items[b]), float) for a, b in pairs]
-    table = np.array(rows) if rows else np.zeros((0, 1))
-    return checked(len(items), pairs, table)

@@ -12,8 +12,9 @@ from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.rows import ScoreModel
 from partwise.protocol import Ints
-from partwise.structures.clustering import Clustering, Items
-from partwise.structures.clustering.problem import pack_forests
+from partwise.structures.clustering import Items
+from partwise.structures.clustering.partitions import joined
+from partwise.structures.clustering.problem import pack_links
 from partwise.structures.clustering.structure import clusters
 
 
@@ -23,14 +24,14 @@ class ClusteringModel(ScoreModel):
     Parameters
     ----------
     scoring : RowFeatureScoring
-    structure : Clustering
+    structure : Clustering or CorrelationClustering
     weights : array (n_features,)
         The last is the threshold of a link.
     info : dict
     """
 
     name: ClassVar[str] = "ClusteringModel"
-    structure: Clustering
+    structure: Any
 
     def training_problem(
         self,
@@ -48,9 +49,9 @@ class ClusteringModel(ScoreModel):
         sizes = [len(x.pairs) for x in documents]
         links = links._replace(offset=np.append(0, np.cumsum(sizes)).astype(np.int64))
         items = [(x.n_items, x.pairs) for x in documents]
-        labels = None if y is None else [y[k] for k in used]
-        return pack_forests(
-            self.structure, links, items, labels, formulation or Formulation(), n_jobs
+        same = None if y is None else [joined(y[k], X[k].pairs) for k in used]
+        return pack_links(
+            self.structure, links, items, same, formulation or Formulation(), n_jobs
         )
 
     def predict(self, X: Sequence[Items], *, n_jobs: int = 1) -> list[Ints]:
@@ -60,8 +61,8 @@ class ClusteringModel(ScoreModel):
         if used:
             problem = self.training_problem(X, None, n_jobs=n_jobs)
             cuts = problem.predict_codes(problem.expand(self.weights))
-            for k, forest in zip(used, problem.outputs(cuts), strict=True):
-                found[k] = clusters(X[k], forest)
+            for k, output in zip(used, problem.outputs(cuts), strict=True):
+                found[k] = clusters(X[k], output)
         return found
 
     def explain_items(self, x: Items, *, top: int = 10) -> Explanation:

@@ -105,13 +105,15 @@ class ClusterTask(RowTask):
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
-        """The penalty of wrong links."""
-        return [("Link penalty", f"{model.structure.link_penalty:g}")]
+        """The decoder, and the penalty of wrong links."""
+        decoder, penalty = cls.structure_facts(model).values()
+        return [("Decoder", decoder), ("Link penalty", f"{penalty:g}")]
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """The penalty of wrong links."""
-        return {"link_penalty": model.structure.link_penalty}
+        """The same for `inspect`."""
+        structure = model.structure
+        return {"decoder": structure.decoder, "link_penalty": structure.link_penalty}
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """The strongest link of a document."""

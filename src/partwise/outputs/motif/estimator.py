@@ -9,21 +9,15 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from partwise.outputs.explanation import Explanation
+from partwise.outputs.labels import positive_last
 from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.motif.model import MotifModel
-from partwise.parameters import (
-    ParameterError,
-    check_choice,
-    check_positive,
-    check_whole,
-)
+from partwise.parameters import check_choice, check_positive, check_whole
 from partwise.protocol import Floats, Ints
 from partwise.readers.motif_formats import as_jaspar, as_meme
 from partwise.readers.sink import write_bytes
 from partwise.structures.motif import Motif
 from partwise.structures.motif.sequences import MAX_ORDER
-
-POSITIVE = ("+1", "+", "1", "yes", "true", "pos", "positive", "bound")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -95,7 +89,6 @@ class MotifClassifier(LatentEstimator):
     metric: str = "accuracy"
 
     model_: MotifModel = field(init=False)
-    classes_: np.ndarray = field(init=False)
     model_class = MotifModel
     measured = "classes"
     has_baseline = False
@@ -104,11 +97,9 @@ class MotifClassifier(LatentEstimator):
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_whole("length", self.length, 1)
-        check_whole("order", self.order, 0)
         check_whole("seeds", self.seeds, 0)
         check_positive("background_weight", self.background_weight)
-        if self.order > MAX_ORDER:
-            raise ParameterError("order", self.order, f"give at most {MAX_ORDER}")
+        check_choice("order", self.order, range(MAX_ORDER + 1))
 
     def _solver_settings(self) -> dict[str, Any]:
         return super()._solver_settings() | {"first": "random"}
@@ -137,45 +128,29 @@ class MotifClassifier(LatentEstimator):
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} sequences and y {len(y)} classes")
         last = getattr(self, "model_", None) if self.warm_start else None
-        labels = self._labels(y)
-        truths = (y == labels[1]).astype(np.int32)
-        structure = Motif(self.length, self.order, self.both_strands, self.seeds)
+        labels = positive_last(y, self.positive)
+        structure = Motif(
+            int(self.length), int(self.order), bool(self.both_strands), int(self.seeds)
+        )
         model = MotifModel(structure, labels, np.zeros(0), np.zeros(0), {})
+        n_more = len(background)
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
-        self._weighted = sample_weight is not None or bool(len(background))
-        if self._weighted:
-            more = np.full(len(background), self.background_weight)
-            weight = np.concatenate([weight, more])
+        weight = np.append(weight, np.full(n_more, self.background_weight))
+        self._weighted = sample_weight is not None or n_more > 0
+        truths = np.append(y == labels[1], np.zeros(n_more, bool))
         problem = model.training_problem(
-            [*X, *background], np.append(truths, np.zeros(len(background), np.int32)),
-            self._formulation(), self._n_jobs(),
-        )  # fmt: skip
+            [*X, *background], truths, self._formulation(), self._n_jobs()
+        )
         start = None
         if last is not None and len(last.weights) == problem.n_weights:
             start = problem.expand(last.weights)
         state, _ = self._solve(problem, weight if self._weighted else None, start)
         model.weights = problem.compact(state.model)
-        model.counts = window_counts(problem)
+        model.counts = problem.window_counts()
         model.info = {"certificate": self.certificate_.to_dict()}
         self.model_ = model
-        self.classes_ = np.array(labels)
         self._remove_checkpoints()
         return self
-
-    def _labels(self, y: np.ndarray) -> list[Any]:
-        labels = np.unique(y).tolist()
-        if len(labels) != 2:
-            raise ValueError(f"y has {len(labels)} classes; a motif tells two apart")
-        names = [str(label).lower() for label in labels]
-        if self.positive is not None:
-            if str(self.positive).lower() not in names:
-                raise ParameterError(
-                    "positive", self.positive, f"choose one of {labels}"
-                )
-            at = names.index(str(self.positive).lower())
-        else:
-            at = next((k for k in (1, 0) if names[k] in POSITIVE), 1)
-        return [labels[1 - at], labels[at]]
 
     def _default_C(self, n: int) -> float:
         return float(n)
@@ -217,27 +192,22 @@ class MotifClassifier(LatentEstimator):
         """Write the motif for other programs: frequencies (MEME), counts (JASPAR)."""
         self._check_fitted()
         check_choice("layout", layout, ("meme", "jaspar"))
-        model = self.model_
+        counts, both = self.model_.counts, bool(self.both_strands)
+        text = as_jaspar(name, counts)
         if layout == "meme":
-            n_sites = round(float(model.counts.sum(axis=1).max()))
-            shares = model.counts / np.maximum(model.counts.sum(axis=1), 1)[:, None]
-            both = bool(self.both_strands)
+            n_sites = round(float(counts.sum(axis=1).max()))
+            shares = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
             text = as_meme(name, shares, n_sites, both_strands=both)
-        else:
-            text = as_jaspar(name, model.counts)
         write_bytes(path, text.encode())
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model that `save` or the command line wrote."""
-        estimator = super().load(path)
-        estimator.classes_ = np.array(estimator.model_.labels)
-        return estimator
-
-    @classmethod
     def _parameters_of(cls, model: MotifModel) -> dict[str, Any]:
-        structure = model.structure
-        return {name: getattr(structure, name) for name in structure.get_params()}
+        return model.structure.get_params()
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Without and with the motif, (2,)."""
+        return np.array(self.model_.labels)
 
     @property
     def pwm_(self) -> Floats:
@@ -248,19 +218,3 @@ class MotifClassifier(LatentEstimator):
     def score_matrix_(self) -> Floats:
         """Learned weights of letters at the places of the motif, (length, 4)."""
         return self.model_.score_matrix
-
-
-def window_counts(problem: Any) -> Floats:
-    """Letters at the places of completed windows, (length, 4)."""
-    length = problem.structure.length
-    counts = np.zeros((length, 4))
-    offset, letters = problem.blocks.offset, problem.blocks.letter
-    for i, code in enumerate(problem.truths().code.tolist()):
-        if not code:
-            continue
-        window = letters[offset[i] + abs(code) - 1 :][:length]
-        if code < 0:
-            window = np.where(window < 0, -1, 3 - window)[::-1]
-        known = np.flatnonzero(window >= 0)
-        counts[known, window[known]] += 1.0
-    return counts

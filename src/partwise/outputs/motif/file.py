@@ -15,14 +15,7 @@ MAX_LENGTH = 10_000
 
 def to_state(model: MotifModel) -> State:
     """Settings for JSON, and arrays."""
-    structure = model.structure
-    settings = {
-        "labels": model.labels,
-        "length": int(structure.length),
-        "order": int(structure.order),
-        "both_strands": bool(structure.both_strands),
-        "seeds": int(structure.seeds),
-    }
+    settings = {"labels": model.labels, **model.structure.get_params()}
     labels_from_state(settings)
     return settings, {"weights": model.weights, "counts": model.counts}
 
@@ -37,12 +30,8 @@ def from_state(
     require(1 <= length <= MAX_LENGTH, f"a motif of length {length}")
     seeds = entry(settings, "seeds", int)
     require(0 <= seeds < 2**31, f"{seeds} seeds")
-    structure = Motif(
-        length,
-        entry(settings, "order", int),
-        entry(settings, "both_strands", bool),
-        seeds,
-    ).setup()
+    order, both = entry(settings, "order", int), entry(settings, "both_strands", bool)
+    structure = Motif(length, order, both, seeds).setup()
     weights = read_numbers(arrays, "weights", MAX_WEIGHT, structure.n_psi_)
     counts = read_numbers(arrays, "counts", MAX_FEATURE, length, 4)
     require(bool((counts >= 0).all()), "counts below zero")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
 from partwise.protocol import Floats
 from partwise.structures.motif import Motif, Site
-from partwise.structures.motif.sequences import LETTERS
 
 PSEUDOCOUNT = 0.5  # of each letter, in probabilities
 
@@ -33,14 +31,13 @@ class MotifScoring:
         return {"n_features": s.n_psi_, "length": s.length, "order": s.order}
 
     def report_facts(self) -> list[tuple[str, str]]:
-        """Length and background."""
-        s = self.structure
-        return [("Motif length", str(s.length)), ("Background order", str(s.order))]
+        """The same in words."""
+        names = ("Features", "Motif length", "Background order")
+        return list(zip(names, map(str, self.facts().values()), strict=True))
 
 
 class MotifModel(WeightedModel):
-    """
-    Predicts classes of sequences, and where their motif is.
+    """Predicts classes of sequences, and where their motif is.
 
     Parameters
     ----------
@@ -84,12 +81,9 @@ class MotifModel(WeightedModel):
         return self.weights[: 4 * length].reshape(length, 4)
 
     def training_problem(
-        self,
-        X: Sequence[str],
-        truths: Any,
-        formulation: Formulation | None = None,
+        self, X: Sequence[str], truths: Any, formulation: Formulation | None = None,
         n_jobs: int = 1,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """The problem of sequences; truths are 1 with the motif and 0 without."""
         return self.structure.pack(X, truths, formulation, n_jobs=n_jobs)
 
@@ -116,46 +110,19 @@ class MotifModel(WeightedModel):
         winner, runner = self.labels[has_motif], self.labels[not has_motif]
         reasons: list[Contribution] = []
         if site.position is not None:
-            shares = self._shares(x, site) * (1.0 if has_motif else -1.0)
-            order = np.argsort(-np.abs(shares), kind="stable")[:top]
+            sign = 1.0 if has_motif else -1.0
+            shares = sign * self.structure.shares(x, site, self.weights)
+            order = np.argsort(-np.abs(shares), kind="stable")[:top].tolist()
+            at, told = site.position, "in the window"
             reasons = [
-                Contribution(
-                    int(site.position + j), f"{x[site.position + j]} in the window",
-                    winner, runner, float(shares[j]),
-                )
-                for j in order.tolist()
-            ]  # fmt: skip
+                Contribution(at + j, f"{x[at + j]} {told}", winner, runner, shares[j])
+                for j in order
+            ]
         lead = abs(float(score)) if np.isfinite(score) else 0.0
         return Explanation(["sequence"], [winner], [runner], lead, lead, reasons)
 
-    def _shares(self, x: str, site: Site) -> Floats:
-        """What each letter of a window adds to its score, (length,)."""
-        structure = self.structure
-        shares = np.empty(structure.length)
-        whole = structure.joint_feature(x, site) - structure.joint_feature(
-            x, Site(None)
-        )
-        assert site.position is not None
-        for j in range(structure.length):  # the window without this letter
-            at = site.position + j
-            hidden = x[:at] + "N" + x[at + 1 :]
-            without = structure.joint_feature(hidden, site)
-            rest = without - structure.joint_feature(hidden, Site(None))
-            shares[j] = np.sum((whole - rest) * self.weights)
-        return shares
-
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
         """Letters of the motif, and of the background."""
-        n = 4 * self.structure.length
-        names = [
-            f"{letter} at {j + 1}"
-            for j in range(self.structure.length)
-            for letter in LETTERS
-        ]
-        yield "motif", names, self.weights[:n]
-        background = [
-            f"{''.join(before)}{'|' if before else ''}{letter}"
-            for m in range(self.structure.order + 1)
-            for *before, letter in product(LETTERS, repeat=m + 1)
-        ]
-        yield "background", background, self.weights[n:]
+        n, names = 4 * self.structure.length, self.structure.feature_names()
+        yield "motif", names[:n], self.weights[:n]
+        yield "background", names[n:], self.weights[n:]

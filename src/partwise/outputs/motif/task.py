@@ -71,29 +71,22 @@ class MotifTask(RowTask):
         from partwise.readers.sink import write_bytes
 
         lines = ["name\tclass\tposition\tstrand\tscore"]
-        for name, label, (site, score) in zip(
-            data.source, answers.best, answers.scores, strict=True
-        ):
+        rows = zip(data.source, answers.best, answers.scores, strict=True)
+        for name, label, (site, score) in rows:
             place = "" if site.position is None else site.position
-            strand = "+" if site.strand > 0 else "-"
-            lines.append(f"{name}\t{label}\t{place}\t{strand}\t{score:.6g}")
+            cells = (name, label, place, "+-"[site.strand < 0], f"{score:.6g}")
+            lines.append("\t".join(map(str, cells)))
         write_bytes(output, ("\n".join(lines) + "\n").encode())
 
     def json_outputs(self, answers: Answers) -> dict[str, Any]:
         """Class, place, strand and score of each sequence."""
-        return {
-            "sites": [
-                {
-                    "label": label,
-                    "position": site.position,
-                    "strand": site.strand,
-                    "score": score if site.position is not None else None,
-                }
-                for label, (site, score) in zip(
-                    answers.best, answers.scores, strict=True
-                )
-            ]
-        }
+        rows = zip(answers.best, answers.scores, strict=True)
+        sites = [
+            {"label": label, "position": site.position, "strand": site.strand,
+             "score": None if site.position is None else score}
+            for label, (site, score) in rows
+        ]  # fmt: skip
+        return {"sites": sites}
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """Accuracy, error rate, balanced accuracy."""

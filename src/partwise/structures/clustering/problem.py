@@ -1,4 +1,4 @@
-"""Packed documents whose clusterings have hidden links: a `Problem` in numba."""
+"""Packed documents and their clusterings: problems in numba."""
 
 from __future__ import annotations
 
@@ -11,45 +11,93 @@ from partwise.compiled import Reference, plain_array
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
+from partwise.state import EXACT
 from partwise.structures.clustering._compiled import (
     COMPLETE,
     PREDICT,
     SEARCH,
-    ForestBlocks,
-    new_forest_work,
-    search_forest,
+    LinkBlocks,
+    new_link_work,
+    search_links,
     span,
 )
+from partwise.structures.clustering.partitions import best_partition
 from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
-    from partwise.structures.clustering.structure import Clustering
+    from partwise.structures.clustering.structure import LinkedItems
 
 
-class ForestProblem(WeightedRowsProblem):
-    """Packed documents.
+class LinkProblem(WeightedRowsProblem):
+    """Packed documents; a model is one weight per feature, renumbered for speed."""
 
-    Model: one weight per feature of links, renumbered for speed. Truths have hidden
-    links (`Latent`); at first each item is linked to the nearest one before it in its
-    cluster, the chronological chain of the paper.
-    """
-
-    structure: Clustering
-    _tag: ForestBlocks
-    _true: Any
+    structure: LinkedItems
+    _tag: LinkBlocks
 
     def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
-        return search_forest(blocks, work, i, code)
+        return search_links(blocks, work, i, code)
 
     def outputs(self, cuts: Cuts) -> list[Any]:
-        """`Forest` of each cut."""
-        from partwise.structures.clustering.structure import Forest
-
+        """`Forest` or `Partition` of each cut."""
         bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
         return [
-            Forest(tuple(np.flatnonzero(cuts.code[a:z]).tolist())) for a, z in bounds
+            self.structure.output_class(tuple(np.flatnonzero(cuts.code[a:z]).tolist()))
+            for a, z in bounds
         ]
+
+
+class PartitionProblem(LinkProblem):
+    """All pairs within clusters count (`CorrelationClustering`); nothing is hidden.
+
+    Searches are greedy, with a bound. Passes over the data, not the sweeps of solvers,
+    solve integer programs for documents of up to `exact_items` items whose bound is
+    not reached.
+    """
+
+    def _search(self, blocks: Any, model: Floats, rows: Ints | None) -> Cuts:
+        cuts = super()._search(blocks, model, rows)
+        structure: Any = self.structure
+        is_small = self._tag.n_items[cuts.block] <= structure.exact_items
+        is_open = cuts.bound > cuts.violation + EXACT * (1.0 + np.abs(cuts.violation))
+        for r in np.flatnonzero(is_small & is_open).tolist():
+            self._solve_exactly(blocks.way, model, cuts, r)
+        return cuts
+
+    def _solve_exactly(self, way: int, model: Floats, cuts: Cuts, r: int) -> None:
+        """Replace the output of cut r by that of an integer program, if it is better.
+
+        Its violation is `base` and the sum of `value` over the pairs within clusters.
+        """
+        tag, i = self._tag, int(cuts.block[r])
+        here = slice(int(tag.offset[i]), int(tag.offset[i + 1]))
+        score = np.empty(here.stop - here.start)
+        self._score(model, here.start, here.stop, score)
+        base, value = -float(np.sum(tag.truth[here] * score)), score
+        if way == SEARCH:
+            base += float(tag.best[i])
+            value = score + np.where(tag.y[here] > 0, -1.0, tag.penalty)
+        pairs = np.column_stack([tag.one[here], tag.other[here]])
+        found = best_partition(int(tag.n_items[i]), pairs, value)
+        if found is None:
+            return
+        violation = base + float(np.sum(value[found.is_joined]))
+        if violation > cuts.violation[r]:
+            code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
+            code[:] = found.is_joined
+            cuts.violation[r] = violation
+            cuts.b[r] = tag.output_loss(i, code) if way == SEARCH else 0.0
+        cuts.bound[r] = max(min(base + found.bound, cuts.bound[r]), cuts.violation[r])
+
+
+class ForestProblem(LinkProblem):
+    """A spanning forest counts, whose links are hidden in truths (`Latent`).
+
+    At first each item is linked to the nearest one before it in its cluster, the
+    chronological chain of the paper.
+    """
+
+    _true: Any
 
     def complete(self, model: Floats) -> Cuts:
         """Maximum spanning trees of true clusters; the old ones that changed."""
@@ -79,23 +127,24 @@ class ForestProblem(WeightedRowsProblem):
         return replace_truths(self._tag.truth, self._tag.offset, code)
 
 
-def pack_forests(
-    structure: Clustering,
+def pack_links(
+    structure: LinkedItems,
     links: Any,
     items: Sequence[Any],
-    Y: Sequence[Any] | None,
+    same: Sequence[Any] | None,
     formulation: Formulation,
     n_jobs: int,
-) -> ForestProblem:
+) -> LinkProblem:
     """Lay candidate links end to end.
 
     Parameters
     ----------
-    structure : Clustering
+    structure : Clustering or CorrelationClustering
     links : Features or DenseFeatures
         Of all links, a sequence of rows per document; none is empty.
     items : sequence of (n_items, pairs)
-    Y : sequence of cluster labels, or None
+    same : sequence of arrays (m,), or None
+        Whether each link is within a true cluster.
     formulation : Formulation
     n_jobs : int
     """
@@ -106,37 +155,39 @@ def pack_forests(
         )
     pairs = [np.asarray(each).reshape(-1, 2) for _, each in items]
     y = np.zeros(int(links.offset[-1]))
-    if Y is not None:
-        same = [
-            np.asarray(labels)[p[:, 0]] == np.asarray(labels)[p[:, 1]]
-            for labels, p in zip(Y, pairs, strict=True)
-        ]
+    if same is not None:
         y[:] = np.concatenate(same)
     scorer = LinearScorer()
     rows, number = scorer.ordered(scorer.bind(links, 1))
     ends = np.concatenate(pairs)
+    if (ends[:, 0] == ends[:, 1]).any():
+        raise ValueError("a pair links an item with itself; leave it out")
     n_items = np.array([n for n, _ in items], np.int64)
     offset = plain_array(links.offset, np.int64)
-    tag = ForestBlocks(
+    is_forest = structure.decoder == "forest"
+    tag = LinkBlocks(
         rows=rows,
         offset=offset,
         y=y,
         one=plain_array(ends[:, 0], np.int32),
         other=plain_array(ends[:, 1], np.int32),
         n_items=n_items,
-        truth=np.zeros(len(y)),
+        truth=y.copy(),
         best=np.zeros(len(n_items)),
         penalty=float(structure.link_penalty),
+        is_forest=int(is_forest),
         way=SEARCH,
     )
     most = int(np.diff(offset).max())
-    problem = ForestProblem(
+    kind = ForestProblem if is_forest else PartitionProblem
+    problem = kind(
         tag, tag._replace(way=PREDICT), formulation, n_jobs, scorer, number,
-        lambda: new_forest_work(most, int(n_items.max())),
+        lambda: new_link_work(most, int(n_items.max()), is_forest),
     )  # fmt: skip
     problem.structure = structure
     problem._tag = tag
-    problem._true = Reference(tag._replace(way=COMPLETE))
-    problem.begin_with_chains()
+    if isinstance(problem, ForestProblem):
+        problem._true = Reference(tag._replace(way=COMPLETE))
+        problem.begin_with_chains()
     tag.best[:] = np.add.reduceat(tag.truth, offset[:-1])
     return problem

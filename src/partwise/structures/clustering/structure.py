@@ -1,24 +1,24 @@
-"""Clusterings by spanning forests, whose links are hidden."""
+"""Clusterings: by spanning forests, whose links are hidden, or by all pairs."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints, Structure
-from partwise.structures.clustering.problem import ForestProblem, pack_forests
-
-
-class Items(NamedTuple):
-    """Items to cluster, with candidate links."""
-
-    n_items: int
-    pairs: Any  # (m, 2) int, items of each link
-    features: Any  # (m, n_features), dense or CSR
+from partwise.structures.clustering.items import Items
+from partwise.structures.clustering.partitions import (
+    best_partition,
+    components,
+    greedy_partition,
+    joined,
+)
+from partwise.structures.clustering.problem import LinkProblem, pack_links
 
 
 class Forest(NamedTuple):
@@ -27,7 +27,73 @@ class Forest(NamedTuple):
     links: tuple[int, ...]  # numbers of pairs, rising
 
 
-class Clustering(Structure):
+class Partition(NamedTuple):
+    """Candidate pairs within clusters; an output, and a truth."""
+
+    links: tuple[int, ...]  # numbers of pairs, rising
+
+    @classmethod
+    def of(cls, x: Items, labels: Any) -> Partition:
+        """The partition by cluster labels of the items."""
+        return cls(tuple(np.flatnonzero(joined(labels, x.pairs)).tolist()))
+
+
+class LinkedItems(Structure):
+    """What clusterings by candidate links between `Items` share."""
+
+    decoder: ClassVar[str]
+    output_class: ClassVar[type]
+    link_penalty: float
+
+    def setup(self, X: Sequence[Items], Y: Sequence[Any]) -> Self:
+        """Number of features of a link."""
+        self.check()
+        self.n_psi_ = int(X[0].features.shape[1])
+        return self
+
+    def check(self) -> None:
+        """Refuse a penalty of zero, by which wrong clusterings would cost nothing."""
+        if not 0 < self.link_penalty < 1e6:
+            raise ValueError(
+                f"link_penalty={self.link_penalty!r}: give a positive number"
+            )
+
+    def joint_feature(self, x: Items, y: Any) -> Floats:
+        """Features of the links, summed."""
+        return np.asarray(x.features[list(y.links)].sum(axis=0), float).ravel()
+
+    @abstractmethod
+    def same(self, x: Items, y: Any) -> Any:
+        """Whether each link is within a true cluster, (m,)."""
+
+    def scores(self, x: Items, w: Floats) -> Floats:
+        """<w, x_link> of each link, (m,)."""
+        return np.asarray(x.features @ w).ravel()
+
+    def augmented_scores(self, x: Items, y: Any, w: Floats) -> Floats:
+        """Scores and what each link adds to the loss, (m,)."""
+        return self.scores(x, w) + np.where(self.same(x, y), -1.0, self.link_penalty)
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Sequence[Items],
+        Y: Sequence[Any] | None,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> LinkProblem:
+        """Lay documents out for a solver; each has a link at least."""
+        self.check()
+        formulation = (formulation or Formulation()).validate()
+        same = None
+        if Y is not None:
+            same = [self.same(x, y) for x, y in zip(X, Y, strict=True)]
+        links = as_features([x.features for x in X])
+        items = [(x.n_items, x.pairs) for x in X]
+        return pack_links(self, links, items, same, formulation, n_jobs)
+
+
+class Clustering(LinkedItems):
     """Partitions of items by the strong links between them.
 
     An input is `Items`, a truth the pair of them and a cluster label for each item, an
@@ -62,25 +128,15 @@ class Clustering(Structure):
     0.0
     """
 
+    decoder = "forest"
+    output_class = Forest
+
     def __init__(self, link_penalty: float = 1.0) -> None:
         self.link_penalty = link_penalty
 
-    def setup(self, X: Sequence[Items], Y: Sequence[Any]) -> Self:
-        """Number of features of a link."""
-        self.check()
-        self.n_psi_ = int(X[0].features.shape[1])
-        return self
-
-    def check(self) -> None:
-        """Refuse a penalty of zero, by which wrong clusterings would cost nothing."""
-        if not 0 < self.link_penalty < 1e6:
-            raise ValueError(
-                f"link_penalty={self.link_penalty!r}: give a positive number"
-            )
-
-    def joint_feature(self, x: Items, y: Forest) -> Floats:
-        """Features of the links, summed."""
-        return np.asarray(x.features[list(y.links)].sum(axis=0), float).ravel()
+    def same(self, x: Items, y: Any) -> Any:
+        """By the labels of a truth (items, labels)."""
+        return joined(y[1], x.pairs)
 
     def loss(self, y: Any, y_hat: Forest) -> float:
         """Δ; a truth is (items, labels), because links need their items."""
@@ -89,48 +145,107 @@ class Clustering(Structure):
 
     def loss_between(self, x: Items, labels: Any, forest: Forest) -> float:
         """Δ of a forest against cluster labels."""
-        same = self.same(x, labels)
+        same = joined(labels, x.pairs)
         best = len(kruskal(x.n_items, x.pairs, np.where(same, 1.0, 0.0), True))
         right = int(same[list(forest.links)].sum())
         return best - right + self.link_penalty * (len(forest.links) - right)
 
-    def same(self, x: Items, labels: Any) -> Any:
-        """Whether each link is within a true cluster, (m,)."""
-        labels, pairs = np.asarray(labels), np.reshape(x.pairs, (-1, 2))
-        return labels[pairs[:, 0]] == labels[pairs[:, 1]]
-
     def argmax(self, x: Items, w: Floats) -> Forest:
         """The forest of positive links with the highest score."""
-        score = np.asarray(x.features @ w).ravel()
-        return Forest(kruskal(x.n_items, x.pairs, score, True))
+        return Forest(kruskal(x.n_items, x.pairs, self.scores(x, w), True))
 
     def loss_augmented_argmax(self, x: Items, y: Any, w: Floats) -> Forest:
         """The same where links cost −l."""
-        cost = np.where(self.same(x, y[1]), -1.0, self.link_penalty)
-        score = np.asarray(x.features @ w).ravel() + cost
+        score = self.augmented_scores(x, y, w)
         return Forest(kruskal(x.n_items, x.pairs, score, True))
 
     def complete(self, x: Items, y: Any, w: Floats) -> Forest:
         """Maximum spanning trees of the true clusters."""
-        score = np.asarray(x.features @ w).ravel()
-        score = np.where(self.same(x, y[1]), score, -np.inf)
+        score = np.where(self.same(x, y), self.scores(x, w), -np.inf)
         return Forest(kruskal(x.n_items, x.pairs, score, False))
 
-    def pack(  # type: ignore[override]
-        self,
-        X: Sequence[Items],
-        Y: Sequence[Any] | None,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-    ) -> ForestProblem:
-        """Lay documents out for a solver; each has a link at least."""
-        self.check()
-        formulation = (formulation or Formulation()).validate()
-        labels = None if Y is None else [y[1] for y in Y]
-        links = as_features([x.features for x in X])
-        items = [(x.n_items, x.pairs) for x in X]
-        return pack_forests(self, links, items, labels, formulation, n_jobs)
+
+class CorrelationClustering(LinkedItems):
+    """Partitions of items by all pairs within clusters.
+
+    An input is `Items`, an output a `Partition`. <w, Ψ(x, y)> is the sum of <w, x_pair>
+    over all candidate pairs within clusters of y, so weak pairs count as well as strong
+    ones, and
+
+        Δ(y, ŷ) = pairs that y joins and ŷ does not + r·pairs that ŷ joins and y does
+        not,
+
+    the number of wrong pairs for r = 1. Nothing is hidden. The best partition is hard
+    to find: clusters are merged greedily, as long as the score rises, which comes with
+    a bound; small documents are solved by integer programming.
+
+    Parameters
+    ----------
+    link_penalty : float
+        r, what a pair joined across true clusters costs.
+    exact_items : int
+        Items of a document up to which the best partition is found by an integer
+        program where the greedy one does not reach its bound; 0 never does.
+
+    Notes
+    -----
+    Finley and Joachims: Supervised clustering with support vector machines, ICML 2005.
+    Their pair loss is divided by the number of pairs; this one is not, like that of
+    `Clustering`.
+
+    Examples
+    --------
+    >>> x = Items(3, [(0, 1), (1, 2), (0, 2)], np.array([[2.0], [1.0], [-4.0]]))
+    >>> clustering = CorrelationClustering().setup([x], [Partition.of(x, [0, 0, 1])])
+    >>> partition = clustering.argmax(x, np.ones(1))
+    >>> partition, clusters(x, partition).tolist()
+    (Partition(links=(0,)), [0, 0, 1])
+    """
+
+    decoder = "correlation"
+    output_class = Partition
+
+    def __init__(self, link_penalty: float = 1.0, exact_items: int = 0) -> None:
+        self.link_penalty = link_penalty
+        self.exact_items = exact_items
+
+    def setup(self, X: Sequence[Items], Y: Sequence[Any]) -> Self:
+        """Number of features of a pair; whether all searches are exact."""
+        super().setup(X, Y)
+        self.exact_oracle = all(x.n_items <= self.exact_items for x in X)
+        return self
+
+    def same(self, x: Items, y: Partition) -> Any:
+        """Whether the truth joins each pair."""
+        same = np.zeros(len(x.pairs), bool)
+        same[list(y.links)] = True
+        return same
+
+    def loss(self, y: Partition, y_hat: Partition) -> float:
+        """Δ(y, ŷ)."""
+        missing, wrong = (
+            set(y.links) - set(y_hat.links),
+            set(y_hat.links) - set(y.links),
+        )
+        return len(missing) + self.link_penalty * len(wrong)
+
+    def argmax(self, x: Items, w: Floats) -> Partition:
+        """The best partition of a small document, else the greedy one."""
+        return self._best(x, self.scores(x, w))
+
+    def loss_augmented_argmax(self, x: Items, y: Partition, w: Floats) -> Partition:
+        """The same by scores and losses; the truth, if nothing better is found."""
+        value = self.augmented_scores(x, y, w)
+        outputs = (self._best(x, value), y)
+        return max(outputs, key=lambda output: value[list(output.links)].sum())
+
+    def _best(self, x: Items, value: Floats) -> Partition:
+        found = None
+        if x.n_items <= self.exact_items:
+            found = best_partition(x.n_items, x.pairs, value)
+        if found is None:
+            return Partition.of(x, greedy_partition(x.n_items, x.pairs, value))
+        return Partition(tuple(np.flatnonzero(found.is_joined).tolist()))
 
 
 def kruskal(n: int, pairs: Any, score: Floats, positive: bool) -> tuple[int, ...]:
@@ -154,14 +269,21 @@ def kruskal(n: int, pairs: Any, score: Floats, positive: bool) -> tuple[int, ...
     return tuple(sorted(chosen))
 
 
-def clusters(x: Any, forest: Forest) -> Ints:
+def clusters(x: Any, output: Any) -> Ints:
     """Cluster of each item, (n_items,), numbered as they appear."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends = np.reshape(x.pairs, (-1, 2))[list(forest.links)].astype(int)
-    shape = (x.n_items, x.n_items)
-    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape)
-    label = connected_components(graph, directed=False)[1]
+    ends = np.reshape(x.pairs, (-1, 2))[list(output.links)]
+    label = components(x.n_items, ends)
     _, first, number = np.unique(label, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[number]
+
+
+def n_splits(x: Any, labels: Any) -> int:
+    """True clusters that candidate links leave in pieces: links missing to join them.
+
+    Examples
+    --------
+    >>> n_splits(Items(3, [(0, 1)], None), [0, 0, 0])
+    1
+    """
+    ends = np.reshape(x.pairs, (-1, 2))[joined(labels, x.pairs)]
+    return int(components(x.n_items, ends).max()) + 1 - len(np.unique(labels))

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif
 
 
-def mean_of(values: Floats) -> float:
-    """The mean, 0 of nothing."""
-    return float(np.mean(values)) if len(values) else 0.0
-
-
 JUDGES = 500  # sequences that tell how good a seed is
 
 
@@ -138,6 +133,20 @@ class MotifProblem(PackedProblem):
         rows, code = np.arange(self.n_blocks), self._tag.truth.copy()
         zero, one = np.zeros(len(rows)), np.ones(len(rows))
         return Cuts(rows, zero, one, zero, zero, np.arange(len(rows) + 1), code)
+
+    def window_counts(self) -> Floats:
+        """Letters at the places of completed windows, (length, 4)."""
+        length = self.structure.length
+        counts = np.zeros((length, 4))
+        for i, code in enumerate(self._tag.truth.tolist()):
+            if not code:
+                continue
+            window = self._tag.letter[self._tag.offset[i] + abs(code) - 1 :][:length]
+            if code < 0:
+                window = np.where(window < 0, -1, 3 - window)[::-1]
+            known = np.flatnonzero(window >= 0)
+            counts[known, window[known]] += 1.0
+        return counts
 
     def keys(self) -> list[bytes]:
         """Digests of sequences and truths."""

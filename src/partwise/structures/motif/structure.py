@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +11,12 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Structure
 from partwise.structures.motif.problem import MotifProblem, pack_motifs
-from partwise.structures.motif.sequences import MAX_ORDER, encode, n_contexts
+from partwise.structures.motif.sequences import (
+    LETTERS,
+    MAX_ORDER,
+    encode,
+    n_contexts,
+)
 
 
 class Site(NamedTuple):
@@ -114,6 +120,32 @@ class Motif(Structure):
             psi[4 * places + letters[places]] = 1.0
         np.add.at(psi, n_motif + context[is_outside & (context >= 0)], 1.0)
         return psi
+
+    def feature_names(self) -> list[str]:
+        """Of the letters of the motif, then of the background; as long as Ψ.
+
+        Examples
+        --------
+        >>> Motif(length=1, order=0).feature_names()[:5]
+        ['A at 1', 'C at 1', 'G at 1', 'T at 1', 'A']
+        """
+        names = [f"{x} at {j + 1}" for j in range(self.length) for x in LETTERS]
+        return names + [
+            f"{''.join(before)}{'|' if before else ''}{letter}"
+            for m in range(self.order + 1)
+            for *before, letter in product(LETTERS, repeat=m + 1)
+        ]
+
+    def shares(self, x: str, site: Site, w: Floats) -> Floats:
+        """What each letter of a window adds to its score, (length,)."""
+
+        def lead(sequence: str) -> float:
+            return self._score(sequence, site, w) - self._score(sequence, ABSENT, w)
+
+        assert site.position is not None
+        places = range(site.position, site.position + self.length)
+        hidden = [x[:at] + "N" + x[at + 1 :] for at in places]
+        return np.array([lead(x) - lead(without) for without in hidden])
 
     def loss(self, y: int, y_hat: Site) -> float:
         """Whether only one of the two has the motif."""
