@@ -56,7 +56,7 @@ def spans(labels: Sequence[str]) -> list[Span]:
     found = []
     open_type, start = None, 0
     for position, label in enumerate(labels):
-        prefix, type_ = _parse(label)
+        prefix, type_ = parse_tag(label)
         if prefix not in "IE" or type_ != open_type:
             if open_type is not None:
                 found.append(Span(open_type, start, position))
@@ -173,7 +173,7 @@ def _overall(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> Rates:
 
 
 @lru_cache(maxsize=4096)
-def _parse(label: str) -> tuple[str, str]:
+def parse_tag(label: str) -> tuple[str, str]:
     """Split a tag into its prefix, as in BIOES, and its type."""
     if (
         not isinstance(label, str)

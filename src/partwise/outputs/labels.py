@@ -1,10 +1,13 @@
-"""Labels as a model file keeps them."""
+"""Labels as users write them, as structures number them, and in model files."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from partwise.bounds import entry, require
+from partwise.protocol import Ints
 
 MAX_LABELS = 5000  # kernels want several tables of labels × labels
 
@@ -20,3 +23,30 @@ def labels_from_state(settings: dict[str, Any]) -> list[Any]:
     )
     require(len(set(labels)) == len(labels), "a label that stands twice")
     return labels
+
+
+def is_unknown(label: Any) -> bool:
+    """Whether a label is missing: None or NaN."""
+    return label is None or bool(label != label)
+
+
+def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
+    """Numbers of the labels of all tokens, −1 for None; refuses what does not fit X."""
+    if len(y) != len(offset) - 1:
+        raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
+    number = {label: k for k, label in enumerate(labels)}
+    codes: list[int] = []
+    for row, here in enumerate(y):
+        if len(here) != offset[row + 1] - offset[row]:
+            raise ValueError(
+                f"sequence {row} has {offset[row + 1] - offset[row]} tokens in X and "
+                f"{len(here)} labels in y"
+            )
+        try:
+            codes += [-1 if is_unknown(label) else number[label] for label in here]
+        except KeyError as error:
+            raise ValueError(
+                f"y: sequence {row} has label {error.args[0]!r}, which the model does "
+                "not know"
+            ) from None
+    return np.array(codes, np.int32)

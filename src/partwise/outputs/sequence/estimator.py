@@ -14,13 +14,10 @@ from partwise.kernels.naming import parse_kernel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
+from partwise.outputs.labels import encode_labels
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.labels import (
-    encode_labels,
-    label_set,
-    refuse_other_chain,
-)
+from partwise.outputs.sequence.labels import label_set, refuse_other_chain
 from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
@@ -214,6 +211,50 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         return as_object_array(
             self.model_.predict(X, given=given, n_jobs=self._n_jobs())
         )
+
+    def predict_marginals(
+        self,
+        X: Any,
+        of: Literal["tokens", "transitions", "spans"] = "tokens",
+        least: float = 1e-3,
+    ) -> list[Any]:
+        """Probabilities of parts of the labels, ∝ exp(score/T) of whole sequences.
+
+        They are probabilities of a model that was trained with ``loss="log"``, or after
+        `calibrate`. Scores of ``loss="hinge"`` keep a margin and do not fit
+        frequencies: without `calibrate` use them to compare, not as probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        of : {"tokens", "transitions", "spans"}
+            An array per sequence, P(label at token), (n_tokens, n_labels); or
+            P(labels at t and t + 1), (n_tokens − 1, n_labels, n_labels), in the order
+            of ``classes_``; or a dict from `Span` (type, start, end) to the probability
+            that it is exactly there, for labels of a tag scheme.
+        least : float
+            Leave out spans that are less probable.
+        """
+        self._check_fitted()
+        return self.model_.marginals(X, of=of, least=least, n_jobs=self._n_jobs())
+
+    def confidence(
+        self, X: Any, of: Literal["outputs", "tokens", "spans"] = "outputs"
+    ) -> Any:
+        """Probability that the prediction is right, by the model.
+
+        See `predict_marginals` for what models have probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        of : {"outputs", "tokens", "spans"}
+            P(predicted labels of a whole sequence), an array (n_sequences,); or of each
+            token, an array (n_tokens,) per sequence; or of each predicted span, a dict
+            from `Span` to probability per sequence.
+        """
+        self._check_fitted()
+        return self.model_.confidence(X, of=of, n_jobs=self._n_jobs())
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from partwise.outputs.labels import is_unknown
 from partwise.parameters import SettingsError
-from partwise.protocol import Ints
 from partwise.structures.chain import Chain
 
 
@@ -29,33 +29,6 @@ def label_set(y: Any) -> list[Any]:
             "y: labels are of different types; make them all str"
         ) from None
     return [item.item() if isinstance(item, np.generic) else item for item in ordered]
-
-
-def is_unknown(label: Any) -> bool:
-    """Whether a label is missing: None or NaN."""
-    return label is None or bool(label != label)
-
-
-def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
-    """Numbers of the labels of all tokens, −1 for None; refuses what does not fit X."""
-    if len(y) != len(offset) - 1:
-        raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
-    number = {label: k for k, label in enumerate(labels)}
-    codes: list[int] = []
-    for row, here in enumerate(y):
-        if len(here) != offset[row + 1] - offset[row]:
-            raise ValueError(
-                f"sequence {row} has {offset[row + 1] - offset[row]} tokens in X and "
-                f"{len(here)} labels in y"
-            )
-        try:
-            codes += [-1 if is_unknown(label) else number[label] for label in here]
-        except KeyError as error:
-            raise ValueError(
-                f"y: sequence {row} has label {error.args[0]!r}, which the model does "
-                "not know"
-            ) from None
-    return np.array(codes, np.int32)
 
 
 def refuse_other_chain(tagger: Any, last: Chain) -> None:
