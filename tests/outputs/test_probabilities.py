@@ -142,11 +142,14 @@ def likelihood(tagger, X, y):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_calibration_finds_the_most_likely_temperature(seed):
     rng = np.random.default_rng(seed)
-    tagger, X = make(seed, SCHEMES["BIO"], lengths=(3, 2, 4, 1, 3, 2))
-    y = [[str(rng.choice(SCHEMES["BIO"][2:])) for _ in x] for x in X]
+    tagger, X = make(seed, SCHEMES["BIO"], lengths=(3, 2, 4, 1, 3, 2) * 4)
+    tagger.model_.info["temperature"] = 2.0  # of which the truths are drawn
+    drawn = [enumerated(tagger, x) for x in X]
+    y = [list(names[rng.choice(len(names), p=shares)]) for names, shares in drawn]
     before = tagger.predict(X)
     assert tagger.calibrate(X, y) is tagger
     found = tagger.model_.temperature
+    assert 1.0 < found < 4.0
     best = likelihood(tagger, X, y)
     for factor in (0.9, 0.99, 1.01, 1.1):
         tagger.model_.info["temperature"] = found * factor
@@ -180,7 +183,7 @@ def test_calibration_refuses_what_it_cannot_use():
     with pytest.raises(ValueError, match="no examples"):
         tagger.calibrate([], [])
     with pytest.raises(ValueError, match="does not know"):
-        tagger.calibrate([["a"]], [["B-NEW"]])
+        tagger.calibrate([[("a", "NNP")]], [["B-NEW"]])
     with pytest.raises(ValueError, match="1 sequences"):
         tagger.calibrate(X[:1], y[:2])
 

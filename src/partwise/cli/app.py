@@ -14,6 +14,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from partwise import __version__
+from partwise.cli.convert import convert
 from partwise.cli.demo import demo
 from partwise.cli.evaluate import evaluate
 from partwise.cli.explain import explain
@@ -68,7 +69,7 @@ train = typer.Typer(
     callback=lambda: None,
 )
 app.add_typer(train, name="train")
-for command in (predict, evaluate, inspect, explain, verify, fetch, demo):
+for command in (predict, evaluate, inspect, explain, verify, convert, fetch, demo):
     app.command()(command)
 
 

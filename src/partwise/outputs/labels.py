@@ -25,6 +25,26 @@ def labels_from_state(settings: dict[str, Any]) -> list[Any]:
     return labels
 
 
+def label_set(y: Any) -> list[Any]:
+    """Distinct labels in order; None and NaN stand for labels that are not known."""
+    seen: set[Any] = set()
+    for row, labels in enumerate(y):
+        if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+            raise ValueError(
+                f"y: sequence {row} is {labels!r}; give a list of labels per sequence"
+            )
+        seen.update(label for label in labels if not is_unknown(label))
+    if not seen and any(len(labels) for labels in y):
+        raise ValueError("y: no token has a label")
+    try:
+        ordered = sorted(seen)
+    except TypeError:
+        raise ValueError(
+            "y: labels are of different types; make them all str"
+        ) from None
+    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
+
+
 def is_unknown(label: Any) -> bool:
     """Whether a label is missing: None or NaN."""
     return label is None or bool(label != label)

@@ -228,11 +228,10 @@ class SavedEstimator(StructuredEstimator):
             raise ValueError(
                 f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}"
             )
-        if "certificate" not in model.info:
-            raise ValueError(f"{path} has no certificate; load it with load_model")
         estimator = cls(**cls._parameters_in(model))
         estimator.model_ = model
-        estimator.certificate_ = Certificate.from_dict(model.info["certificate"])
+        if "certificate" in model.info:  # a converted model has none
+            estimator.certificate_ = Certificate.from_dict(model.info["certificate"])
         history = model.info.get("history", [])
         estimator.history_ = [HistoryPoint(*row) for row in history]
         estimator.n_iter_ = model.info.get("n_iter", 0)

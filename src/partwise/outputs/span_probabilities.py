@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.metrics.spans import Span, parse_tag
 from partwise.protocol import Floats
+from partwise.readers.span_tags import Span, parse_tag
 
 
 class SpanTags(NamedTuple):

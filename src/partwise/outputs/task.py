@@ -54,6 +54,8 @@ class Answers(NamedTuple):
     n_failures: int = 0  # examples that the model has no output for
     scores: Any = None  # (n,) where outputs follow from a score per example
     positive: Any = None  # the label of high scores
+    probabilities: dict[str, Any] = {}  # what --confidence and --marginals ask for
+    more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
 
 
 class Listing(NamedTuple):
@@ -86,6 +88,7 @@ class Task(ABC):
     # in JSON: the predictions of all examples, and one of several of an example
     json_names: ClassVar[tuple[str, str]] = ("labels", "labels")
     has_plain_check: ClassVar[bool] = False
+    writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
     # Options of `partwise train`, besides those made from the estimator's parameters:
     # which of `FileOptions` the training files have; options of other names than their
@@ -159,6 +162,19 @@ class Task(ABC):
         """The parts of outputs that a file gives, as `model.predict` takes them."""
         raise ValueError("--given does not go with this model; drop it")
 
+    def with_probabilities(
+        self, option: str, model: Any, data: Data, answers: Answers, n_jobs: int
+    ) -> Answers:
+        """Answers with what ``--confidence`` or ``--marginals`` asks for."""
+        if not hasattr(model, "marginals"):
+            raise ValueError(f"{option}: this model has no probabilities; drop it")
+        if option == "--confidence":
+            told = {"confidence": model.confidence(data.X, n_jobs=n_jobs).tolist()}
+        else:
+            tables = model.marginals(data.X, n_jobs=n_jobs)
+            told = {"marginals": [table.tolist() for table in tables]}
+        return answers._replace(probabilities=answers.probabilities | told)
+
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The file of `data` with predictions; ``-`` is standard output."""
@@ -176,7 +192,7 @@ class Task(ABC):
                 [self._ranked_json(one, y, score) for y, score in ranked]
                 for ranked in answers.ranked
             ]
-        return outputs
+        return outputs | answers.probabilities
 
     def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
         value = self.as_json(output)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.metrics.spans import spans
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.label_model import LabelModel
 from partwise.outputs.span_probabilities import SpanTags, span_probabilities
 from partwise.parameters import check_choice
 from partwise.protocol import Ints
+from partwise.readers.span_tags import spans
 from partwise.structures.chain import Chain
 from partwise.structures.chain.layout import Weights
 
