@@ -1,7 +1,6 @@
 """Probabilities of models against sums over all outputs; temperatures; files."""
 
 from collections import Counter
-from itertools import product
 
 import numpy as np
 import pytest
@@ -24,9 +23,7 @@ from partwise.metrics.spans import Span, spans
 from partwise.model_file import ModelFileError, load_model
 from partwise.outputs.span_probabilities import SpanTags, span_probabilities
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.ConvergenceWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SCHEMES = {
     "BIO": ["B-X", "I-X", "B-Y", "I-Y", "O"],

@@ -153,11 +153,7 @@ def test_loading_a_converted_model_needs_no_certificate(peer, tmp_path):
 
 
 def test_data_file_has_values_and_escapes():
-    text = (
-        b"B-X\tw=a\\:b\tlen:2.5\tback\\\\slash\tw=c:\n"
-        b"O\n\n\n"
-        b"O\ttwice\ttwice:2\n"
-    )
+    text = b"B-X\tw=a\\:b\tlen:2.5\tback\\\\slash\tw=c:\nO\n\n\nO\ttwice\ttwice:2\n"
     with pytest.raises(ReaderError, match=r"1: '' is no value of attribute 'w=c'"):
         read_crfsuite(io.BytesIO(text))
     X, y = read_crfsuite(io.BytesIO(text.replace(b"\tw=c:", b"")))

@@ -48,7 +48,8 @@ def convert(
     if first == MAGIC:
         if columns is not None:
             raise ValueError("--columns goes with templates, not with models; drop it")
-        return _convert_model(file, output or str(Path(file).with_suffix(".model")), json)
+        place = output or str(Path(file).with_suffix(".model"))
+        return _convert_model(file, place, json)
     return _convert_templates(file, output or "-", columns, json)
 
 

@@ -20,7 +20,7 @@ class Converted(NamedTuple):
 
 
 def convert_crfpp(text: str, columns: Sequence[str] | None = None) -> Converted:
-    """
+    r"""
     Translate a template file of CRF++.
 
     ``U02:%x[0,0]`` becomes ``word[0]``, ``U05:%x[-1,0]/%x[0,1]`` a conjunction,
@@ -44,9 +44,9 @@ def convert_crfpp(text: str, columns: Sequence[str] | None = None) -> Converted:
 
     Examples
     --------
-    >>> text = "# Unigram\\nU00:%x[-1,0]\\nU01:%x[0,0]/%x[0,1]\\n\\nB\\n"
+    >>> text = "# Unigram\nU00:%x[-1,0]\nU01:%x[0,0]/%x[0,1]\n\nB\n"
     >>> convert_crfpp(text)
-    Converted(templates='word[-1]\\nword[0]|pos[0]\\n', order=1)
+    Converted(templates='word[-1]\nword[0]|pos[0]\n', order=1)
     """
     lines, order = [], 0
     for number, line in enumerate(text.splitlines(), start=1):

@@ -9,6 +9,7 @@ from partwise.readers.span_tags import Span as Span
 from partwise.readers.span_tags import is_span_tag
 from partwise.readers.span_tags import spans as spans
 
+
 class SpanRow(NamedTuple):
     """How well the spans of one type are found; `support` counts the true ones."""
 

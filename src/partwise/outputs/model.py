@@ -117,7 +117,8 @@ class ScoredModel(WeightedModel):
     @property
     def tempered_weights(self) -> Floats:
         """Weights divided by the temperature; their scores are log-probabilities."""
-        return self.weights if self.temperature == 1 else self.weights / self.temperature
+        temperature = self.temperature
+        return self.weights if temperature == 1 else self.weights / temperature
 
     @property
     def has_probabilities(self) -> bool:
@@ -158,11 +159,11 @@ class ScoredModel(WeightedModel):
             truths.append(best + problem.margins(model, problem.predict_codes(model)))
 
         def loss(log_temperature: float) -> float:
-            scale = np.exp(-log_temperature)
-            return sum(
-                np.sum(log_partitions(p, p.expand(self.weights * scale)) - truth * scale)
-                for p, truth in zip(problems, truths, strict=True)
-            )
+            scale, total = np.exp(-log_temperature), 0.0
+            for problem, truth in zip(problems, truths, strict=True):
+                log_z = log_partitions(problem, problem.expand(self.weights * scale))
+                total += float(np.sum(log_z - scale * truth))
+            return total
 
         span = float(np.log(MAX_TEMPERATURE))
         found = minimize_scalar(
@@ -205,7 +206,7 @@ class LabelledModel(ScoredModel):
 
 
 def log_partitions(problem: Any, model: Any) -> Floats:
-    """log Z of each example: the logarithm of the sum of exp(score) of all outputs."""
+    """The logarithm of Z, the sum of exp(score) over all outputs, of each example."""
     refuse_lacking(problem, Marginals, "a probability", "use scores and margins")
     return np.asarray(problem.marginals(model)[1])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from unicodedata import category
 
@@ -54,7 +55,8 @@ class Answers(NamedTuple):
     n_failures: int = 0  # examples that the model has no output for
     scores: Any = None  # (n,) where outputs follow from a score per example
     positive: Any = None  # the label of high scores
-    probabilities: dict[str, Any] = {}  # what --confidence and --marginals ask for
+    # what --confidence and --marginals ask for, for JSON
+    probabilities: Mapping[str, Any] = MappingProxyType({})
     more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
 
 
@@ -173,7 +175,7 @@ class Task(ABC):
         else:
             tables = model.marginals(data.X, n_jobs=n_jobs)
             told = {"marginals": [table.tolist() for table in tables]}
-        return answers._replace(probabilities=answers.probabilities | told)
+        return answers._replace(probabilities=dict(answers.probabilities) | told)
 
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
@@ -192,7 +194,7 @@ class Task(ABC):
                 [self._ranked_json(one, y, score) for y, score in ranked]
                 for ranked in answers.ranked
             ]
-        return outputs | answers.probabilities
+        return outputs | dict(answers.probabilities)
 
     def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
         value = self.as_json(output)

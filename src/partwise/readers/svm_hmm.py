@@ -28,7 +28,8 @@ def read_svm_hmm(path: Source) -> tuple[list[Any], list[list[int]]]:
     Examples
     --------
     >>> import io
-    >>> X, y = read_svm_hmm(io.BytesIO(b"2 qid:1 1:1 3:0.5\n1 qid:1 2:1\n2 qid:2 1:1\n"))
+    >>> text = b"2 qid:1 1:1 3:0.5\n1 qid:1 2:1\n2 qid:2 1:1\n"
+    >>> X, y = read_svm_hmm(io.BytesIO(text))
     >>> [x.shape for x in X], y
     ([(2, 4), (1, 4)], [[2, 1], [2]])
     """
@@ -43,7 +44,8 @@ def read_svm_hmm(path: Source) -> tuple[list[Any], list[list[int]]]:
     if len(set(numbers)) < len(numbers):
         twice = next(q for k, q in enumerate(numbers) if q in numbers[:k])
         raise ReaderError(
-            f"{path}: lines of qid {twice} stand apart; put those of a sequence together"
+            f"{path}: lines of qid {twice} stand apart; put those of a sequence in one "
+            "place"
         )
     end = [*begin[1:], len(data.groups)]
     X = [data.X[a:b] for a, b in zip(begin, end, strict=True)]

@@ -14,10 +14,10 @@ from partwise.kernels.naming import parse_kernel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
+from partwise.outputs.label_fit import fit_scoring
 from partwise.outputs.labels import encode_labels, label_set
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.label_fit import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
 from partwise.parameters import SettingsError, check_choice

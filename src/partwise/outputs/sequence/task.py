@@ -62,7 +62,7 @@ class TagTask(Task):
         if model.takes == "dicts":
             from partwise.outputs.item_task import ItemTask
 
-            options.refuse(*options._fields)
+            options.refuse("columns", "label", "separator", "comment", "max_length")
             return ItemTask()  # type: ignore[return-value]
         if model.takes != "columns":
             raise ModelFileError(
@@ -102,7 +102,8 @@ class TagTask(Task):
 
         columns = dict(data.source.columns)
         labels = self.label_columns(answers, topk)
-        *others, last = [*labels, *answers.more_columns]
+        added: list[Any] = [*labels, *answers.more_columns]
+        *others, last = added
         for k, rows in enumerate(others):
             flat = [text for row in rows for text in row]
             columns[f"prediction {k}"] = encode(map(str, flat))
@@ -133,10 +134,11 @@ class TagTask(Task):
         answers = super().with_probabilities(option, model, data, answers, n_jobs)
         told = dict(answers.probabilities)
         if option == "--marginals":
-            told["label_names"] = list(map(str, model.labels))
+            told["label_names"] = names = list(map(str, model.labels))
+            tables = told["marginals"]
             more = [
-                [[f"{name}/{row[k]:.4f}" for row in table] for table in told["marginals"]]
-                for k, name in enumerate(told["label_names"])
+                [[f"{name}/{row[k]:.4f}" for row in table] for table in tables]
+                for k, name in enumerate(names)
             ]
         else:
             tokens = model.confidence(data.X, of="tokens", n_jobs=n_jobs)
@@ -156,7 +158,6 @@ class TagTask(Task):
         return answers._replace(
             probabilities=told, more_columns=[*answers.more_columns, *more]
         )
-
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is a column with labels that must be kept."""
