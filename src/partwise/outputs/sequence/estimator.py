@@ -38,7 +38,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; by default a tenth of the number of sequences.
+        Weight of the losses; by default a tenth of the number of sequences, and with
+        ``loss="log"`` their number, which is CRFsuite's ``c2=0.5``.
     templates : str, list of str or None
         Feature templates for columns of text, or the name of a preset (``"chunk"``,
         ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
