@@ -34,17 +34,18 @@ def read_svm_hmm(path: Source) -> tuple[list[Any], list[list[int]]]:
     ([(2, 4), (1, 4)], [[2, 1], [2]])
     """
     data = read_svmlight(path)
+    name = str(getattr(path, "name", path))
     if data.groups is None or data.y is None:
-        raise ReaderError(f"{path}: no qid in the lines; write it after each tag")
+        raise ReaderError(f"{name}: no qid in the lines; write it after each tag")
     if data.y.dtype.kind not in "iu":
-        raise ReaderError(f"{path}: a tag is no whole number; number the tags from 1")
+        raise ReaderError(f"{name}: a tag is no whole number; number the tags from 1")
     bounds = np.flatnonzero(np.diff(data.groups)) + 1
     begin = [0, *bounds.tolist()]
     numbers = data.groups[begin].tolist()
     if len(set(numbers)) < len(numbers):
         twice = next(q for k, q in enumerate(numbers) if q in numbers[:k])
         raise ReaderError(
-            f"{path}: lines of qid {twice} stand apart; put those of a sequence in one "
+            f"{name}: lines of qid {twice} stand apart; put those of a sequence in one "
             "place"
         )
     end = [*begin[1:], len(data.groups)]
