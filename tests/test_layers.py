@@ -72,7 +72,7 @@ LIKE = {
         ("learning", "saved", "kernel_fit", "row_estimator", "latent_estimator"),
         "estimator",
     ),
-    "row_task": "task",
+    **dict.fromkeys(("row_task", "item_task"), "task"),
     "listings": "report",
     "progress": "estimator",
 }

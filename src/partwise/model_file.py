@@ -313,6 +313,9 @@ def check_info(info: Mapping[str, Any]) -> None:
         raise ValueError("history that is no list of four or five numbers")
     if not _is_number(info.get("n_iter", 0)):
         raise ValueError("n_iter that is no number")
+    temperature = info.get("temperature", 1.0)
+    if not _is_number(temperature) or not 1e-5 < temperature < 1e5:
+        raise ValueError("temperature that is no number from 1e-5 to 1e5")
 
 
 def _is_number(value: Any) -> bool:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from partwise.features.crfpp import convert_crfpp
 from partwise.features.templates import parse_templates
 from partwise.readers import (
     parse_tree,
@@ -17,11 +18,13 @@ from partwise.readers import (
     read_candidates,
     read_columns,
     read_conllu,
+    read_crfsuite,
     read_families,
     read_graphs,
     read_label_sets,
     read_matrix,
     read_parents,
+    read_svm_hmm,
     read_vectors,
 )
 from partwise.readers.coreference import read_coreference
@@ -57,6 +60,12 @@ SEEDS: dict[str, tuple[Callable[[Any], Any], bytes]] = {
     "coreference": (
         read_coreference,
         b"#begin document (d); part 0\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tit\t(2|1)\n",
+    ),
+    "crfsuite": (read_crfsuite, b"B-X\tw=a\\:b\tlen:2.5\nO\tw=c\n\nO\tw=d\n"),
+    "svm-hmm": (read_svm_hmm, b"1 qid:7 1:1 2:0.5 # the\n2 qid:7 3:1\n1 qid:8 1:1\n"),
+    "crf++": (
+        lambda f: convert_crfpp(as_text(f)),
+        b"U00:%x[-1,0]\nU01:%x[0,0]/%x[0,1]\n\nB\n",
     ),
     "vectors": (read_vectors, b"2 3\ncat 1 0 0.5\ndog 1 0.1 0.5\n"),
     "templates": (lambda f: parse_templates(as_text(f)), b"word[0]\nlower(word[-1])\n"),

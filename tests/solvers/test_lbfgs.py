@@ -115,3 +115,14 @@ def test_bound_is_never_negative(problem):
     assert state.primal - 0.5 * np.sum(np.square(state.memo.gradient)) < 0
     assert 0 <= state.dual <= scipy_optimum(problem, objective)
     assert state.relative_gap <= 1
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, 1e6])
+def test_bound_rises_from_the_first_iteration(problem, C):
+    """Fenchel's dual at a share of the gradient says something at every model."""
+    objective = log_objective(problem, C)
+    state = LBFGS(max_iter=40, tol=1e-12).solve(problem, objective)
+    bounds = [point.dual for point in state.history]
+    assert bounds[0] > 0
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= scipy_optimum(problem, objective) * (1 + 1e-9)

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from partwise import __version__
 from partwise.cli.compile import compile_tasks
+from partwise.cli.convert import convert
 from partwise.cli.demo import demo
 from partwise.cli.evaluate import evaluate
 from partwise.cli.explain import explain
@@ -80,7 +81,7 @@ train = typer.Typer(
     callback=lambda: None,
 )
 app.add_typer(train, name="train")
-for command in (predict, evaluate, report, inspect, explain, verify, fetch):
+for command in (predict, evaluate, report, inspect, explain, verify, convert, fetch):
     app.command()(command)
 app.command("compile")(compile_tasks)
 app.command()(demo)

@@ -40,6 +40,12 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Tell how probable outputs are.")
+    ] = False,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Tell how probable all parts are.")
+    ] = False,
     columns: Columns = None,
     separator: Separator = None,
     comment: Comment = None,
@@ -53,7 +59,9 @@ def predict(
     A tagger appends a column; the file needs the columns of the training data, that of
     the labels may be absent. A dependency parser fills HEAD and DEPREL of CoNLL-U. A
     phrase-structure parser writes trees in brackets, for trees or for lines with a word
-    and its tag.
+    and its tag. With --confidence a tagger appends two more columns, the probability of
+    the label and that of all labels of the sentence; with --marginals one per label.
+    Other models tell them in --json.
 
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """
@@ -65,12 +73,29 @@ def predict(
         raise ValueError(f"--topk {topk}: give a positive whole number")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
+    asked = [
+        f"--{name}"
+        for name, is_asked in (("confidence", confidence), ("marginals", marginals))
+        if is_asked
+    ]
+    if asked and (given is not None or topk > 1):
+        other = "--topk" if topk > 1 else "--given"
+        raise ValueError(f"{asked[0]} and {other} do not go together; drop one of them")
     announce_compilation(say)
     held, task = open_model(
         model, FileOptions(columns, None, separator, comment, max_length)
     )
     read = task.read(data, truth=False)
     answers = task.answer(held, read, topk=topk, given=given, n_jobs=threads(jobs))
+    for option in asked:
+        answers = task.with_probabilities(option, held, read, answers, threads(jobs))
+        if not task.writes_probabilities and not (json and output == "-"):
+            raise ValueError(f"{option} of this model goes with --json, to stdout")
+    if asked and not held.has_probabilities:
+        say(
+            "note: the model was trained for a margin and is not calibrated; its "
+            "numbers compare outputs, but are no probabilities (train with --loss log)"
+        )
     if not json or output != "-":
         task.write(output, read, answers, topk)
     if json:

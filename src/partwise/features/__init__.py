@@ -13,6 +13,7 @@ from partwise.features.arrays import (
     as_features,
 )
 from partwise.features.columnar import Featurizer, as_table
+from partwise.features.crfpp import convert_crfpp
 from partwise.features.dicts import DictFeaturizer
 from partwise.features.templates import PRESETS, TemplateError, parse_templates
 from partwise.parameters import SettingsError
@@ -27,6 +28,7 @@ __all__ = [
     "Featurizer",
     "TemplateError",
     "as_features",
+    "convert_crfpp",
     "default_templates",
     "featurizer_from_state",
     "make_featurizer",

@@ -2,21 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from partwise.metrics._pairs import Labels, Rates, paired, rates
-
-# Prefixes of BILOU and BMES, read as those of BIOES.
-_SYNONYMS = {"L": "E", "U": "S", "M": "I"}
-
-
-class Span(NamedTuple):
-    """A labelled stretch of tokens: `labels[start:end]`."""
-
-    type: str
-    start: int
-    end: int
+from partwise.readers.span_tags import Span as Span
+from partwise.readers.span_tags import is_span_tag
+from partwise.readers.span_tags import spans as spans
 
 
 class SpanRow(NamedTuple):
@@ -27,46 +18,6 @@ class SpanRow(NamedTuple):
     recall: float
     f1: float
     support: int
-
-
-def spans(labels: Sequence[str]) -> list[Span]:
-    """Read the spans of one tag sequence, as the conlleval script does.
-
-    A span opens at `B-` or `S-`, and at an `I-` or `E-` that continues nothing;
-    it closes after `E-` or `S-`, and before whatever does not continue it. So
-    BIO, IOB1 and BIOES tags are read without saying which they are, and
-    malformed sequences have a meaning too.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        `O`, or a prefix B, I, E, S (or L, U, M of the BILOU and BMES schemes)
-        with `-` and the type. A prefix alone has the type `_`.
-
-    Returns
-    -------
-    list of Span
-        (type, start, end) from left to right, `end` being one past the last token.
-
-    Examples
-    --------
-    >>> spans(["B-PER", "I-PER", "O", "I-LOC"])
-    [Span(type='PER', start=0, end=2), Span(type='LOC', start=3, end=4)]
-    """
-    found = []
-    open_type, start = None, 0
-    for position, label in enumerate(labels):
-        prefix, type_ = _parse(label)
-        if prefix not in "IE" or type_ != open_type:
-            if open_type is not None:
-                found.append(Span(open_type, start, position))
-            open_type, start = (None if prefix == "O" else type_), position
-        if prefix in "ES" and open_type is not None:
-            found.append(Span(open_type, start, position + 1))
-            open_type = None
-    if open_type is not None:
-        found.append(Span(open_type, start, len(labels)))
-    return found
 
 
 def span_precision(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
@@ -172,21 +123,6 @@ def _overall(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> Rates:
     return rates(counts.correct.total(), counts.predicted.total(), counts.true.total())
 
 
-@lru_cache(maxsize=4096)
-def _parse(label: str) -> tuple[str, str]:
-    """Split a tag into its prefix, as in BIOES, and its type."""
-    if (
-        not isinstance(label, str)
-        or label[:1] not in tuple("OBIESLUM")
-        or label[1:2] not in ("", "-")
-    ):
-        raise ValueError(
-            f"label {label!r} is not a span tag: expected O, B-TYPE, I-TYPE, E-TYPE or "
-            "S-TYPE; token_accuracy and macro_f1 take labels of any kind"
-        )
-    return _SYNONYMS.get(label[0], label[0]), label[2:] or "_"
-
-
 def as_span_tags(
     y: Sequence[Labels], y_pred: Sequence[Labels]
 ) -> tuple[Sequence[Labels], Sequence[Labels]] | None:
@@ -197,19 +133,11 @@ def as_span_tags(
     """
     predicted = {label for row in y_pred for label in row}
     true = {label for row in y for label in row}
-    if not all(map(_is_span_tag, predicted)):
+    if not all(map(is_span_tag, predicted)):
         return None
-    if not any(_is_span_tag(t) and "-" in t for t in predicted | true):
+    if not any(is_span_tag(t) and "-" in t for t in predicted | true):
         return None
-    strange = {label for label in true if not _is_span_tag(label)}
+    strange = {label for label in true if not is_span_tag(label)}
     if strange:
         y = [[f"S-{t}" if t in strange else t for t in row] for row in y]
     return y, y_pred
-
-
-def _is_span_tag(label: Any) -> bool:
-    try:
-        spans([label])
-    except ValueError:
-        return False
-    return True

@@ -365,7 +365,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             warnings.warn(worded_warning(ConvergenceWarning, text), stacklevel=4)
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "certificate_"):
+        if not hasattr(self, "certificate_") and not hasattr(self, "model_"):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit first"
             )

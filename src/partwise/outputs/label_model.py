@@ -13,6 +13,7 @@ from partwise.outputs.explanation import (
     Explanation,
     SupportSequence,
 )
+from partwise.outputs.labels import encode_labels
 from partwise.outputs.model import LabelledModel, one_cut
 from partwise.protocol import Floats, Ints, Latent, offers, take
 
@@ -37,6 +38,17 @@ class LabelModel(LabelledModel):
             return
         for parts, scorer in self.scoring.batches(X):
             yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
+
+    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """Packed sequences with their labels; hidden ones (None) are refused."""
+        first = 0
+        for parts, scorer in self.scoring.batches(X) if len(X) else ():
+            last = first + len(parts.offset) - 1
+            codes = encode_labels(y[first:last], parts.offset, self.labels)
+            yield self.structure.pack(
+                parts, codes, n_jobs=n_jobs, scorer=scorer, label_names=self.labels
+            )
+            first = last
 
     def training_problem(
         self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1

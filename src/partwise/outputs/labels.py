@@ -1,4 +1,4 @@
-"""Labels as a model file keeps them; which of two classes is the positive one."""
+"""Labels as users write them, as structures number them, and in model files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from partwise.bounds import entry, require
 from partwise.parameters import ParameterError
+from partwise.protocol import Ints
 
 MAX_LABELS = 5000  # kernels want several tables of labels × labels
 POSITIVE = ("+1", "+", "1", "yes", "true", "pos", "positive", "bound")
@@ -47,3 +48,52 @@ def positive_last(y: Any, positive: str | None = None) -> list[Any]:
             raise ParameterError("positive", positive, f"choose one of {labels}")
         at = names.index(str(positive).lower())
     return [labels[1 - at], labels[at]]
+
+
+def label_set(y: Any) -> list[Any]:
+    """Distinct labels in order; None and NaN stand for labels that are not known."""
+    if y is None:
+        raise ValueError("y is None; give a list of labels per sequence")
+    seen: set[Any] = set()
+    for row, labels in enumerate(y):
+        if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+            raise ValueError(
+                f"y: sequence {row} is {labels!r}; give a list of labels per sequence"
+            )
+        seen.update(label for label in labels if not is_unknown(label))
+    if not seen and any(len(labels) for labels in y):
+        raise ValueError("y: no token has a label")
+    try:
+        ordered = sorted(seen)
+    except TypeError:
+        raise ValueError(
+            "y: labels are of different types; make them all str"
+        ) from None
+    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
+
+
+def is_unknown(label: Any) -> bool:
+    """Whether a label is missing: None or NaN."""
+    return label is None or bool(label != label)
+
+
+def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
+    """Numbers of the labels of all tokens, −1 for None; refuses what does not fit X."""
+    if len(y) != len(offset) - 1:
+        raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
+    number = {label: k for k, label in enumerate(labels)}
+    codes: list[int] = []
+    for row, here in enumerate(y):
+        if len(here) != offset[row + 1] - offset[row]:
+            raise ValueError(
+                f"sequence {row} has {offset[row + 1] - offset[row]} tokens in X and "
+                f"{len(here)} labels in y"
+            )
+        try:
+            codes += [-1 if is_unknown(label) else number[label] for label in here]
+        except KeyError as error:
+            raise ValueError(
+                f"y: sequence {row} has label {error.args[0]!r}, which the model does "
+                "not know"
+            ) from None
+    return np.array(codes, np.int32)

@@ -7,7 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.objective import Formulation
+from partwise.protocol import (
+    Cuts,
+    Floats,
+    Ints,
+    Marginals,
+    refuse_lacking,
+)
+
+# of scores in probabilities; beyond it they are as good as equal, or as certain
+MAX_TEMPERATURE = 1e4
 
 
 class WeightedModel:
@@ -68,13 +78,22 @@ class ScoredModel(WeightedModel):
         raise NotImplementedError
 
     def ranked(
-        self, X: Any, k: int, n_jobs: int = 1
-    ) -> Iterator[list[tuple[Ints, float]]]:
-        """Codes of the k best outputs of each example with their scores, best first."""
+        self, X: Any, k: int, n_jobs: int = 1, *, as_log_probability: bool = False
+    ) -> Iterator[list[tuple[Any, float]]]:
+        """Codes of the k best outputs of each example with their scores, best first.
+
+        Or with log P(output) = score/T − log Z, where T is the `temperature`.
+        """
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
         for problem in self.problems(X, n_jobs):
-            yield from problem.k_best(problem.expand(self.weights), k)
+            if not as_log_probability:
+                yield from problem.k_best(problem.expand(self.weights), k)
+                continue
+            model = problem.expand(self.tempered_weights)
+            log_z = log_partitions(problem, model).tolist()
+            for ranked, total in zip(problem.k_best(model, k), log_z, strict=True):
+                yield [(code, normalised(score, total)) for code, score in ranked]
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of the best output and its lead over the second, (n_examples, 2).
@@ -88,6 +107,71 @@ class ScoredModel(WeightedModel):
             rows.append((scores[0], lead) if scores else (-np.inf, 0.0))
         return np.reshape(np.array(rows), (-1, 2))
 
+    # -------------------------------------------------------------- probabilities
+
+    @property
+    def temperature(self) -> float:
+        """T of P(output) ∝ exp(score/T): 1, or what `calibrate` has found."""
+        return float(self.info.get("temperature", 1.0))
+
+    @property
+    def tempered_weights(self) -> Floats:
+        """Weights divided by the temperature; their scores are log-probabilities."""
+        temperature = self.temperature
+        return self.weights if temperature == 1 else self.weights / temperature
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether exp(score/T) was fitted: by ``loss="log"``, or by `calibrate`."""
+        certificate = self.info.get("certificate", {})
+        return "temperature" in self.info or certificate.get("penalty") == "log"
+
+    def confidence(self, X: Any, *, n_jobs: int = 1) -> Floats:
+        """P(predicted output) of each example, (n_examples,); 0 where there is none."""
+        best = self.ranked(X, 1, n_jobs, as_log_probability=True)
+        return np.array([np.exp(ranked[0][1]) if ranked else 0.0 for ranked in best])
+
+    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """Packed examples with their true outputs, which need not be those of a fit."""
+        yield self.training_problem(X, y, Formulation(), n_jobs)  # type: ignore[attr-defined]
+
+    def calibrate(self, X: Any, y: Any, *, n_jobs: int = 1) -> float:
+        """
+        Set the temperature T that makes true outputs most likely; returns it.
+
+        Minimises Σ_i log Z_i(w/T) − score(y_i)/T over T. In 1/T this is convex, so the
+        search finds the optimum, from 1/10000 to 10000. Weights and predictions stay.
+
+        Parameters
+        ----------
+        X, y : examples that were not trained on, and their outputs
+        n_jobs : int
+        """
+        from scipy.optimize import minimize_scalar
+
+        problems = list(self.truth_problems(X, y, n_jobs))
+        if not problems:
+            raise ValueError("no examples to calibrate with")
+        truths = []  # scores of the true outputs
+        for problem in problems:
+            model = problem.expand(self.weights)
+            best = [ranked[0][1] for ranked in problem.k_best(model, 1)]
+            truths.append(best + problem.margins(model, problem.predict_codes(model)))
+
+        def loss(log_temperature: float) -> float:
+            scale, total = np.exp(-log_temperature), 0.0
+            for problem, truth in zip(problems, truths, strict=True):
+                log_z = log_partitions(problem, problem.expand(self.weights * scale))
+                total += float(np.sum(log_z - scale * truth))
+            return total
+
+        span = float(np.log(MAX_TEMPERATURE))
+        found = minimize_scalar(
+            loss, bounds=(-span, span), method="bounded", options={"xatol": 1e-6}
+        )
+        self.info["temperature"] = float(np.exp(found.x))
+        return self.temperature
+
 
 class LabelledModel(ScoredModel):
     """Outputs are labels of tokens or nodes, known by their numbers."""
@@ -98,22 +182,38 @@ class LabelledModel(ScoredModel):
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[Any, float]]]:
-        """The k best outputs of each example with their scores, best first."""
+        """The k best outputs of each example with their scores, best first.
+
+        With log-probabilities, where the model `has_probabilities`.
+        """
+        answers = self.ranked(X, k, n_jobs, as_log_probability=self.has_probabilities)
         return [
             [(self._name(codes), score) for codes, score in ranked]
-            for ranked in self.ranked(X, k, n_jobs)
+            for ranked in answers
         ]
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> Any:
-        """P(label at token or node) ∝ exp(score), (n, n_labels) for each example.
+        """P(label at token or node) ∝ exp(score/T), (n, n_labels) for each example.
 
-        They are probabilities of the model when it was trained with ``loss="log"``.
+        Of a model that was trained with ``loss="hinge"`` and not calibrated these are
+        no probabilities: its scores keep a margin, they do not fit frequencies.
         """
         answers: list[Floats] = []
         for problem in self.problems(X, n_jobs):
-            node, _ = problem.marginals(problem.expand(self.weights))
+            node, _ = problem.marginals(problem.expand(self.tempered_weights))
             answers += np.split(node, problem.blocks.offset[1:-1])
         return answers
+
+
+def log_partitions(problem: Any, model: Any) -> Floats:
+    """The logarithm of Z, the sum of exp(score) over all outputs, of each example."""
+    refuse_lacking(problem, Marginals, "a probability", "use scores and margins")
+    return np.asarray(problem.marginals(model)[1])
+
+
+def normalised(score: float, log_z: float | None) -> float:
+    """The log-probability of a score, at most 0; the score itself without log Z."""
+    return score if log_z is None else min(score - log_z, 0.0)
 
 
 def one_cut(output: Ints) -> Cuts:

@@ -182,19 +182,54 @@ class SavedEstimator(StructuredEstimator):
 
     @available_if(lambda self: hasattr(self.model_class, "predict_topk"))
     def predict_topk(self, X: Any, k: int) -> np.ndarray:
-        """The k best outputs of each example, best first, as (output, score) pairs."""
+        """The k best outputs of each example, best first, as (output, score) pairs.
+
+        Scores are log-probabilities of a model that was trained with ``loss="log"``,
+        or calibrated.
+        """
         self._check_fitted()
         return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
 
     @available_if(lambda self: hasattr(self.model_class, "marginals"))
     def predict_marginals(self, X: Any) -> list[Floats]:
-        """Probabilities of parts, an array per example; see ``loss="log"``.
+        """Probabilities of parts, an array per example.
 
         Label at token, (n_tokens, n_labels); arc from h to d, (n + 1, n + 1); bracket
         over words i to j, (n + 1, n + 1, n_labels).
+
+        They are probabilities of a model that was trained with ``loss="log"``, or after
+        `calibrate`. Scores of ``loss="hinge"`` keep a margin and do not fit
+        frequencies: without `calibrate` use them to compare, not as probabilities.
         """
         self._check_fitted()
         return self.model_.marginals(X, n_jobs=self._n_jobs())
+
+    @available_if(lambda self: hasattr(self.model_class, "marginals"))
+    def confidence(self, X: Any) -> Floats:
+        """P(predicted output) of each example, (n_examples,), by the model.
+
+        See `predict_marginals` for what models have probabilities.
+        """
+        self._check_fitted()
+        return self.model_.confidence(X, n_jobs=self._n_jobs())
+
+    @available_if(lambda self: hasattr(self.model_class, "marginals"))
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """
+        Fit the temperature T of P(y) ∝ exp(score/T) by the likelihood of other data.
+
+        Probabilities of `predict_marginals`, `confidence` and `predict_topk` follow it
+        from now on, also from the model's file; predictions and scores stay. A fit
+        begins with T = 1 again.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            Examples that the model was not trained on, or it will be too sure.
+        """
+        self._check_fitted()
+        self.model_.calibrate(X, y, n_jobs=self._n_jobs())
+        return self
 
     @available_if(lambda self: hasattr(self.model_class, "margin"))
     def margin(self, X: Any) -> Floats:
@@ -224,11 +259,10 @@ class SavedEstimator(StructuredEstimator):
             raise ValueError(
                 f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}"
             )
-        if "certificate" not in model.info:
-            raise ValueError(f"{path} has no certificate; load it with load_model")
         estimator = cls(**cls._parameters_in(model))
         estimator.model_ = model
-        estimator.certificate_ = Certificate.from_dict(model.info["certificate"])
+        if "certificate" in model.info:  # a converted model has none
+            estimator.certificate_ = Certificate.from_dict(model.info["certificate"])
         history = model.info.get("history", [])
         estimator.history_ = [HistoryPoint(*row) for row in history]
         estimator.n_iter_ = model.info.get("n_iter", 0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from unicodedata import category
 
@@ -55,6 +56,9 @@ class Answers(NamedTuple):
     n_failures: int = 0  # examples that the model has no output for
     scores: Any = None  # (n,) where outputs follow from a score per example
     positive: Any = None  # the label of high scores
+    # what --confidence and --marginals ask for, for JSON
+    probabilities: Mapping[str, Any] = MappingProxyType({})
+    more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
 
 
 class Listing(NamedTuple):
@@ -87,6 +91,7 @@ class Task(ABC):
     # in JSON: the predictions of all examples, and one of several of an example
     json_names: ClassVar[tuple[str, str]] = ("labels", "labels")
     has_plain_check: ClassVar[bool] = False
+    writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
     # Options of `partwise train`, besides those made from the estimator's parameters:
     # which of `FileOptions` the training files have; options of other names than their
@@ -160,6 +165,19 @@ class Task(ABC):
         """The parts of outputs that a file gives, as `model.predict` takes them."""
         raise ValueError("--given does not go with this model; drop it")
 
+    def with_probabilities(
+        self, option: str, model: Any, data: Data, answers: Answers, n_jobs: int
+    ) -> Answers:
+        """Answers with what ``--confidence`` or ``--marginals`` asks for."""
+        if not hasattr(model, "marginals"):
+            raise ValueError(f"{option}: this model has no probabilities; drop it")
+        if option == "--confidence":
+            told = {"confidence": model.confidence(data.X, n_jobs=n_jobs).tolist()}
+        else:
+            tables = model.marginals(data.X, n_jobs=n_jobs)
+            told = {"marginals": [table.tolist() for table in tables]}
+        return answers._replace(probabilities=dict(answers.probabilities) | told)
+
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The file of `data` with predictions; ``-`` is standard output."""
@@ -173,7 +191,7 @@ class Task(ABC):
                 [self._ranked_json(one, y, score) for y, score in ranked]
                 for ranked in answers.ranked
             ]
-        return outputs
+        return outputs | dict(answers.probabilities)
 
     def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
         value = plain(output)

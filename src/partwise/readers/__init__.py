@@ -16,6 +16,11 @@ from partwise.readers.conllu import (
     read_conllu_document,
     write_conllu,
 )
+from partwise.readers.crfsuite import (
+    CrfsuiteModel,
+    read_crfsuite,
+    read_crfsuite_model,
+)
 from partwise.readers.fasta import (
     AlignedPairs,
     Family,
@@ -35,6 +40,7 @@ from partwise.readers.substitution import (
     read_matrix,
     write_matrix,
 )
+from partwise.readers.svm_hmm import read_svm_hmm
 from partwise.readers.table import Column, Table
 from partwise.readers.trees import (
     DependencyTree,
@@ -50,6 +56,7 @@ __all__ = [
     "Candidates",
     "Column",
     "ConlluDocument",
+    "CrfsuiteModel",
     "DependencyTree",
     "Family",
     "FastaRecord",
@@ -72,12 +79,15 @@ __all__ = [
     "read_columns",
     "read_conllu",
     "read_conllu_document",
+    "read_crfsuite",
+    "read_crfsuite_model",
     "read_families",
     "read_fasta",
     "read_graphs",
     "read_label_sets",
     "read_matrix",
     "read_parents",
+    "read_svm_hmm",
     "read_vectors",
     "tagged_words",
     "text_encoding",

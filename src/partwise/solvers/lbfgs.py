@@ -6,9 +6,16 @@ recursion), with a line search for the weak Wolfe conditions
 
     P(w + td) ≤ P(w) + 10⁻⁴ t <∇P, d>,      <∇P(w + td), d> ≥ 0.9 <∇P, d>,
 
-by doubling and bisection; t = 1 is tried first and nearly always accepted. P is
-1-strongly convex, so D = P(w) − ½‖∇P(w)‖² bounds the optimum from below; so does 0,
-because no term is negative. Stops when (P − D)/P ≤ tol for the best bound seen.
+by doubling and bisection; t = 1 is tried first and nearly always accepted.
+
+With the losses L(w) = P(w) − ½‖w‖² and their gradient g, any θ from 0 to 1 gives
+
+    D = θ (L(w) − <w, g>) − ½ θ² ‖g‖²  ≤  min P :
+
+Fenchel's dual at θg, whose −L* is concave, L − <w, g> at g and not negative at 0,
+because L is not. At θ = 1 it is P(w) − ½‖∇P(w)‖², which is tight at the optimum and
+says nothing far from it; the best θ makes a bound that rises from the first iteration.
+Stops when (P − D)/P ≤ tol for the best bound seen.
 
 It is written out here because SciPy's cannot be resumed after an iteration, as the one
 outer loop of all solvers needs, and because its inner products go through a BLAS whose
@@ -160,7 +167,14 @@ class LBFGS(Solver):
     ) -> None:
         state.model, state.memo.gradient = model, gradient
         state.primal = state.found = value
-        bound = value - 0.5 * problem.dot(gradient, gradient)
+        square = problem.dot(model, model)
+        slope = problem.dot(gradient, gradient)
+        inner = problem.dot(model, gradient)
+        gain = value + 0.5 * square - inner  # L − <w, g>
+        cost = slope - 2 * inner + square  # ‖g‖²
+        bound = value - 0.5 * slope  # θ = 1
+        if 0 < gain < cost:
+            bound = 0.5 * gain**2 / cost
         state.dual = max(state.dual, bound, 0.0)  # no term of P is negative
 
     def export(self, state: State) -> dict[str, Any]:

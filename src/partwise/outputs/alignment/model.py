@@ -19,6 +19,8 @@ from partwise.readers.substitution import SubstitutionMatrix
 from partwise.structures.alignment import Alignment
 from partwise.structures.alignment.layout import Layout
 
+PAIRS_ONLY = "probabilities are those of pairs; give (a, b), not decoys"
+
 OPTIONS = ("tie_gaps", "mode", "free_ends", "cost", "band")
 
 
@@ -119,13 +121,21 @@ class AlignmentModel(ScoredModel):
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[Any, float]]]:
         """The k best alignments, or the k best candidates with their best alignment."""
-        return list(self.ranked(X, k, n_jobs))
+        has_probabilities = self.has_probabilities and not has_candidates(X)
+        return list(self.ranked(X, k, n_jobs, as_log_probability=has_probabilities))
 
-    def ranked(self, X: Any, k: int, n_jobs: int = 1) -> Iterator[Any]:
+    def ranked(
+        self, X: Any, k: int, n_jobs: int = 1, *, as_log_probability: bool = False
+    ) -> Iterator[Any]:
         """The k best outputs of each example with their scores, best first."""
         if not has_candidates(X):
-            yield from super().ranked(X, k, n_jobs)
+            answers = super().ranked(
+                X, k, n_jobs, as_log_probability=as_log_probability
+            )
+            yield from answers
             return
+        if as_log_probability:
+            raise ValueError(PAIRS_ONLY)
         pairs = [(a, b) for a, candidates in X for b in candidates]
         alignments, scores = self.align(pairs, n_jobs=n_jobs)
         last = 0
@@ -144,13 +154,11 @@ class AlignmentModel(ScoredModel):
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """Posterior alignments: P(i aligned with j), (n, m), of each pair."""
         if has_candidates(X):
-            raise ValueError(
-                "probabilities are those of pairs; give (a, b), not decoys"
-            )
+            raise ValueError(PAIRS_ONLY)
         return [
             table
             for problem in self.problems(X, n_jobs)
-            for table in problem.marginals(self.weights)[0]
+            for table in problem.marginals(self.tempered_weights)[0]
         ]
 
     # ------------------------------------------------------------------- meaning

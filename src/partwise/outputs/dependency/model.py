@@ -242,12 +242,18 @@ class DependencyModel(ScoredModel):
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[DependencyTree, float]]]:
-        """The k best trees of each sentence with their scores, best first."""
+        """The k best trees of each sentence with their scores, best first.
+
+        With log-probabilities, where the model `has_probabilities`.
+        """
         if not len(X):
             return []
         table = sentence_table(X)
         answers = []
-        for s, ranked in enumerate(self.ranked(table, k, n_jobs)):
+        ranking = self.ranked(
+            table, k, n_jobs, as_log_probability=self.has_probabilities
+        )
+        for s, ranked in enumerate(ranking):
             trees = []
             for code, score in ranked:
                 if self.labeller is not None:
@@ -257,21 +263,21 @@ class DependencyModel(ScoredModel):
         return answers
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
-        """P(arc from h to d) ∝ exp(score), (n + 1, n + 1) for each sentence.
+        """P(arc from h to d) ∝ exp(score/T), (n + 1, n + 1) for each sentence.
 
-        They are probabilities of the model when it was trained with ``loss="log"``.
+        They are probabilities where the model `has_probabilities`: a margin is none.
         """
         return [
             table
             for problem in self.problems(X, n_jobs)
-            for table in problem.marginals(problem.expand(self.weights))[0]
+            for table in problem.marginals(problem.expand(self.tempered_weights))[0]
         ]
 
     def confidences(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
         """P(predicted head) of each word, (n,) for each sentence."""
         answers = []
         for problem in self.problems(X, n_jobs):
-            weights = problem.expand(self.weights)
+            weights = problem.expand(self.tempered_weights)
             codes, *_ = problem.decode(weights)
             heads = codes // problem.blocks.n_labels
             tables, _ = problem.marginals(weights)

@@ -47,6 +47,11 @@ class GraphModel(LabelledModel):
             problem.complete(self.weights)
         return problem
 
+    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """Packed graphs with their labels."""
+        codes = encode_labels(y, self.featurizer.transform(X), self.labels)
+        yield self.training_problem(X, codes, n_jobs=n_jobs)
+
     def predict(
         self, X: Any, *, given: Sequence[Any] | None = None, n_jobs: int = 1
     ) -> list[list[Any]]:

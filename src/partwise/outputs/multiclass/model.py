@@ -46,16 +46,25 @@ class MulticlassModel(LabelModel):
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1
     ) -> list[list[tuple[Any, float]]]:
-        """The k best classes of each row with their scores, best first."""
+        """The k best classes of each row with their scores, best first.
+
+        With log-probabilities, where the model `has_probabilities`.
+        """
+        answers = self.ranked(X, k, n_jobs, as_log_probability=self.has_probabilities)
         return [
             [(self.labels[label[0]], score) for label, score in ranked]
-            for ranked in self.ranked(X, k, n_jobs)
+            for ranked in answers
         ]
 
+    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+        """Packed rows with their classes."""
+        return super().truth_problems(X, [[label] for label in y], n_jobs)
+
     def marginals(self, X: Any, *, n_jobs: int = 1) -> Floats:
-        """P(class) ∝ exp(score), (n, K); probabilities of a fit with ``loss="log"``."""
+        """P(class) ∝ exp(score/T), (n, K); see `LabelledModel.marginals`."""
+        weights = self.tempered_weights
         return np.concatenate(
-            [p.marginals(p.expand(self.weights))[0] for p in self.problems(X, n_jobs)]
+            [p.marginals(p.expand(weights))[0] for p in self.problems(X, n_jobs)]
         )
 
     def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
@@ -63,8 +72,9 @@ class MulticlassModel(LabelModel):
         return self.explain(X, tokens=["row"], top=top)
 
     def ranked(
-        self, X: Any, k: int, n_jobs: int = 1
+        self, X: Any, k: int, n_jobs: int = 1, *, as_log_probability: bool = False
     ) -> Iterator[list[tuple[Ints, float]]]:
         """The k best classes of each row as arrays of one label, with their scores."""
-        for ranked in super().ranked(X, k, n_jobs):
+        answers = super().ranked(X, k, n_jobs, as_log_probability=as_log_probability)
+        for ranked in answers:
             yield [(np.array([label], np.int32), score) for label, score in ranked]

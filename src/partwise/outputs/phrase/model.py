@@ -13,7 +13,7 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.outputs.kernel_scoring import Listing
-from partwise.outputs.model import ScoredModel
+from partwise.outputs.model import ScoredModel, log_partitions, normalised
 from partwise.outputs.phrase.explanation import (
     SupportPhrases,
     TreeExplanation,
@@ -162,23 +162,47 @@ class ConstituencyModel(ScoredModel):
     ) -> list[list[tuple[PhraseTree, float]]]:
         """The k best trees of each sentence with their scores, best first.
 
-        The list of a sentence that cannot be parsed is empty.
+        With log-probabilities, where the model `has_probabilities`. The list of a
+        sentence that cannot be parsed is empty.
+        """
+        return list(
+            self.ranked(X, k, n_jobs, as_log_probability=self.has_probabilities)
+        )
+
+    def ranked(
+        self, X: Any, k: int, n_jobs: int = 1, *, as_log_probability: bool = False
+    ) -> Iterator[list[tuple[Any, float]]]:
+        """The k best trees of each sentence; none where there is no tree.
+
+        With an unknown tag, log P is that of the best derivation of a tree.
         """
         if k < 1:
             raise ValueError(f"k={k!r}: give a positive whole number")
         sentences = self.sentences(X)
+        weights = self.tempered_weights if as_log_probability else self.weights
         answers: list[list[tuple[PhraseTree, float]]] = [[] for _ in sentences]
         rows = iter(self._short(sentences))
         for problem in self._short_problems(sentences, n_jobs):
-            for ranked in problem.k_best(problem.expand(self.weights), k):
+            model = problem.expand(weights)
+            total = [None] * problem.n_blocks
+            if as_log_probability:
+                total = log_partitions(problem, model).tolist()
+            for ranked, log_z in zip(problem.k_best(model, k), total, strict=True):
                 i = next(rows)
                 if self.n_unknown_tags([sentences[i]]):
-                    ranked = self._distinct(sentences[i], ranked, k)
-                answers[i] = [(self.wrapped(tree), score) for tree, score in ranked]
-        return answers
+                    ranked = self._distinct(sentences[i], ranked, k, weights)
+                answers[i] = [
+                    (self.wrapped(tree), normalised(score, log_z))
+                    for tree, score in ranked
+                ]
+        yield from answers
 
     def _distinct(
-        self, x: TaggedSentence, ranked: list[tuple[PhraseTree, float]], k: int
+        self,
+        x: TaggedSentence,
+        ranked: list[tuple[PhraseTree, float]],
+        k: int,
+        weights: Floats,
     ) -> list[tuple[PhraseTree, float]]:
         """The k best trees where one may come in several derivations."""
         problem = next(self.problems([x]))
@@ -190,7 +214,7 @@ class ConstituencyModel(ScoredModel):
             if len(best) >= k or len(ranked) < asked:
                 return list(best.items())[:k]
             asked *= 2
-            ranked = problem.k_best(problem.expand(self.weights), asked)[0]
+            ranked = problem.k_best(problem.expand(weights), asked)[0]
 
     def n_unknown_tags(self, X: Any) -> int:
         """Words whose tag training never showed; it stands for any other."""
@@ -199,22 +223,16 @@ class ConstituencyModel(ScoredModel):
         known = self.grammar.counts_.tags
         return sum(tag not in known for x in self.sentences(X) for _, tag in x)
 
-    def ranked(
-        self, X: Any, k: int, n_jobs: int = 1
-    ) -> Iterator[list[tuple[Any, float]]]:
-        """The k best trees of each sentence; none where there is no tree."""
-        yield from self.predict_topk(X, k, n_jobs=n_jobs)
-
     def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
-        """P(label over words i … j − 1) ∝ exp(score), (n + 1, n + 1, n_labels) each.
+        """P(label over words i … j − 1) ∝ exp(score/T), (n + 1, n + 1, n_labels) each.
 
-        They are probabilities of the model when it was trained with ``loss="log"``, or
-        of the PCFG.
+        They are probabilities where the model `has_probabilities`, or of the PCFG: a
+        margin is none.
         """
         return [
             table
             for problem in self.problems(X, n_jobs)
-            for table in problem.marginals(problem.expand(self.weights))[0]
+            for table in problem.marginals(problem.expand(self.tempered_weights))[0]
         ]
 
     def weights_by_label(self) -> Listing:

@@ -13,20 +13,17 @@ from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
+from partwise.outputs.label_fit import fit_scoring
+from partwise.outputs.labels import encode_labels, label_set
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.labels import (
-    encode_labels,
-    label_set,
-    refuse_other_chain,
-)
-from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
-from partwise.parameters import check_choice
+from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import Floats
 from partwise.readers.table import Table, refuse_single
 from partwise.readers.tokens import show_tokens
+from partwise.structures.chain import Chain
 from partwise.structures.chain.labelled import make_chain
 
 
@@ -40,7 +37,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; by default a tenth of the number of sequences.
+        Weight of the losses; by default a tenth of the number of sequences, and with
+        ``loss="log"`` their number, which is CRFsuite's ``c2=0.5``.
     templates : str, list of str or None
         Feature templates for columns of text, or the name of a preset (``"chunk"``,
         ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
@@ -90,6 +88,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     coef_ : array (n_labels, n_features), aligned with ``feature_names_``
         With a kernel, a sparse array (n_keys, n_anchors).
     transitions_ : array (n_labels, n_labels), from row to column
+    state_features_, transition_features_ : dict
+        The same weights by name, without zeros: (feature, label) and (label, label).
     certificate_ : Certificate
     history_ : list of HistoryPoint
     rounds_ : list of Round
@@ -156,7 +156,7 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         labels = label_set(y) if last is None else last.labels
         fit = fit_scoring(self, X, labels, last)
         if last is not None:
-            refuse_other_chain(self, last.structure)
+            self._refuse_other_chain(last.structure)
         codes = encode_labels(y, fit.offset, labels)
         self._refuse_hidden(codes)
         chain = make_chain(
@@ -187,6 +187,18 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
             del self.n_features_in_
         if self.model_.featurizer is not None:
             self.n_features_in_ = self.model_.featurizer.n_features_
+
+    def _refuse_other_chain(self, last: Chain) -> None:
+        """Refuse to go on with a model whose transitions are of another kind."""
+        for name in ("order", "boundary"):
+            if getattr(self, name) != getattr(last, name):
+                raise SettingsError(
+                    "<warm_start=True> goes on with the last model, which had "
+                    f"<{name}={getattr(last, name)!r}>; leave it as it was"
+                )
+
+    def _default_C(self, n: int) -> float:
+        return n if self.loss == "log" else super()._default_C(n)
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -221,6 +233,50 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
             return self.model_.predict(X, given=known, n_jobs=n_jobs)
 
         return self._with_empty(X, [], predict)
+
+    def predict_marginals(
+        self,
+        X: Any,
+        of: Literal["tokens", "transitions", "spans"] = "tokens",
+        least: float = 1e-3,
+    ) -> list[Any]:
+        """Probabilities of parts of the labels, ∝ exp(score/T) of whole sequences.
+
+        They are probabilities of a model that was trained with ``loss="log"``, or after
+        `calibrate`. Scores of ``loss="hinge"`` keep a margin and do not fit
+        frequencies: without `calibrate` use them to compare, not as probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        of : {"tokens", "transitions", "spans"}
+            An array per sequence, P(label at token), (n_tokens, n_labels); or
+            P(labels at t and t + 1), (n_tokens − 1, n_labels, n_labels), in the order
+            of ``classes_``; or a dict from `Span` (type, start, end) to the probability
+            that it is exactly there, for labels of a tag scheme.
+        least : float
+            Leave out spans that are less probable.
+        """
+        self._check_fitted()
+        return self.model_.marginals(X, of=of, least=least, n_jobs=self._n_jobs())
+
+    def confidence(
+        self, X: Any, of: Literal["outputs", "tokens", "spans"] = "outputs"
+    ) -> Any:
+        """Probability that the prediction is right, by the model.
+
+        See `predict_marginals` for what models have probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        of : {"outputs", "tokens", "spans"}
+            P(predicted labels of a whole sequence), an array (n_sequences,); or of each
+            token, an array (n_tokens,) per sequence; or of each predicted span, a dict
+            from `Span` to probability per sequence.
+        """
+        self._check_fitted()
+        return self.model_.confidence(X, of=of, n_jobs=self._n_jobs())
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.
@@ -284,3 +340,24 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     def transitions_(self) -> Floats:
         """Weights of label pairs, from row to column."""
         return self.model_.parts().bigram
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """Weight of each pair of labels, by name; those of weight 0 are absent."""
+        bigram, labels = self.transitions_, self.model_.labels
+        return {
+            (labels[a], labels[b]): float(bigram[a, b])
+            for a, b in np.argwhere(bigram).tolist()
+        }
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """Weight of each feature for each label, by name; 0 is absent."""
+        emission, labels = self.model_.parts().emission, self.model_.labels
+        if self.model_.featurizer is None or not len(emission):
+            raise AttributeError("a tagger with a kernel or match has no features")
+        names = self.feature_names_
+        return {
+            (names[f], labels[k]): float(emission[f, k])
+            for f, k in np.argwhere(emission).tolist()
+        }

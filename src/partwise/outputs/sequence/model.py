@@ -14,7 +14,10 @@ import numpy as np
 
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.label_model import LabelModel
+from partwise.outputs.span_probabilities import SpanTags, span_probabilities
+from partwise.parameters import check_choice
 from partwise.protocol import Ints
+from partwise.readers.span_tags import spans
 from partwise.structures.chain import Chain
 from partwise.structures.chain.layout import Weights
 
@@ -78,6 +81,42 @@ class SequenceModel(LabelModel):
                     )
                 fixed.append(number[label])
         return np.array(fixed, np.int32)
+
+    def marginals(
+        self, X: Any, *, of: str = "tokens", least: float = 1e-3, n_jobs: int = 1
+    ) -> Any:
+        """Probabilities of labels, transitions or spans; see `SequenceTagger`."""
+        check_choice("of", of, ("tokens", "transitions", "spans"))
+        if of == "tokens":
+            return super().marginals(X, n_jobs=n_jobs)
+        tags = SpanTags.create(self.labels) if of == "spans" else None
+        answers: list[Any] = []
+        for problem in self.problems(X, n_jobs):
+            model = problem.expand(self.tempered_weights)
+            node, _ = problem.marginals(model)
+            first = node[problem.blocks.offset[:-1]]
+            for row, steps in zip(first, problem.step_marginals(model), strict=True):
+                if tags is None:
+                    answers.append(steps.sum(axis=1))
+                else:
+                    answers.append(span_probabilities(tags, row, steps, least))
+        return answers
+
+    def confidence(self, X: Any, *, of: str = "outputs", n_jobs: int = 1) -> Any:
+        """P(prediction) as a whole, of its tokens or spans; see `SequenceTagger`."""
+        check_choice("of", of, ("outputs", "tokens", "spans"))
+        if of == "outputs":
+            return super().confidence(X, n_jobs=n_jobs)
+        labels = self.predict(X, n_jobs=n_jobs)
+        tables = self.marginals(X, of=of, least=1e-12, n_jobs=n_jobs)
+        pairs = zip(labels, tables, strict=True)
+        if of == "spans":
+            return [{s: table.get(s, 0.0) for s in spans(row)} for row, table in pairs]
+        number = {label: k for k, label in enumerate(self.labels)}
+        return [
+            table[np.arange(len(row)), [number[label] for label in row]]
+            for row, table in pairs
+        ]
 
     def parts(self) -> Weights:
         """Weights by name; views."""

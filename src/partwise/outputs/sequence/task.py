@@ -34,6 +34,7 @@ class TagTask(Task):
 
     title: ClassVar[str] = "Tagger"
     has_plain_check: ClassVar[bool] = True
+    writes_probabilities: ClassVar[bool] = True
     file_options: ClassVar[tuple[str, ...]] = (
         "label", "columns", "separator", "comment",
     )  # fmt: skip
@@ -58,6 +59,11 @@ class TagTask(Task):
         """With the layout of the training files where the user says nothing else."""
         from partwise.model_file import ModelFileError
 
+        if model.takes == "dicts":
+            from partwise.outputs.item_task import ItemTask
+
+            options.refuse("columns", "label", "separator", "comment", "max_length")
+            return ItemTask()  # type: ignore[return-value]
         if model.takes != "columns":
             raise ModelFileError(
                 f"{path}: the model ({model.kind}) takes {model.takes}, not "
@@ -90,21 +96,68 @@ class TagTask(Task):
         return self.layout.to_dict()
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
-        """All columns, then those of the predicted labels."""
+        """All columns, then those of the predicted labels, then probabilities."""
         from partwise.readers import Table, write_columns
         from partwise.readers.table import encode
 
         columns = dict(data.source.columns)
-        labels = answers.best
-        for k in range(topk - 1):  # the last of the K goes the way of a single one
-            flat = [label for row in _rank(answers, k) for label in row]
-            columns[f"rank {k + 1}"] = encode(map(str, flat))
-        if topk > 1:
-            labels = _rank(answers, topk - 1)
+        labels = self.label_columns(answers, topk)
+        added: list[Any] = [*labels, *answers.more_columns]
+        *others, last = added
+        for k, rows in enumerate(others):
+            flat = [text for row in rows for text in row]
+            columns[f"prediction {k}"] = encode(map(str, flat))
         table = Table(columns, data.source.offset)
-        write_columns(output, table, labels, separator=self.layout.separator or " ")
+        write_columns(output, table, last, separator=self.layout.separator or " ")
+
+    @staticmethod
+    def label_columns(answers: Answers, topk: int) -> list[list[Any]]:
+        """The labels of each rank, or marks of absence, sentence by sentence."""
+        if topk == 1:
+            return [answers.best]
+        return [
+            [
+                found[k][0] if k < len(found) else [ABSENT] * len(found[0][0])
+                for found in answers.ranked
+            ]
+            for k in range(topk)
+        ]
 
     # -------------------------------------------------------------- predictions
+
+    def with_probabilities(
+        self, option: str, model: Any, data: Data, answers: Answers, n_jobs: int
+    ) -> Answers:
+        """Of each token, sentence and span; or of all labels at each token."""
+        from partwise.readers.span_tags import is_span_tag
+
+        answers = super().with_probabilities(option, model, data, answers, n_jobs)
+        told = dict(answers.probabilities)
+        if option == "--marginals":
+            told["label_names"] = names = list(map(str, model.labels))
+            tables = told["marginals"]
+            more = [
+                [[f"{name}/{row[k]:.4f}" for row in table] for table in tables]
+                for k, name in enumerate(names)
+            ]
+        else:
+            tokens = model.confidence(data.X, of="tokens", n_jobs=n_jobs)
+            told["token_confidence"] = [row.tolist() for row in tokens]
+            more = [
+                [[f"{p:.4f}" for p in row] for row in tokens],
+                [
+                    [f"{p:.4f}"] * len(row)
+                    for p, row in zip(told["confidence"], tokens, strict=True)
+                ],
+            ]
+            if all(map(is_span_tag, model.labels)):
+                told["spans"] = [
+                    [span._asdict() | {"probability": p} for span, p in row.items()]
+                    for row in model.confidence(data.X, of="spans", n_jobs=n_jobs)
+                ]
+        return answers._replace(
+            probabilities=told, more_columns=[*answers.more_columns, *more]
+        )
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is a column with labels that must be kept."""
@@ -238,11 +291,3 @@ class TagTask(Task):
 
 def _as_strings(rows: list[Any]) -> list[list[str]]:
     return [[str(label) for label in row] for row in rows]
-
-
-def _rank(answers: Answers, k: int) -> list[list[Any]]:
-    """The labelling of rank k of each sentence, or as many marks of absence."""
-    return [
-        found[k][0] if k < len(found) else [ABSENT] * len(found[0][0])
-        for found in answers.ranked
-    ]

@@ -1,5 +1,7 @@
 """Batches of chains: decoding, k-best, marginals and the conditional likelihood."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from partwise.compiled import (
@@ -99,6 +101,71 @@ def _exponentials(table, out):
     return top
 
 
+class Sums(NamedTuple):
+    """What forward and backward sums over sequences share."""
+
+    edges: Edges  # exponentials of the scores less their maxima
+    turned: Edges  # see `backward`
+    tops: np.ndarray  # (3,) the maxima: of opening, inner and last
+    after: np.ndarray  # (longest, n_states) see `backward`
+    log_scale: np.ndarray  # (longest,)
+
+
+@allocating
+def prepare_sums(order, work):
+    """Exponentials of the edges that `prepare` has filled, and buffers."""
+    plain = work.edges
+    edges = Edges(
+        np.empty(plain.opening.shape),
+        np.empty(plain.inner.shape),
+        np.empty(plain.last.shape),
+    )
+    tops = np.empty(3)
+    tops[0] = _exponentials(plain.opening.ravel(), edges.opening.ravel())
+    tops[1] = _exponentials(plain.inner.ravel(), edges.inner.ravel())
+    tops[2] = _exponentials(plain.last, edges.last)
+    after, log_scale = np.empty(work.beta.shape), np.empty(work.beta.shape[0])
+    return Sums(edges, turn(order, edges), tops, after, log_scale)
+
+
+@allocating
+def sum_block(blocks, work, w, i, sums):
+    """Forward and backward sums of sequence i in `work` and `sums`; returns log Z."""
+    order, score = blocks.order, work.score
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    score_block(blocks, work, w, i)
+    total = sums.tops[2]
+    for t in range(n):
+        total += _exponentials(work.emit[t], score[t])
+    if n > 1:
+        total += sums.tops[0] + (n - 2) * sums.tops[1]
+    total += forward(SUM_TIMES, order, n, score, sums.edges, work.alpha)
+    backward(
+        SUM_TIMES, order, n, score, sums.edges, sums.turned, work.beta, sums.after,
+        sums.log_scale,
+    )  # fmt: skip
+    return total
+
+
+@allocating
+def steps_of_row(blocks, work, w, i, steps):
+    """P(state at t, label at t + 1) of sequence i into steps (n − 1, n_states, L)."""
+    prepare(blocks, work.edges, w, i)
+    order, n_labels, alpha = blocks.order, work.emit.shape[1], work.alpha
+    sums = prepare_sums(order, work)
+    sum_block(blocks, work, w, i, sums)
+    for t in range(steps.shape[0]):
+        table = sums.edges.opening if t == 0 else sums.edges.inner
+        total = 0.0
+        for s in range(n_states(order, n_labels, t)):
+            to = s % n_labels * n_labels if order == 2 else 0
+            for label in range(n_labels):
+                share = alpha[t, s] * table[s, label] * sums.after[t + 1, to + label]
+                steps[t, s, label] = share
+                total += share
+        steps[t] /= total
+
+
 @allocating
 def sum_rows(
     blocks, work, w, rows, first, last, weight, node, pair, triple, begin_end, log_z,
@@ -112,41 +179,22 @@ def sum_rows(
     of their own are to be asked for one by one.
     """
     prepare(blocks, work.edges, w, rows[first])
-    sr, order = SUM_TIMES, blocks.order
-    n_labels = work.emit.shape[1]
-    plain = work.edges
-    edges = Edges(
-        np.empty(plain.opening.shape),
-        np.empty(plain.inner.shape),
-        np.empty(plain.last.shape),
-    )
-    top_opening = _exponentials(plain.opening.ravel(), edges.opening.ravel())
-    top_inner = _exponentials(plain.inner.ravel(), edges.inner.ravel())
-    top_end = _exponentials(plain.last, edges.last)
-    turned = turn(order, edges)
-    score, alpha, beta = work.score, work.alpha, work.beta
-    after = np.empty(beta.shape)
-    log_scale = np.empty(beta.shape[0])
+    order, n_labels = blocks.order, work.emit.shape[1]
+    sums = prepare_sums(order, work)
+    edges, alpha, beta = sums.edges, work.alpha, work.beta
+    after, log_scale = sums.after, sums.log_scale
     # Expected counts of edges without their own factor, which is the same at every
     # position and is multiplied in at the end: first step, and later ones.
     opening_mass = np.zeros((n_labels, n_labels))
-    inner_mass = np.zeros(plain.inner.shape)
+    inner_mass = np.zeros(edges.inner.shape)
     for r in range(first, last):
         i = rows[r]
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
-        score_block(blocks, work, w, i)
+        log_z[r] = sum_block(blocks, work, w, i, sums)
         truth[r] = score_code(
             order, work.emit, work.edges, blocks.y[begin : begin + n], n
         )
-        total = top_end
-        for t in range(n):
-            total += _exponentials(work.emit[t], score[t])
-        if n > 1:
-            total += top_opening + (n - 2) * top_inner
-        total += forward(sr, order, n, score, edges, alpha)
-        log_z[r] = total
-        backward(sr, order, n, score, edges, turned, beta, after, log_scale)
         for t in range(n):
             row = node[begin + t]
             for label in range(n_labels):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,6 +199,23 @@ class ChainProblem(CutRanker, PackedProblem):
         """P(label at token) (n_tokens, L) under exp(score), and log Z of each row."""
         node, _, _, _, log_z, _ = self._sums(model, np.ones(self.n_blocks), edges=False)
         return node[:, : self.structure.n_labels], log_z
+
+    def step_marginals(self, model: Floats) -> Iterator[Floats]:
+        """P(labels before t, label at t), an array (n − 1, A, L, L) for each sequence.
+
+        Entry [t − 1, a, b, c] is P(y_{t−2} = a, y_{t−1} = b, y_t = c) under exp(score)
+        for order 2, where A = L; below order 2 A = 1, and there is no a. Nor is there
+        one before the first step of order 2: its probabilities stand at a = 0.
+        """
+        size, width = self.structure.n_labels, padded(self.structure.n_labels)
+        depth = width if self.structure.order == 2 else 1
+        real = (slice(None), slice(size if depth > 1 else 1), slice(size), slice(size))
+        work = self.borrow_work()
+        for i, n in enumerate(np.diff(self.blocks.offset).tolist()):
+            steps = np.zeros((n - 1, depth * width, width))
+            batch.steps_of_row(self.blocks, work, model, i, steps)
+            yield steps.reshape(n - 1, depth, width, width)[real]
+        self.return_work(work)
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""

@@ -1,0 +1,101 @@
+"""`partwise convert`: files of other programs as files of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from partwise.cli.options import Columns, Json
+
+
+def convert(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A binary model of CRFsuite, or templates of CRF++."
+        ),
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write; by default FILE.model for models, stdout for text.",
+            show_default=False,
+        ),
+    ] = None,
+    columns: Columns = None,
+    json: Json = False,
+) -> int:
+    """Convert a model of CRFsuite, or templates of CRF++.
+
+    The kind of the file is told by its content. A converted model predicts what
+    CRFsuite predicts. Templates of CRF++ become lines for `train tag --template`; name
+    the columns of your files with --columns where they are not word, pos, c2, ….
+
+    Example: `partwise convert names.crfsuite --output names.model`
+    """
+    from partwise.readers.crfsuite import MAGIC
+
+    try:
+        with open(file, "rb") as stream:
+            first = stream.read(len(MAGIC))
+    except OSError as error:
+        raise ValueError(f"{file}: cannot be read ({error.strerror})") from None
+    if first == MAGIC:
+        if columns is not None:
+            raise ValueError("--columns goes with templates, not with models; drop it")
+        place = output or str(Path(file).with_suffix(".model"))
+        return _convert_model(file, place, json)
+    return _convert_templates(file, output or "-", columns, json)
+
+
+def _convert_model(file: str, output: str, json: bool) -> int:
+    from partwise.cli.output import print_json, say
+    from partwise.model_file import save_model
+    from partwise.outputs.conversion import from_crfsuite
+
+    model = from_crfsuite(file)
+    save_model(model, output)
+    told = {
+        "kind": "CRFsuite model",
+        "n_features": model.featurizer.n_features_,
+        "labels": model.labels,
+        "output": output,
+    }
+    if json:
+        print_json(told)
+    else:
+        say(
+            f"{told['n_features']:,} attributes, {len(model.labels)} labels: model "
+            f"written to {output}"
+        )
+    return 0
+
+
+def _convert_templates(file: str, output: str, columns: str | None, json: bool) -> int:
+    from partwise.cli.output import print_json, say
+    from partwise.features import convert_crfpp
+    from partwise.features.templates import TemplateError
+    from partwise.readers.sink import write_bytes
+    from partwise.readers.source import read_text_bytes
+
+    name, data = read_text_bytes(file)
+    names = None
+    if columns is not None:
+        names = [column.strip() for column in columns.split(",")]
+    try:
+        found = convert_crfpp(data.decode(), names)
+    except TemplateError as error:
+        raise TemplateError(f"{name}: {error}") from None
+    if not json or output != "-":
+        write_bytes(output, found.templates.encode())
+    if json:
+        told = {"kind": "CRF++ templates", "templates": found.templates.splitlines()}
+        print_json(told | {"order": found.order, "output": output})
+    else:
+        say(f"train with --order {found.order}")
+    return 0
