@@ -22,8 +22,7 @@ def brackets_of(grammar, tree):
 
 
 def score(grammar, x, tree, w):
-    index, value = grammar.joint_feature(x, tree)
-    return float(np.sum(np.asarray(w)[index] * value))
+    return float(grammar.joint_feature(x, tree) @ w)
 
 
 def draw(seed, **params):

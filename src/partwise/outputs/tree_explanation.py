@@ -23,11 +23,13 @@ def arc_reasons(
     """The changed arcs of winner and runner-up in words, as in "nsubj of works"."""
     reasons = []
     for t, share in zip(changed.tolist(), shares.tolist(), strict=True):
-        arcs = []
-        for heads, labels in trees:
-            head = words[heads[t] - 1] if heads[t] else "the root"
-            arcs.append(f"{labels[t]} of {head}")
-        reasons.append(Contribution(t, f"the arc to {words[t]}", *arcs, share))
+        names = [words[heads[t] - 1] if heads[t] else "the root" for heads, _ in trees]
+        winner, runner = (
+            f"{labels[t]} of {name}"
+            for (_, labels), name in zip(trees, names, strict=True)
+        )
+        why = f"the arc to {words[t]}"
+        reasons.append(Contribution(t, why, winner, runner, share))
     return reasons
 
 

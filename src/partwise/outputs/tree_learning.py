@@ -62,7 +62,7 @@ def fit_arcs(
         featurizer = last.featurizer
     else:
         templates = chosen_arc_templates(parser.templates, table, parser.order)
-        labels = ()
+        labels: list[str] = []
         if parser.labels == "joint" and has_labels:
             labels = chosen_label_templates(parser.label_templates, table)
         featurizer = fit_arc_featurizer(parser, templates, labels, table, y)

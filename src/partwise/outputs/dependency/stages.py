@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
@@ -39,7 +40,9 @@ def fit_pruner(parser: DependencyParser, table: Table, y: Any) -> DependencyMode
         random_state=parser.random_state,
         n_jobs=parser.n_jobs,
     )
-    model = small.fit(table, y).model_
+    with warnings.catch_warnings():  # the parser itself says it
+        warnings.filterwarnings("ignore", message=".*crossing arcs")
+        model = small.fit(table, y).model_
     model.support = None
     return model
 

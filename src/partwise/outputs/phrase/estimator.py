@@ -14,11 +14,10 @@ from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_phrases
 from partwise.parameters import SettingsError, check_whole, worded_warning
-from partwise.protocol import Latent, offers
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import common_wrapper
-from partwise.structures.phrase.partly_known import is_partial
+from partwise.structures.phrase.partly_known import LatentGrammarProblem, is_partial
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -159,7 +158,7 @@ class ConstituencyParser(TreeParser):
         scoring, weights = fit.finish(problem, weights)
         support = None
         if dual is not None:
-            if offers(problem, Latent):
+            if isinstance(problem, LatentGrammarProblem):
                 trees = problem.true_trees()
             blocks, cuts = dual.by_block()
             support = SupportSet.of_trees(

@@ -18,9 +18,10 @@ from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_explanation import Reason, SupportTree, TreeExplanation
 from partwise.outputs.tree_model import TreeModel
 from partwise.outputs.tree_scoring import PhraseFeatureScoring, PhraseKeyScoring
-from partwise.protocol import Floats, Ints, Latent, offers, take
+from partwise.protocol import Floats, Ints, take
 from partwise.readers.trees import PhraseTree, TaggedSentence, as_sentences
 from partwise.structures.phrase import Grammar
+from partwise.structures.phrase.partly_known import LatentGrammarProblem
 from partwise.structures.phrase.problem import GrammarProblem
 
 Ranked = list[tuple[PhraseTree, float]]
@@ -98,7 +99,7 @@ class ConstituencyModel(TreeModel):
         problem = self.grammar.pack(
             X, y, formulation, n_jobs=n_jobs, parts=parts, scorer=scorer
         )
-        if offers(problem, Latent):
+        if isinstance(problem, LatentGrammarProblem):
             problem.complete(problem.expand(self.weights))
         return problem
 

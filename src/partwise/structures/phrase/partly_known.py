@@ -123,7 +123,9 @@ class LatentGrammarProblem(GrammarProblem):
         rows = np.flatnonzero(self.blocks.data.is_partial == 0)
         if not len(rows):
             raise ValueError("y: no tree is complete; give some whole trees, too")
-        sentences = [self.sentences[i] for i in rows]
-        trees = [self.truths[i] for i in rows]
-        settings = {"n_jobs": self.n_jobs}
-        return self.grammar.pack(sentences, trees, self.formulation, **settings), rows
+        sentences = [self.sentences[i] for i in rows.tolist()]
+        trees = [self.truths[i] for i in rows.tolist()]
+        known = self.grammar.pack(
+            sentences, trees, self.formulation, n_jobs=self.n_jobs
+        )
+        return known, rows
