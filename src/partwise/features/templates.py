@@ -150,12 +150,9 @@ def _match(pattern: Argument | None) -> Function:
 
 def _attribute(name: Argument | None) -> Function:
     begin = f"{name}="
-
-    def value_of(value: str) -> str | None:
-        values = (part for part in value.split("|") if part.startswith(begin))
-        return next(values, None)
-
-    return value_of
+    return lambda value: next(
+        (v for v in value.split("|") if v.startswith(begin)), None
+    )
 
 
 FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {

@@ -17,12 +17,13 @@ class TreeTask(Task):
     """Trees of sentences."""
 
     json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
+    truths_name: ClassVar[str] = "sentences"  # what training files hold
     max_length: int | None = None  # longer sentences of files are left out
 
     def describe(self, data: Data) -> str:
         """Sentences, words, labels."""
         n_labels = len(set(self.labels_in(data)))
-        sizes = f"{data.n_examples:,} {self.examples_name}, {data.n_tokens:,} words"
+        sizes = f"{data.n_examples:,} {self.truths_name}, {data.n_tokens:,} words"
         return f"{sizes}, {n_labels} {self.label_name}s"
 
     @classmethod

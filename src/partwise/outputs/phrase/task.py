@@ -24,6 +24,7 @@ class PhraseTask(TreeTask):
     """
 
     title: ClassVar[str] = "Phrase-structure parser"
+    truths_name: ClassVar[str] = "trees"
     aliases: ClassVar[dict[str, str]] = {"lexical": "--words"}
 
     def __init__(
