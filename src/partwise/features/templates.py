@@ -149,10 +149,8 @@ def _match(pattern: Argument | None) -> Function:
 
 
 def _attribute(name: Argument | None) -> Function:
-    begin = f"{name}="
-    return lambda value: next(
-        (v for v in value.split("|") if v.startswith(begin)), None
-    )
+    search = re.compile(rf"(?:^|\|)({re.escape(str(name))}=[^|]*)").search
+    return lambda value: found[1] if (found := search(value)) else None
 
 
 FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {

@@ -10,8 +10,8 @@ import numpy as np
 from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
+from partwise.outputs.dependency.learning import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.dependency.stages import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
