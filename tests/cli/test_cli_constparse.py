@@ -102,14 +102,17 @@ def test_training_on_shorter_sentences_counts_the_others_as_failures(
     model, train = tmp_path / "short.model", treebank / "train.mrg"
     done = run(
         "train", "constparse", train, "--model", model, "--max-length", 6,
-        "--features", "rules", "--tol", 0.3,
+        "--features", "rules", "--tol", 0.3, "--dev", treebank / "dev.mrg", "--json",
     )  # fmt: skip
     assert done.code == 0, done.err
+    assert done.json["dev"]["too_long"] == 0  # left out
     X, _ = read_brackets(treebank / "dev.mrg")
     done = run("evaluate", model, treebank / "dev.mrg", "--json")
     n_long = sum(len(x) > 6 for x in X)
-    assert done.json["metrics"]["failures"] == n_long
-    assert f"{n_long} sentences without a parse got a flat tree" in done.err
+    metrics = done.json["metrics"]
+    assert (metrics["failures"], metrics["too_long"]) == (n_long, n_long)
+    assert f"{n_long} sentences of more than 6 words were not parsed" in done.err
+    assert "without a parse" not in done.err
     assert run("verify", model, train).code == 0
 
 

@@ -224,6 +224,23 @@ def test_bad_files_are_refused_in_one_line(run, parser, tmp_path, text, message)
         assert not (tmp_path / "m").exists()
 
 
+def test_crossing_trees_are_counted_and_templates_added(run, treebank, tmp_path):
+    text = (treebank / "train.conllu").read_text(encoding="utf-8")
+    crossing = [ROW.format(d, h, "x") for d, h in enumerate((3, 4, 0, 3), 1)]
+    train, templates = tmp_path / "train.conllu", tmp_path / "templates.txt"
+    train.write_text(text + "".join(crossing) + "\n", encoding="utf-8")
+    templates.write_text("default\nhead.form|dep.form[1]\n")
+    done = run(
+        "train", "depparse", train, "--model", tmp_path / "m", "--hash-bits", 12,
+        "--tol", 0.5, "--template", templates,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "warning: 1 of 41 true trees have crossing arcs" in done.err
+    assert "allow them by --non-projective" in done.err
+    told = run("inspect", tmp_path / "m", "--json").json["featurizer"]["templates"]
+    assert "head.form[0]|dep.form[1]" in told and "bias" in told
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -11,6 +11,9 @@ from partwise.features.arc_reference import (
 )
 from partwise.features.arc_templates import (
     ARC_PRESETS,
+    check_arc_templates,
+    chosen_arc_templates,
+    chosen_label_templates,
     default_arc_templates,
     default_label_templates,
     default_pruner_templates,
@@ -237,6 +240,63 @@ def test_default_templates_need_only_the_columns_there_are(columns):
     labels = default_label_templates(columns)
     ArcFeaturizer(templates, labels).fit(table, [[2, 0]]).transform(table)
     ArcFeaturizer(default_pruner_templates(columns)).fit(table, [[2, 0]])
+
+
+ROWS = [
+    [
+        ("der", "der", "DET", "_", "Case=Nom|Gender=Masc"),
+        ("Hund", "Hund", "NOUN", "_", "Case=Nom|Gender=Masc"),
+        ("bellt", "bellen", "VERB", "_", "Number=Sing"),
+    ]
+]
+
+
+def columns_of(templates):
+    return {
+        term.view.column
+        for template in parse_arc_templates(templates)
+        for _, terms in template.parts
+        for term in terms
+    }
+
+
+def test_features_stand_for_tags_that_a_treebank_lacks():
+    table = Table.from_sequences(ROWS, ["form", "lemma", "upos", "xpos", "feats"])
+    arcs, labels = (
+        chosen_arc_templates(None, table, 2),
+        chosen_label_templates(None, table),
+    )
+    assert columns_of(arcs) == {"form", "lemma", "upos", "feats"}
+    assert "head.feats|dep.feats" in arcs
+    assert 'attribute(dep.feats, "Case")|dep.upos|head.upos' in labels
+    assert columns_of(labels) == {"form", "lemma", "upos", "feats"}
+    full = [[(*row[:3], f"{row[2]}X", row[4]) for row in ROWS[0]]]
+    table = Table.from_sequences(full, ["form", "lemma", "upos", "xpos", "feats"])
+    assert columns_of(chosen_arc_templates(None, table, 1)) == {
+        "form", "lemma", "upos", "xpos",
+    }  # fmt: skip
+    featurizer = ArcFeaturizer(arcs, labels).fit(table, [[2, 3, 0]])
+    again = ArcFeaturizer.from_state(*featurizer.state())
+    assert again.n_features_ == featurizer.n_features_
+
+
+@pytest.mark.parametrize("given", ["default\nhead.misc", ["default", "head.misc"]])
+def test_templates_may_be_added_to_the_default_ones(given):
+    table = Table.from_sequences(ROWS, ["form", "lemma", "upos", "xpos", "feats"])
+    for choose in (lambda t: chosen_arc_templates(t, table, 1), label_templates(table)):
+        assert choose(given) == [*choose(None), "head.misc"]
+    assert chosen_arc_templates("mcdonald", table, 1) == chosen_arc_templates(
+        ["mcdonald"], table, 1
+    )
+    check_arc_templates("default\nmcdonald\nhead.misc")
+    with pytest.raises(TemplateError, match="line 3"):
+        check_arc_templates("default\nhead.misc\nword[")
+    with pytest.raises(ValueError, match="mcdonald"):
+        chosen_arc_templates("mcdonalds", table, 1)
+
+
+def label_templates(table):
+    return lambda templates: chosen_label_templates(templates, table)
 
 
 def test_the_preset_has_every_family_of_the_thesis():

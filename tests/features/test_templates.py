@@ -83,6 +83,8 @@ def test_errors_name_the_line_and_the_remedy(text, message):
         ("short_shape(word)", "McDonald's--1970", "XxXx'x-9"),
         ('match(word,"[0-9]")', "a1", "1"),
         ('match(word,"^[0-9]+$")', "a1", None),
+        ('attribute(word,"Case")', "Case=Nom|Number=Sing", "Case=Nom"),
+        ('attribute(word,"Case")', "InCase=Nom|_", None),
         ("lower(prefix(word,4))", "ABC", None),
         ("suffix(lower(word),2)", "ABC", "bc"),
     ],

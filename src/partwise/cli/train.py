@@ -70,7 +70,7 @@ def _train(
             refuse_unwritable(path)
     announce_compilation(say)
     data = task.read(request.data, truth=True)
-    dev = task.read([request.dev], truth=True) if request.dev else None
+    dev = task.read_dev(request.dev) if request.dev else None
     read = time.perf_counter() - began
     read -= compile_seconds(began, began + read)
     say(task.describe(data))

@@ -141,14 +141,14 @@ def find_rows(features, share, is_label, first, out):
 def between_keys(offset, heads, head, between, dep, out):
     """Keys of in-between features of given arcs into `out`; returns how many.
 
-    heads (n_positions,) are positions, −1 at roots. An `out` that is too short is
-    filled as far as it goes, and the number is still right.
+    heads (n_positions,) are positions, −1 at roots and where they are not known. An
+    `out` that is too short is filled as far as it goes, and the number is still right.
     """
     count = 0
     for s in range(offset.shape[0] - 1):
         for d in range(offset[s] + 1, offset[s + 1]):
             h = heads[d]
-            low, high = min(h, d), max(h, d)
+            low, high = min(h, d), max(h, d) if h >= 0 else 0
             for t in range(between.shape[1]):
                 for b in range(low + 1, high):
                     is_new = True

@@ -42,12 +42,13 @@ class Places(NamedTuple):
         return cls(offset, is_root, neighbours(offset, reach))
 
     @staticmethod
-    def of_trees(offset: np.ndarray, heads: Sequence[Sequence[int]]) -> TrueArcs:
-        """The arcs of given trees."""
+    def of_trees(offset: np.ndarray, heads: Sequence[Sequence[int | None]]) -> TrueArcs:
+        """The arcs of given trees, as far as they are known."""
         head = np.full(offset[-1], -1, np.int64)
         for s, own in enumerate(heads):
-            begin = offset[s]
-            head[begin + 1 : offset[s + 1]] = begin + np.asarray(own, np.int64)
+            begin = int(offset[s])
+            places = [-1 if h is None else begin + int(h) for h in own]
+            head[begin + 1 : offset[s + 1]] = places
         return TrueArcs(offset, head)
 
     def spread(self, values: np.ndarray, root: Any, outside: Any) -> np.ndarray:
@@ -59,7 +60,7 @@ class Places(NamedTuple):
 
 
 class TrueArcs:
-    """Arcs of trees, by the position of each head; −1 at roots."""
+    """Arcs of trees, by the position of each head; −1 at roots and for unknown ones."""
 
     def __init__(self, offset: np.ndarray, head: np.ndarray) -> None:
         self.offset = offset

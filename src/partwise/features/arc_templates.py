@@ -16,9 +16,12 @@ The root has the value ``<root>`` in every column; a term outside the sentence h
 and distance (see `variant` in `partwise.features._arc_compiled`).
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from partwise.features.templates import (
     Template,
@@ -28,6 +31,7 @@ from partwise.features.templates import (
     parse_templates,
 )
 from partwise.parameters import look_up
+from partwise.readers.table import Column, Table
 
 ROLES = ("head", "dep", "between", "count", "sib", "grand")
 ROOT = "<root>"
@@ -162,11 +166,18 @@ def contexts(word: str, tag: str) -> str:
     return _lines(rows)
 
 
+def _tags(names: Sequence[str]) -> list[str]:
+    """Columns of tags; where a treebank has no finer tags, features stand for them."""
+    tags = [name for name in ("upos", "xpos", "pos") if name in names]
+    return [*tags, "feats"] if tags == ["upos"] and "feats" in names else tags
+
+
 def default_arc_templates(columns: Iterable[str], *, counts: bool = True) -> str:
     """Templates for sentences with these columns.
 
     Those of the preset ``mcdonald`` with more around both ends; lemmas go with
-    universal tags and forms with language-specific ones, where both are there.
+    universal tags and forms with language-specific ones, or with the column feats,
+    where both are there.
 
     Parameters
     ----------
@@ -182,7 +193,7 @@ def default_arc_templates(columns: Iterable[str], *, counts: bool = True) -> str
     """
     names = list(columns)
     words = [name for name in ("lemma", "form", "word") if name in names]
-    tags = [name for name in ("upos", "xpos", "pos") if name in names]
+    tags = _tags(names)
     text = "bias\n"
     if not tags or not words:
         for name in words or tags or names:
@@ -205,7 +216,7 @@ def default_pruner_templates(columns: Iterable[str]) -> str:
     """A few cheap templates, to choose the candidate heads of each word."""
     names = list(columns)
     words = [name for name in ("lemma", "form", "word") if name in names]
-    tags = [name for name in ("upos", "xpos", "pos") if name in names]
+    tags = _tags(names)
     if not tags or not words:
         return default_arc_templates(names)
     word, tag = words[0], tags[0]
@@ -221,7 +232,7 @@ def second_order_templates(columns: Iterable[str]) -> str:
     """Siblings and grandparents: all three tags, pairs of them, and words."""
     names = list(columns)
     words = [name for name in ("lemma", "form", "word") if name in names]
-    tags = [name for name in ("upos", "xpos", "pos") if name in names] or words or names
+    tags = _tags(names) or words or names
     rows: list[tuple[str, ...]] = []
     for a, b, c in (("head", "sib", "dep"), ("grand", "head", "dep")):
         far = "sib" if a == "head" else "grand"
@@ -238,8 +249,17 @@ def second_order_templates(columns: Iterable[str]) -> str:
     return _lines(rows)
 
 
-def default_label_templates(columns: Iterable[str]) -> str:
-    """Templates of labels for sentences with these columns."""
+def default_label_templates(
+    columns: Iterable[str], attributes: Iterable[str] = ()
+) -> str:
+    """Templates of labels for sentences with these columns.
+
+    Parameters
+    ----------
+    columns : iterable of str
+    attributes : iterable of str
+        Attributes in the column feats, each of which has templates of its own.
+    """
     names = list(columns)
     tags = [name for name in ("upos", "xpos", "pos") if name in names]
     words = [name for name in ("form", "lemma", "word") if name in names]
@@ -255,16 +275,76 @@ def default_label_templates(columns: Iterable[str]) -> str:
             rows += [(f"head.{word}", f"dep.{word}")]
             rows += [(f"dep.{word}[-1]",), (f"dep.{word}[1]",)]
     rows += [(f"head.{tag}", f"dep.{tag}") for tag in tags[1:]]
+    for name in attributes if tags else ():
+        h, d = (f'attribute({end}.feats, "{name}")' for end in ENDS)
+        rows += [(d, f"dep.{tags[0]}", f"head.{tags[0]}"), (d, h, f"dep.{tags[0]}")]
     return _lines([*rows, ("bias",)])
 
 
-def chosen_arc_templates(templates: Any, columns: Iterable[str], order: int) -> Any:
-    """Templates of arcs: a preset by name, as given, or the default of these columns.
+def telling_columns(table: Table) -> list[str]:
+    """Columns with more than one value, or all where there is none."""
+    telling = [name for name, own in table.columns.items() if len(own.used()) > 1]
+    return telling or list(table.columns)
 
-    The name of a preset wins over a template of the same text.
+
+def frequent_attributes(column: Column, most: int = 6) -> list[str]:
+    """Attributes that most words have, as Case in ``Case=Nom|Number=Sing``.
+
+    Examples
+    --------
+    >>> table = Table.from_sequences([["Case=Nom|Number=Sing", "Case=Acc", "_"]], ["f"])
+    >>> frequent_attributes(table.columns["f"])
+    ['Case', 'Number']
     """
-    if templates is not None:
-        return look_up("templates", templates, ARC_PRESETS)
-    names = list(columns)
+    counts: Counter[str] = Counter()
+    number = np.bincount(column.codes, minlength=len(column.values))
+    for value, n in zip(column.values, number.tolist(), strict=True):
+        parts = [part.partition("=") for part in value.split("|")]
+        counts.update({name: n for name, is_pair, _ in parts if is_pair})
+    return [name for name, n in counts.most_common(most) if n]
+
+
+def with_presets(
+    templates: str | Iterable[Any], default: str, presets: Mapping[str, str]
+) -> list[str]:
+    r"""Templates in which ``default`` or a preset's name stands for its templates.
+
+    Examples
+    --------
+    >>> with_presets("default\nhead.feats", "bias\nhead.form", {})
+    ['bias', 'head.form', 'head.feats']
+    """
+    known = {**presets, "default": default}
+    lines = templates.splitlines() if isinstance(templates, str) else templates
+    texts = [known.get(str(line).strip(), str(line)) for line in lines]
+    return [line for text in texts for line in text.splitlines()]
+
+
+def chosen_arc_templates(templates: Any, table: Table, order: int) -> list[str]:
+    """Templates of arcs: as given, or the default of the columns of a table.
+
+    The names of presets, and ``default``, stand for their templates.
+    """
+    names = telling_columns(table)
     default = default_arc_templates(names, counts=order == 1)
-    return default + second_order_templates(names) if order == 2 else default
+    if order == 2:
+        default += second_order_templates(names)
+    given = look_up("templates", templates, {**ARC_PRESETS, "default": default})
+    return with_presets(default if given is None else given, default, ARC_PRESETS)
+
+
+def chosen_label_templates(templates: Any, table: Table) -> list[str]:
+    """Templates of labels: as given, or the default of the columns of a table."""
+    names = telling_columns(table)
+    attributes = frequent_attributes(table.columns["feats"]) if "feats" in names else ()
+    default = default_label_templates(names, attributes)
+    return with_presets(default if templates is None else templates, default, {})
+
+
+def check_arc_templates(templates: str) -> None:
+    """Refuse templates with a fault, whatever the columns are, by its line."""
+    names = {*ARC_PRESETS, "default"}
+    lines = templates.splitlines()
+    parse_arc_templates(
+        "\n".join("bias" if line.strip() in names else line for line in lines)
+    )

@@ -107,14 +107,16 @@ class ArcFeaturizer:
 
     # ------------------------------------------------------------------ learning
 
-    def fit(self, X: Table | Sequence[Any], heads: Sequence[Sequence[int]]) -> Self:
+    def fit(
+        self, X: Table | Sequence[Any], heads: Sequence[Sequence[int | None]]
+    ) -> Self:
         """Learn the vocabulary from true arcs.
 
         Parameters
         ----------
         X : Table
         heads : list of lists of int
-            Head of each token, 0 for the root.
+            Head of each token, 0 for the root, None where it is not known.
 
         Returns
         -------
@@ -135,7 +137,7 @@ class ArcFeaturizer:
         return self
 
     def _learn_seen(
-        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
+        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int | None]]
     ) -> None:
         """One bit per hashed feature of true arcs."""
         from partwise.features._arc_compiled import mark_seen
@@ -146,7 +148,7 @@ class ArcFeaturizer:
             mark_seen(arcs.keys(family, own).ravel(), self._seen)
 
     def _learn_keys(
-        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int]]
+        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int | None]]
     ) -> None:
         """Keys of the features of true arcs: arcs, then labels; frequent ones first."""
         from partwise.features._columnar_compiled import count_keys

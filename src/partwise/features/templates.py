@@ -10,10 +10,12 @@ One template per line; ``#`` begins a comment::
     suffix(lower(word),3)[-1]   functions nest
     shape(word)                 Xxxx-99; short_shape(word) gives Xx-9
     match(word,"^[0-9]+$")      1 where the regular expression is found
+    attribute(feats,"Case")     Case=Nom of Case=Nom|Number=Sing
     bias                        1 at every token
 
 A term outside the sentence has the value ``<s>``, the same on both sides. A term
-without a value gives no feature: a `match` that fails, an affix longer than the word.
+without a value gives no feature: a `match` that fails, an affix longer than the word,
+an attribute that is not there.
 A template that is written twice counts once.
 """
 
@@ -146,6 +148,11 @@ def _match(pattern: Argument | None) -> Function:
     return lambda value: "1" if search(value) else None
 
 
+def _attribute(name: Argument | None) -> Function:
+    search = re.compile(rf"(?:^|\|)({re.escape(str(name))}=[^|]*)").search
+    return lambda value: found[1] if (found := search(value)) else None
+
+
 FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {
     "lower": _lower,
     "prefix": _prefix,
@@ -153,9 +160,10 @@ FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {
     "shape": _shape,
     "short_shape": _short_shape,
     "match": _match,
+    "attribute": _attribute,
 }
 _TAKES_LENGTH = {"prefix", "suffix"}
-_TAKES_PATTERN = {"match"}
+_TAKES_PATTERN = {"match", "attribute"}
 
 # templates may come from a model file of a stranger: small text, small work
 MAX_NUMBER = 1000

@@ -22,6 +22,7 @@ from partwise.bounds import (
     under,
 )
 from partwise.features import DenseFeatures, Features
+from partwise.features.sentences import shown_words
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.inputs import SEQUENCES
 from partwise.outputs.scoring import Arrays, prefixed
@@ -152,6 +153,48 @@ def support_from_arrays(
     strings = read_strings(arrays, n=n_tokens)
     tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
     return SupportSet(inputs, y, cuts, alpha, rows, tokens)
+
+
+# ------------------------------------------------------- models over trees of words
+
+
+def sentence_support_state(
+    support: SupportSet | None,
+) -> tuple[dict[str, bool], Arrays]:
+    """Whether a model has a dual over sentences of a table, and its arrays."""
+    if support is None or not len(support.alpha):
+        return {"support": False}, {}
+    arrays = {
+        "y": np.asarray(support.y, np.int32),
+        **plane_arrays(support.cuts, support.alpha, support.rows),
+        **input_arrays(support.inputs),
+    }
+    return {"support": True}, prefixed("support", arrays)
+
+
+def sentence_support_from_state(
+    settings: dict[str, Any], arrays: Arrays, check: Callable[[Ints, Ints], None]
+) -> SupportSet | None:
+    """
+    Rebuild a dual; None for none.
+
+    Parameters
+    ----------
+    settings, arrays : dict
+        As `sentence_support_state` gave them.
+    check : callable
+        Refuses codes of all words of sentences, given the lengths of these.
+    """
+    if not entry(settings, "support", bool):
+        return None
+    arrays = under("support/", arrays)
+    table = SEQUENCES.unpack(under("table/", arrays))
+    lengths = read_lengths(table.offset)
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
+    y = read_array(arrays, "y", np.int32, table.n_tokens)
+    check(y, lengths)
+    check(cuts.code, lengths[cuts.block])
+    return SupportSet(table, y, cuts, alpha, rows, shown_words(table))
 
 
 def _features(

@@ -232,6 +232,42 @@ def sentence_inputs(
     return kernel, table.select(kernel.columns_of(table.columns, usual))
 
 
+def fit_sentence_keys(
+    make: type[KernelScoring],
+    estimator: Any,
+    hasher: Any,
+    table: Table,
+    usual: Sequence[str],
+    last: Any,
+    **settings: Any,
+) -> KernelFit:
+    """
+    Keys of the parts of trees, and what a kernel compares of their sentences.
+
+    Parameters
+    ----------
+    make : type
+        The class of the trained scoring.
+    estimator : DependencyParser or ConstituencyParser
+    hasher : ArcHasher or PhraseHasher
+    table : Table
+    usual : sequence of str
+        As for `sentence_inputs`.
+    last : model or None
+        The model that a warm start goes on with.
+    **settings
+        Further ones of `KernelFit`.
+    """
+    kernel, options = read_kernel(estimator, "float32")
+    kernel, inputs = sentence_inputs(kernel, table, usual)
+    if last is not None:
+        last.scoring.check_start(kernel, hasher.match)
+    return KernelFit(
+        make, kernel, hasher, table, inputs, options, budget=estimator.budget,
+        over_budget=estimator.over_budget, **settings,
+    )  # fmt: skip
+
+
 def refuse_kernel_settings(estimator: Any) -> None:
     """Refuse settings that a fit without an input kernel would ignore."""
     for name in ("budget", "gram_options"):

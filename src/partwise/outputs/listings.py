@@ -40,6 +40,12 @@ def shares(rows: Sequence[Any]) -> list[list[str]]:
     ]
 
 
+def weight_listings(title: str, pairs: Sequence[tuple[str, float]]) -> list[Listing]:
+    """A table of names and their weights; none without any."""
+    rows = [(f"{weight:+.4f}", name) for name, weight in pairs]
+    return [Listing(title, (), rows)] if rows else []
+
+
 def telling_features(model: Any, top: int = 10) -> list[FeatureGroup]:
     """The heaviest features for and against each label, or key of a kernel model.
 

@@ -220,3 +220,35 @@ def one_cut(output: Ints) -> Cuts:
     """The plane φ(truth) − φ(output) of the only example."""
     one, indptr = np.ones(1), np.array([0, len(output)])
     return Cuts(np.zeros(1, np.int64), one, one, one, one, indptr, output)
+
+
+def stepwise_shares(problem: Any, model: Floats, other: Ints) -> tuple[Ints, Floats]:
+    """Where another output of the only example differs from its truth, and what of it.
+
+    The truth becomes the other one token after the other. What a step costs is the
+    share of its token in the lead, so the shares add up to it, whatever the parts are.
+
+    Parameters
+    ----------
+    problem : PackedProblem
+        Of one example, whose codes have a number for each token.
+    model : array (n_weights,)
+        Of the problem.
+    other : int array (n_tokens,)
+
+    Returns
+    -------
+    changed : int array (m,)
+        Tokens.
+    shares : array (m,)
+    """
+    truth = problem.blocks.y
+    changed = np.flatnonzero(truth != other)
+    stages = np.tile(truth, (len(changed), 1))
+    for k, t in enumerate(changed):
+        stages[k:, t] = other[t]
+    one, indptr = np.ones(len(changed)), np.arange(len(changed) + 1) * len(truth)
+    block = np.zeros(len(changed), np.int64)
+    code: Ints = stages.ravel().astype(np.int32)
+    leads = problem.margins(model, Cuts(block, one, one, one, one, indptr, code))
+    return changed, np.diff(leads, prepend=0.0)

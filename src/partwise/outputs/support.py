@@ -1,4 +1,4 @@
-"""Support structures of a tagger, with the training sequences they belong to."""
+"""Support structures, with the training sequences or sentences they belong to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SupportSet(NamedTuple):
     """Support structures, and what the model needs of their sequences."""
 
     inputs: Any  # Features or DenseFeatures of the sequences; a Table or list of them
-    y: Ints  # (n_tokens,) their true labels
+    y: Any  # (n_tokens,) their true labels; or a list of trees
     cuts: Cuts  # blocks are numbered as in `inputs`
     alpha: Floats  # (m,)
     rows: Ints  # (n_sequences,) their place in the training data
@@ -56,6 +56,19 @@ class SupportSet(NamedTuple):
         shown = [tokens(int(i)) for i in rows]
         kept = take_sequences(inputs, rows, token_rows)
         return cls(kept, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
+
+    @classmethod
+    def of_trees(
+        cls,
+        sentences: list[Any],
+        trees: list[Any],
+        cuts: Cuts,
+        alpha: Floats,
+        rows: Ints,
+    ) -> SupportSet:
+        """Sentences of (word, tag) whose truths are trees, not numbers of labels."""
+        shown = [[word for word, _ in x] for x in sentences]
+        return cls(sentences, trees, cuts, alpha, rows, shown)
 
 
 def take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:

@@ -54,6 +54,7 @@ class Answers(NamedTuple):
     best: list[Any]
     ranked: Sequence[list[tuple[Any, float]]] = ()
     n_failures: int = 0  # examples that the model has no output for
+    n_too_long: int = 0  # those of them that it did not look at
     scores: Any = None  # (n,) where outputs follow from a score per example
     positive: Any = None  # the label of high scores
     # what --confidence and --marginals ask for, for JSON
@@ -128,6 +129,10 @@ class Task(ABC):
     @abstractmethod
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Files as one data set, with the outputs that evaluation needs if `truth`."""
+
+    def read_dev(self, path: str) -> Data:
+        """A file to evaluate on after training, read like the training files."""
+        return self.read([path], truth=True)
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
         """What `fit` takes besides X and y."""

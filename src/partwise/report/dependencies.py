@@ -1,7 +1,9 @@
 """What a report says about a dependency parser: scores, confusions, drawn errors."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from partwise.metrics import (
     arc_length_report,
@@ -15,11 +17,18 @@ from partwise.readers.trees import DependencyTree, is_projective
 from partwise.report.arcs import draw_dependency_tree
 from partwise.report.content import (
     Confusion,
+    FeatureGroup,
     MetricTable,
     Picture,
     Report,
 )
+from partwise.report.support import NOTE, TITLE
+from partwise.report.support_trees import support_tree_pictures
 from partwise.report.training import training_report
+
+if TYPE_CHECKING:
+    from partwise.outputs.dependency.model import DependencyModel
+    from partwise.readers.table import Table
 
 Trees = Sequence[DependencyTree]
 
@@ -66,6 +75,21 @@ def dependency_report(
         drawings_note=_NOTE,
         **page,
     )
+
+
+def parser_sections(model: DependencyModel, table: Table) -> dict[str, Any]:
+    """What `dependency_report` takes of a model and the evaluated sentences."""
+    pairs = model.scoring.named_weights(model.weights, 15)
+    sides = [[p for p in pairs if p[1] > 0], [p for p in pairs if p[1] < 0]]
+    tags = next((name for name in ("upos", "xpos") if name in table.columns), None)
+    return {
+        "words": table.strings("form"),
+        "tags": None if tags is None else table.strings(tags),
+        "features": [FeatureGroup("arcs", *sides)] if pairs else [],
+        "pictures": support_tree_pictures(model),
+        "pictures_title": TITLE,
+        "pictures_note": NOTE,
+    }
 
 
 def _tables(y: Trees, y_pred: Trees, caption: str) -> list[MetricTable]:

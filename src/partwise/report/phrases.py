@@ -37,6 +37,7 @@ def phrase_report(
     caption: str = "Evaluation",
     features: Sequence[FeatureGroup] = (),
     n_failures: int | None = None,
+    n_too_long: int = 0,
     n_errors: int = 10,
     **page: Any,
 ) -> Report:
@@ -52,13 +53,15 @@ def phrase_report(
     n_failures : int, optional
         Sentences without a parse, where they have a tree nevertheless; those that are
         None by default.
+    n_too_long : int
+        Those of them that were too long to be parsed.
     n_errors : int
         How many errors to draw.
     **page
         Title, certificate and the like, see `training_report`.
     """
     return training_report(
-        metrics=_tables(y, y_pred, caption, n_failures),
+        metrics=_tables(y, y_pred, caption, n_failures, n_too_long),
         confusion=Confusion(*bracket_confusion(y, y_pred)),
         features=list(features),
         drawings=_worst_errors(y, y_pred, n_errors),
@@ -68,11 +71,13 @@ def phrase_report(
 
 
 def _tables(
-    y: Trees, y_pred: Trees, caption: str, n_failures: int | None
+    y: Trees, y_pred: Trees, caption: str, n_failures: int | None, n_too_long: int
 ) -> list[MetricTable]:
     overall: dict[str, Any] = dict(measure_phrases(y, y_pred))
     if n_failures is not None:
         overall["failures"] = n_failures
+    if n_too_long:
+        overall["failures, too long"] = n_too_long
     header = ("label", "precision", "recall", "F1", "number")
     by_length = ("words", "F1", "exact match", "crossing", "sentences")
     return [

@@ -9,14 +9,19 @@ to look, and a change costs two rows of the Gram matrix.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import MAX_FEATURE
 from partwise.objective import HARD, Formulation
-from partwise.protocol import Cuts, Floats, Ints, Problem
+from partwise.protocol import Cuts, Floats, Ints, Problem, Votes
 from partwise.structures.loop import LoopProblem
+
+Ranked = list[tuple[Any, float]]  # candidates of an example with their scores
 
 
 class CandidateBlocks:
@@ -176,3 +181,91 @@ class CandidateProblem(LoopProblem):
         for c in np.flatnonzero(weights):
             model[half:] += weights[c] * gram[c]
         return model
+
+
+class Ballot(NamedTuple):
+    """Models that vote, each one step after the other; the first has no anchors."""
+
+    step: np.ndarray  # int64 (m, 2): anchors added and subtracted
+    base: Floats  # (m,) change of the weight of the base score
+    n_votes: np.ndarray  # int64 (m + 1,) votes of each model
+
+    @classmethod
+    def create(
+        cls, votes: Votes, problem: CandidateProblem, kept: Ints, base: Floats
+    ) -> tuple[Ballot, Ints]:
+        """The models that vote, and the candidates that they and others need.
+
+        Parameters
+        ----------
+        votes : Votes
+        problem : CandidateProblem
+            That the models were trained on.
+        kept : int array
+            Numbers of the candidates that are needed otherwise.
+        base : array (m,)
+            Score of the base model of each candidate, times its weight in the features.
+        """
+        blocks: Any = problem.blocks
+        added = blocks.truth[votes.cuts.block]
+        subtracted = blocks.offset[votes.cuts.block] + votes.cuts.code
+        kept = np.unique(np.concatenate([kept, added, subtracted]))
+        step = np.searchsorted(kept, np.stack([added, subtracted], axis=1))
+        return cls(step, base[added] - base[subtracted], votes.n_votes), kept
+
+    def shares(self, values: Floats, base: Floats) -> Floats:
+        """Shares of the votes that candidates get.
+
+        Parameters
+        ----------
+        values : array (n_candidates, n_anchors)
+            Kernel values.
+        base : array (n_candidates,)
+            Scores of the base model.
+
+        Returns
+        -------
+        array (n_candidates,)
+            Their sum is 1. A model votes for the first of equally good candidates.
+        """
+        change = values[:, self.step[:, 0]] - values[:, self.step[:, 1]]
+        change += base[:, None] * self.base
+        choice = np.argmax(np.cumsum(change, axis=1), axis=0)  # of all but the first
+        choice = np.append(0, choice)
+        return np.bincount(choice, self.n_votes, len(base)) / max(self.n_votes.sum(), 1)
+
+
+def pieces(lengths: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
+    """Runs (first, last) of lists that have at most `limit` candidates, or one list."""
+    first, total = 0, 0
+    for row, length in enumerate(lengths):
+        if row > first and total + length > limit:
+            yield first, row
+            first, total = row, 0
+        total += length
+    yield first, len(lengths)
+
+
+def check_lists(lists: Sequence[Ranked]) -> None:
+    """Refuse what is no list of (candidate, score) pairs, by its place."""
+    if not len(lists):
+        raise ValueError("X has no example")
+    for row, ranked in enumerate(lists):
+        if not len(ranked):
+            raise ValueError(f"X: example {row} has no candidates; leave it out")
+        for pair in ranked:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ValueError(
+                    f"X: example {row} has {pair!r:.60} where a pair (candidate, score "
+                    "of the base model) is needed"
+                )
+            if not isinstance(pair[1], Real):
+                raise ValueError(
+                    f"X: example {row} has {pair!r:.60} where a pair (candidate, "
+                    "score) is needed; give lists of candidates, or base="
+                )
+            if not abs(pair[1]) <= MAX_FEATURE:
+                raise ValueError(
+                    f"X: example {row} has a candidate of score {pair[1]}; scores are "
+                    f"numbers within ±{MAX_FEATURE:g}"
+                )

@@ -10,31 +10,20 @@ import numpy as np
 from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
-from partwise.outputs.dependency.learning import (
-    LABELS,
-    fit_labeller,
-    fit_pruner,
-    fit_scoring,
-)
+from partwise.outputs.dependency.learning import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.explanation import Explanation
-from partwise.outputs.kernel_fit import KernelParameters
-from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.support import SupportSet
-from partwise.parameters import ParameterError, SettingsError, check_whole
+from partwise.outputs.tree_estimator import TreeParser
+from partwise.outputs.tree_learning import fit_arcs
+from partwise.parameters import SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
-from partwise.structures.dependency.codes import (
-    as_trees,
-    check_trees,
-    encode_trees,
-    refuse_many_roots,
-)
+from partwise.structures.dependency import codes as tree_codes
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DependencyParser(KernelParameters, SavedEstimator):
+class DependencyParser(TreeParser):
     """Parse sentences into labelled dependency trees of maximum margin.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong tree ŷ of sentence i
@@ -90,11 +79,7 @@ class DependencyParser(KernelParameters, SavedEstimator):
         With a kernel or `match`: group the words of the training text by their
         neighbours, or by word vectors (``WordClusters(vectors=…)``), into a column
         ``cluster``, as in ``match="cluster+distance"``.
-    budget, over_budget, gram_options
-        See `KernelParameters`.
     loss, formulation, penalty, solver, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`.
-    checkpoint, checkpoint_every, n_jobs
         See `StructuredEstimator`.
     tol : float
         Stop at this relative duality gap. The default is loose because accuracy on
@@ -114,6 +99,8 @@ class DependencyParser(KernelParameters, SavedEstimator):
     label_certificate_ : Certificate
         Of the labeller, with ``labels="second_stage"``.
     history_ : list of HistoryPoint
+    rounds_ : list of Round
+        Of the completion of hidden heads and labels, None in y.
     n_iter_ : int
 
     Examples
@@ -140,8 +127,6 @@ class DependencyParser(KernelParameters, SavedEstimator):
     cost: Any = "las"
     normalized: bool = False
     construction: Literal["exact", "best_heads"] = "exact"
-    kernel: Any = None
-    match: Any = None
     clusters: Any = None
     tol: float = 0.2
     metric: str | None = None
@@ -163,63 +148,68 @@ class DependencyParser(KernelParameters, SavedEstimator):
         X : Table, or list of sentences
             With the columns that the templates need; see
             `partwise.features.sentences.sentence_table`.
-        y : list of DependencyTree, of pairs (heads, labels), or of heads
-            Heads count words from 1; 0 is the root. Without labels all are ``_``.
+        y : list of DependencyTree, of pairs (heads, labels), or of lists of heads
+            Heads count words from 1; 0 is the root. Heads and labels that are None are
+            completed in rounds, and cost nothing.
         sample_weight : array (n_sentences,), optional
         """
         self.check_parameters()
         formulation = self._formulation()
-        table, y = sentence_table(X), as_trees(y)
-        if self.single_root and self.construction == "exact":
-            refuse_many_roots(y)
-        check_trees(y, table.offset)
+        table = sentence_table(X)
+        is_exact = self.construction == "exact"
+        trees = tree_codes.checked_trees(
+            y, table.offset, self.projective and is_exact, self.single_root and is_exact
+        )
         self._weighted = sample_weight is not None
         last = getattr(self, "model_", None) if self.warm_start else None
-        fit = fit_scoring(self, table, y, last)
+        names = sorted({name for _, row in trees for name in row if name is not None})
+        names = names if self.labels else []
+        fit = fit_arcs(self, table, trees, bool(names), last)
         is_joint = self.labels == "joint" and fit.has_labels
-        names = sorted({name for _, row in y for name in row}) if self.labels else []
         if is_joint and last is not None:
             names = last.labels
         labels = names if is_joint else []
-        codes = encode_trees(y, table.offset, labels)
-        structure = self._structure(len(labels))
-        pruner = candidates = None
+        hidden = tree_codes.hidden_parts(trees, names)
+        self._refuse_hidden(-hidden.astype(int), names != labels)
+        codes = tree_codes.encode_trees(trees, table.offset, labels)
+        model = DependencyModel(fit, self._structure(len(labels)), labels, np.zeros(0))
+        model.n_candidates = self.n_candidates
+        if self.order == 2 and not len(hidden):
+            pruner = None if last is None else last.pruner
+            model.pruner = pruner or fit_pruner(self, table, trees)
         n_jobs = self._n_jobs()
-        if self.order == 2:
-            pruner = fit_pruner(self, table, y) if last is None else last.pruner
-            assert pruner is not None
-            truth = codes // max(len(labels), 1)
-            candidates = pruner.candidates(table, self.n_candidates, n_jobs, truth)
-        problem = structure.pack(
-            fit.parts, codes, formulation, n_jobs=n_jobs, scorer=fit.scorer(n_jobs),
-            candidates=candidates,
-        )  # fmt: skip
+        packable = fit.parts, fit.scorer(n_jobs)
+        problem = model.pack(table, packable, codes, formulation, n_jobs, hidden=hidden)
         weights, dual = self._learn(problem, fit, last, sample_weight)
-        support = None
         if dual is not None:
             words = shown_words(table)
-            support = SupportSet.create(
-                table, table.offset, codes, dual, lambda row: words[row]
+            model.support = SupportSet.create(
+                table, table.offset, problem.blocks.y, dual, words.__getitem__
             )
-        labeller = None
-        if self.labels and not is_joint:
-            labeller, self.label_certificate_ = fit_labeller(
-                self, table, y, names, sample_weight
+        if names != labels:
+            model.labels = names
+            model.labeller, self.label_certificate_ = fit_labeller(
+                self, table, trees, names, sample_weight
             )
-        scoring, weights = fit.finish(problem, weights)
-        info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = DependencyModel(
-            scoring, structure, labels, weights, info, support, labeller, pruner,
-            self.n_candidates,
-        )  # fmt: skip
+        model.scoring, model.weights = fit.finish(problem, weights)
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
         self._remove_checkpoints(LABELS)
         return self
 
+    def _refuse_hidden(self, codes: Any, in_two_stages: bool = False) -> None:
+        super()._refuse_hidden(codes)
+        if len(codes) and (self.order == 2 or in_two_stages):
+            raise SettingsError(
+                "None in y needs <order=1> and <labels='joint'>, or no labels at all"
+            )
+
     def _structure(self, n_labels: int) -> Arborescence:
+        is_exact = self.construction == "exact"
         return Arborescence(
             n_labels,
-            projective=self.projective and self.construction == "exact",
-            single_root=self.single_root and self.construction == "exact",
+            projective=self.projective and is_exact,
+            single_root=self.single_root and is_exact,
             cost=self.cost if n_labels else "uas",
             normalized=self.normalized,
             construction=self.construction,
@@ -231,13 +221,6 @@ class DependencyParser(KernelParameters, SavedEstimator):
         check_whole("n_candidates", self.n_candidates, 1)
         if self.order == 2 and self.loss == "log":
             raise SettingsError("<order=2> needs <loss='hinge'>")
-        if self.hash_bits is not None and self.min_count > 1:
-            raise ParameterError(
-                "min_count",
-                self.min_count,
-                "hashed features are not counted; add <hash_bits=None>, which keeps "
-                "their names",
-            )
         check_settings(self.min_count, self.hash_bits)
 
     def _default_C(self, n: int) -> float:
@@ -274,31 +257,12 @@ class DependencyParser(KernelParameters, SavedEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions."""
-        return super().score(X, as_trees(y))
+        return super().score(X, tree_codes.as_trees(y))
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""
         self._check_fitted()
         return self.model_.confidences(X, n_jobs=self._n_jobs())
-
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Why the best tree of a sentence won.
-
-        Parameters
-        ----------
-        x : one sentence
-            As an item of X in `fit`.
-        top : int
-            Number of reasons.
-
-        Returns
-        -------
-        Explanation
-            Winner against runner-up, arc by arc; of a kernel parser, also the
-            training sentences that decide.
-        """
-        self._check_fitted()
-        return self.model_.explain([x], top=top)
 
     def valid_share(self, X: Any) -> float:
         """Share of sentences whose prediction is a tree; below 1 for best heads."""
@@ -312,15 +276,10 @@ class DependencyParser(KernelParameters, SavedEstimator):
 
     @classmethod
     def _parameters_of(cls, model: DependencyModel) -> dict[str, Any]:
-        tree = model.structure
         labels = "second_stage" if model.labeller else "joint"
         return {
-            "projective": tree.projective,
-            "single_root": tree.single_root,
+            **model.structure.get_params(),
             "labels": labels if model.labels else None,
-            "cost": tree.cost,
-            "normalized": tree.normalized,
-            "construction": tree.construction,
             "order": 1 if model.pruner is None else 2,
             **({} if model.pruner is None else {"n_candidates": model.n_candidates}),
             **model.scoring.parameters(),

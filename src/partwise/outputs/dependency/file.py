@@ -7,26 +7,22 @@ could make them read outside their arrays.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from partwise.bounds import entry, read_array, require, under
-from partwise.features.sentences import shown_words
-from partwise.kernels.inputs import SEQUENCES
+from partwise.bounds import entry, require, under
 from partwise.outputs._support_file import (
-    input_arrays,
-    plane_arrays,
-    read_lengths,
-    read_planes,
+    sentence_support_from_state,
+    sentence_support_state,
 )
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.dependency.scoring import ArcFeatureScoring, ArcKeyScoring
-from partwise.outputs.labels import MAX_LABELS
 from partwise.outputs.scoring import Arrays, State, prefixed
-from partwise.outputs.support import SupportSet
-from partwise.structures.dependency import Arborescence
-from partwise.structures.losses import ARC_LOSSES
+from partwise.outputs.tree_scoring import ArcFeatureScoring, ArcKeyScoring
+from partwise.structures.dependency.file import (
+    check_codes,
+    tree_from_state,
+    tree_state,
+)
 
 MAX_CANDIDATES = 1000
 
@@ -44,23 +40,15 @@ def to_state(model: DependencyModel) -> State:
             state, more = _first_stage(other)
             settings[name] = state | {"info": other.info}
             arrays |= prefixed(name, more)
-    settings["support"], more = support_state(model)
-    return settings, arrays | more
+    support, more = sentence_support_state(model.support)
+    return settings | support, arrays | more
 
 
 def _first_stage(model: DependencyModel) -> State:
     """A model without its labeller and pruner."""
-    tree = model.structure
-    settings: dict[str, Any] = {
-        "projective": bool(tree.projective),
-        "single_root": bool(tree.single_root),
-        "normalized": bool(tree.delta.normalized),
-        "construction": tree.construction,
-    }
-    if model.scoring.has_labels:
-        settings |= {"labels": model.joint_labels, "cost": tree.delta.saved()}
     scoring, arrays = model.scoring.to_state(model.weights)
-    return settings | scoring, arrays
+    labels = model.joint_labels if model.scoring.has_labels else None
+    return tree_state(model.structure, labels) | scoring, arrays
 
 
 def from_state(
@@ -68,20 +56,23 @@ def from_state(
 ) -> DependencyModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
     model = _first_model(settings, arrays, info)
-    require(model.structure.construction != "given", "a labeller without a parser")
+    construction, labels = model.structure.construction, model.labels
+    require(construction != "given", "a labeller without a parser")
     labeller = model.labeller = _other_model("labeller", settings, arrays)
     if labeller is not None:
         is_labeller = labeller.structure.construction == "given"
-        require(is_labeller and bool(labeller.joint_labels), "no labeller")
-        require(not model.joint_labels, "labels from two models")
+        require(is_labeller and bool(labeller.labels), "no labeller")
+        require(not labels, "labels from two models")
+        model.labels = labeller.labels
     if model.scoring.has_labels:
         model.pruner = _other_model("pruner", settings, arrays)
         model.n_candidates = entry(settings, "n_candidates", int)
         require(0 < model.n_candidates <= MAX_CANDIDATES, "number of candidates")
     if model.pruner is not None:
         require(model.pruner.structure.construction == "exact", "no pruner")
-        require(model.structure.construction == "exact", "candidates without a tree")
-    model.support = support_from_state(settings, arrays, model)
+        require(construction == "exact", "candidates without a tree")
+    check = partial(check_codes, n_labels=len(labels))
+    model.support = sentence_support_from_state(settings, arrays, check)
     return model
 
 
@@ -102,64 +93,6 @@ def _first_model(
     settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
 ) -> DependencyModel:
     kind = ArcKeyScoring if "index" in settings else ArcFeatureScoring
-    labels: list[Any] = []
-    cost: Any = "uas"
-    if kind.has_labels:
-        labels, cost = entry(settings, "labels", list), settings["cost"]
-        require(len(labels) <= MAX_LABELS, f"{len(labels)} labels")
-        is_text = all(isinstance(label, str) for label in labels)
-        require(is_text, "labels of other kinds")
-        require(len(set(labels)) == len(labels), "a label that stands twice")
-        is_cost = cost in ARC_LOSSES if isinstance(cost, str) else _is_share(cost)
-        require(is_cost, "no such cost")
-    structure = Arborescence(
-        len(labels),
-        projective=entry(settings, "projective", bool),
-        single_root=entry(settings, "single_root", bool),
-        cost=cost,
-        normalized=entry(settings, "normalized", bool),
-        construction=entry(settings, "construction", str),
-    )
-    structure.kind()  # refuses what does not go together
+    structure, labels = tree_from_state(settings, kind.has_labels)
     scoring, weights = kind.from_state(settings, arrays, len(labels))
     return DependencyModel(scoring, structure, labels, weights, info)
-
-
-def _is_share(cost: Any) -> bool:
-    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
-    return is_number and 0.0 <= cost <= 1.0
-
-
-# ------------------------------------------------------------------------- support
-
-
-def support_state(model: DependencyModel) -> tuple[bool, Arrays]:
-    """Whether a parser has a dual, and its arrays."""
-    support = model.support
-    if support is None or not len(support.alpha):
-        return False, {}
-    arrays = {
-        "y": np.asarray(support.y, np.int32),
-        **plane_arrays(support.cuts, support.alpha, support.rows),
-        **input_arrays(support.inputs),
-    }
-    return True, prefixed("support", arrays)
-
-
-def support_from_state(
-    settings: dict[str, Any], arrays: Arrays, model: DependencyModel
-) -> SupportSet | None:
-    """Rebuild a dual of this model; None for none."""
-    if not entry(settings, "support", bool):
-        return None
-    arrays = under("support/", arrays)
-    table = SEQUENCES.unpack(under("table/", arrays))
-    lengths = read_lengths(table.offset)
-    size = max(len(model.joint_labels), 1)
-    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
-    y = read_array(arrays, "y", np.int32, table.n_tokens)
-    for code, length in ((y, lengths), (cuts.code, lengths[cuts.block])):
-        limit = np.repeat((length + 1) * size, length)
-        is_head = (code >= 0) & (code < limit)
-        require(bool(is_head.all()), "a head out of range")
-    return SupportSet(table, y, cuts, alpha, rows, shown_words(table))

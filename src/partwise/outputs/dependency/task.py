@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from partwise.outputs.listings import listing, shares, unseen_warning
-from partwise.outputs.task import (
-    Answers,
-    Data,
-    Details,
-    FileOptions,
-    Listing,
-    Task,
-)
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
+from partwise.outputs.tree_task import Breakdown, TreeTask
 
 if TYPE_CHECKING:
     from partwise.report import Report
 
 
-class DependencyTask(Task):
+class DependencyTask(TreeTask):
     """Learn a dependency parser from CoNLL-U or CoNLL-X files.
 
     Ctrl-C ends training early: the best model so far is written with its gap, and the
@@ -30,7 +23,6 @@ class DependencyTask(Task):
 
     title: ClassVar[str] = "Dependency parser"
     label_name: ClassVar[str] = "relation"
-    json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
     file_options: ClassVar[tuple[str, ...]] = ("max_length",)
     aliases: ClassVar[dict[str, str]] = {
         "n_candidates": "--candidates",
@@ -59,25 +51,25 @@ class DependencyTask(Task):
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Without hashing for 0 bits, and with clusters of the given vectors."""
         values["hash_bits"] = values["hash_bits"] or None
-        vectors = values.pop("vectors")
-        if vectors is None:
-            return values
-        from partwise.kernels.clusters import WordClusters
+        vectors, n_clusters = values.pop("vectors"), values["clusters"]
+        if vectors is not None:
+            from partwise.kernels.clusters import WordClusters
 
-        n_clusters = values["clusters"]
-        if n_clusters is None:
-            raise ValueError(
-                f"--vectors {vectors}: give --clusters, too; how many groups?"
+            if n_clusters is None:
+                raise ValueError(
+                    f"--vectors {vectors}: give --clusters, too; how many groups?"
+                )
+            values["clusters"] = WordClusters(
+                n_clusters, column="form", vectors=vectors
             )
-        clusters = WordClusters(n_clusters, column="form", vectors=vectors)
-        return values | {"clusters": clusters}
+        return values
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
         """Templates of arcs."""
-        from partwise.features.arc_templates import ARC_PRESETS, parse_arc_templates
+        from partwise.features.arc_templates import ARC_PRESETS, check_arc_templates
 
-        return ARC_PRESETS, parse_arc_templates
+        return ARC_PRESETS, check_arc_templates
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -96,13 +88,6 @@ class DependencyTask(Task):
             paths, trees=truth, single_root=self.single_root, max_length=self.max_length
         )
         return Data(bank.table, bank.trees, bank.table.n_tokens, bank)
-
-    def describe(self, data: Data) -> str:
-        """Sentences, words, relations."""
-        n_labels = len({label for tree in data.y for label in tree.labels})
-        return (
-            f"{len(data.X):,} sentences, {data.n_tokens:,} words, {n_labels} relations"
-        )
 
     def reader_info(self) -> dict[str, Any]:
         """How many roots a tree may have, and words a sentence."""
@@ -139,73 +124,39 @@ class DependencyTask(Task):
 
         return measure_dependencies(data.y, answers.best)
 
+    def breakdowns(self, y: Sequence[Any], y_pred: Sequence[Any]) -> list[Breakdown]:
+        """By relation, distance and length."""
+        from partwise import metrics
+
+        rates = ("precision", "recall", "f1", "n")
+        arcs = metrics.arc_length_report(y, y_pred)
+        lengths = metrics.sentence_length_report(y, y_pred)
+        return [
+            ("relations", ("relation", *rates), metrics.relation_report(y, y_pred)),
+            ("arc_lengths", ("words apart", *rates), arcs),
+            ("sentence_lengths", ("words", "uas", "las", "sentences"), lengths),
+        ]
+
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
-        """By relation, distance and length; crossing arcs; relations never seen."""
-        from partwise.metrics import (
-            arc_length_report,
-            relation_report,
-            sentence_length_report,
-        )
+        """Also trees with crossing arcs."""
         from partwise.readers import is_projective
 
-        labels = self.labels_in(data)
-        unseen, warnings = unseen_warning("relations", labels, model.labels)
+        details = super().details(model, data, answers)
         n_crossing = {
             name: sum(not is_projective(tree[0]) for tree in trees)
             for name, trees in (("true", data.y), ("predicted", answers.best))
         }
-        relations = relation_report(data.y, answers.best)
-        arcs = arc_length_report(data.y, answers.best)
-        lengths = sentence_length_report(data.y, answers.best)
-        json = {
-            "n_tokens": data.n_tokens,
-            "unseen_labels": unseen,
-            "non_projective": n_crossing,
-            "relations": [row._asdict() for row in relations],
-            "arc_lengths": [row._asdict() for row in arcs],
-            "sentence_lengths": [row._asdict() for row in lengths],
-        }
-        rates = ("precision", "recall", "f1", "n")
-        crossing = (f"{n_crossing['true']:,}", f"{n_crossing['predicted']:,}")
-        listings = [
-            listing("relation", rates, relations),
-            listing("words apart", rates, arcs),
-            Listing("", ("words", "uas", "las", "sentences"), shares(lengths)),
-            Listing(
-                "",
-                ("", "true", "predicted"),
-                [("non-projective trees", *crossing)],
-            ),
-        ]
-        return Details(warnings, json, listings)
+        details.json["non_projective"] = n_crossing
+        row = ["non-projective trees", *(f"{n:,}" for n in n_crossing.values())]
+        details.listings.append(Listing("", ("", *n_crossing), [row]))
+        return details
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by relation and length, confusions, errors and support drawn."""
-        from partwise.report import FeatureGroup
-        from partwise.report.dependencies import dependency_report
-        from partwise.report.support import NOTE, TITLE
-        from partwise.report.support_trees import support_tree_pictures
+        from partwise.report.dependencies import dependency_report, parser_sections
 
-        pairs = model.scoring.named_weights(model.weights, 15)
-        groups = [
-            FeatureGroup(
-                "arcs",
-                [pair for pair in pairs if pair[1] > 0],
-                [pair for pair in pairs if pair[1] < 0],
-            )
-        ]
-        tags = next((n for n in ("upos", "xpos") if n in data.X.columns), None)
-        return dependency_report(
-            words=data.X.strings("form"),
-            tags=None if tags is None else data.X.strings(tags),
-            y=data.y,
-            y_pred=answers.best,
-            features=groups if pairs else [],
-            pictures=support_tree_pictures(model),
-            pictures_title=TITLE,
-            pictures_note=NOTE,
-            **common,
-        )
+        sections = parser_sections(model, data.X)
+        return dependency_report(y=data.y, y_pred=answers.best, **sections, **common)
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
@@ -215,8 +166,8 @@ class DependencyTask(Task):
         if tree.construction == "best_heads":
             kind = "best head of each word"
         root = "one root" if tree.single_root else "any number of roots"
-        facts = [("Relations", str(len(model.labels))), ("Trees", f"{kind}, {root}")]
-        return facts + model.scoring.report_facts()
+        relations, *others = super().report_facts(model)
+        return [relations, ("Trees", f"{kind}, {root}"), *others]
 
     # ------------------------------------------------------------ inside a model
 
@@ -234,8 +185,7 @@ class DependencyTask(Task):
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
         """The heaviest features of arcs, training sentences or keys."""
-        answer, tables = model.scoring.heaviest(model.weights, top)
-        return answer, [Listing(*table) for table in tables]
+        return model.scoring.heaviest(model.weights, top)
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up, arc by arc."""

@@ -9,19 +9,19 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.kernel_fit import KernelParameters
-from partwise.outputs.phrase.explanation import SupportPhrases, TreeExplanation
-from partwise.outputs.phrase.learning import fit_scoring
 from partwise.outputs.phrase.model import ConstituencyModel
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.support import SupportSet
+from partwise.outputs.tree_estimator import TreeParser
+from partwise.outputs.tree_learning import fit_phrases
 from partwise.parameters import SettingsError, check_whole, worded_warning
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import common_wrapper
+from partwise.structures.phrase.partly_known import LatentGrammarProblem, is_partial
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConstituencyParser(KernelParameters, SavedEstimator):
+class ConstituencyParser(TreeParser):
     """Parse sentences into phrase-structure trees of a grammar of maximum margin.
 
     The rules are read off the training trees. Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where
@@ -81,10 +81,14 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
         Training trees left out because the grammar does not derive them.
     n_failures_ : int
         Sentences of the last `predict` without a tree under the grammar, or too long.
+    n_too_long_ : int
+        Those of them with more than `max_length` words, which were not parsed.
     n_unknown_tags_ : int
         Its words with a tag that training never showed; it stands for any other.
     certificate_ : Certificate
     history_ : list of HistoryPoint
+    rounds_ : list of Round
+        Of the completion of trees that are partly known.
     n_iter_ : int
 
     Examples
@@ -105,8 +109,6 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
     features: Literal["spans", "rules"] = "spans"
     min_count: int = 2
     cost: Literal["brackets", "f1", "zero_one"] = "brackets"
-    kernel: Any = None
-    match: Any = None
     max_length: int | None = None
     tol: float = 0.05
     metric: str = "labelled_f1"
@@ -125,23 +127,28 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
         ----------
         X : list of lists of (word, tag)
         y : list of trees (label, children), or of `nltk.Tree`
+            Of some trees only brackets may be known, a list of (label, begin, end) over
+            the words begin … end − 1, or nothing, None. They are completed in rounds;
+            the loss counts missed brackets alone. Rules come from whole trees.
         sample_weight : array (n_sentences,), optional
         """
         self.check_parameters()
         formulation = self._formulation()
         sentences = as_sentences(X, need_tags=not self.lexical)
-        trees = [as_phrase_tree(tree) for tree in y]
+        trees = [tree if is_partial(tree) else as_phrase_tree(tree) for tree in y]
+        whole = [tree for tree in trees if not is_partial(tree)]
+        self._refuse_hidden([len(whole) - len(trees)])
         if len(trees) != len(sentences):
             raise ValueError(f"y has {len(trees)} trees where X has {len(sentences)}")
         last = getattr(self, "model_", None) if self.warm_start else None
-        grammar = self._read(trees) if last is None else last.grammar
+        grammar = self._read(whole) if last is None else last.grammar
         rows = self._usable(grammar, sentences, trees)
         self._weighted = sample_weight is not None
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[rows]
-        wrapper = common_wrapper(trees)
+        wrapper = common_wrapper(whole)
         sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
-        fit = fit_scoring(self, grammar, sentences, last)
+        fit = fit_phrases(self, grammar, sentences, last)
         n_jobs = self._n_jobs()
         problem = grammar.pack(
             sentences, trees, formulation, n_jobs=n_jobs, parts=fit.parts,
@@ -151,7 +158,13 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
         scoring, weights = fit.finish(problem, weights)
         support = None
         if dual is not None:
-            support = SupportPhrases.create(sentences, trees, dual)
+            if isinstance(problem, LatentGrammarProblem):
+                trees = problem.true_trees()
+            blocks, cuts = dual.by_block()
+            support = SupportSet.of_trees(
+                [sentences[i] for i in blocks], [trees[i] for i in blocks], cuts,
+                dual.alpha, blocks,
+            )  # fmt: skip
         info = {"certificate": self.certificate_.to_dict()}
         self.model_ = ConstituencyModel(
             scoring, grammar, np.array(weights), wrapper, self.max_length, info, support
@@ -189,13 +202,13 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
         self.n_unfit_ = 0
         rows = []
         for i, (x, tree) in enumerate(zip(sentences, trees, strict=True)):
-            leaves = tagged_words(tree)
+            leaves = list(x) if is_partial(tree) else tagged_words(tree)
             same = [w for w, _ in leaves] == [w for w, _ in x]
             if not same or not (self.lexical or leaves == list(x)):
                 raise ValueError(f"tree {i} has other words or tags than sentence {i}")
             if self.max_length is not None and len(x) > self.max_length:
                 continue
-            if grammar.fits(tree):
+            if grammar.derives(x, tree):
                 rows.append(i)
             else:
                 self.n_unfit_ += 1
@@ -209,9 +222,6 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
             raise SettingsError("no sentence is left to train on; raise <max_length>")
         return rows
 
-    def _has_keys(self) -> bool:
-        return self.kernel is not None or self.match is not None
-
     def _default_C(self, n: int) -> float:
         # rules alone are few features: at n/50 their weights hardly leave zero
         is_rich = self.cost == "brackets" and self.features == "spans"
@@ -224,23 +234,15 @@ class ConstituencyParser(KernelParameters, SavedEstimator):
         """Best trees: a 1-D object array of (label, children).
 
         A sentence without a tree under the grammar gets a flat one: all words below
-        the most frequent root label; `n_failures_` tells how many there were.
+        the most frequent root label; `n_failures_` tells how many there were, and
+        `n_too_long_` how many of them have too many words.
         """
         self._check_fitted()
         trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
         self.n_failures_ = int(np.sum(~is_parse))
+        self.n_too_long_ = sum(map(self.model_.is_too_long, X))
         self.n_unknown_tags_ = self.model_.n_unknown_tags(X)
         return as_object_array(trees)
-
-    def explain(self, x: Any, top: int = 10) -> TreeExplanation:
-        """Why the best tree of one sentence won.
-
-        Shows the runner-up, the rules and features that decide between the two, and
-        the support structures of the dual: training sentences whose wrong tree ŷ
-        carries weight α, with their share of the decision.
-        """
-        self._check_fitted()
-        return self.model_.explain([x], top=top)
 
     # -------------------------------------------------------------------- files
 

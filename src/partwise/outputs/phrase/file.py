@@ -7,26 +7,22 @@ Two kinds of file hold one: ``ConstituencyModel`` with features,
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from partwise.bounds import entry, read_array, require, under
+from partwise.bounds import entry, require, under
 from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
-from partwise.outputs.phrase.explanation import SupportPhrases
 from partwise.outputs.phrase.model import ConstituencyModel
-from partwise.outputs.phrase.scoring import PhraseFeatureScoring, PhraseKeyScoring
 from partwise.outputs.scoring import Arrays, State, prefixed
+from partwise.outputs.support import SupportSet
+from partwise.outputs.tree_scoring import PhraseFeatureScoring, PhraseKeyScoring
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase.file import (
     check_codes,
     grammar_from_state,
     grammar_state,
     optional_count,
-    read_texts,
-    texts,
-    true_trees,
+    read_treebank,
+    treebank_arrays,
 )
 
 
@@ -34,14 +30,17 @@ def to_state(model: ConstituencyModel) -> State:
     """Settings for JSON, and arrays."""
     settings, arrays = grammar_state(model.grammar)
     scoring, more = model.scoring.to_state(model.weights)
+    support = model.support
     settings |= scoring | {
         "wrapper": model.wrapper,
         "max_length": None if model.max_length is None else int(model.max_length),
-        "support": model.support is not None,
+        "support": support is not None,
     }
     arrays |= more
-    if model.support is not None:
-        arrays |= prefixed("support", _support_arrays(model.grammar, model.support))
+    if support is not None:
+        planes = plane_arrays(support.cuts, support.alpha, support.rows)
+        truths = treebank_arrays(model.grammar, support.inputs, support.y)
+        arrays |= prefixed("support", planes | truths)
     return settings, arrays
 
 
@@ -57,38 +56,17 @@ def from_state(
     max_length = optional_count(settings, "max_length")
     support = None
     if entry(settings, "support", bool):
-        support = _support_from_arrays(grammar, under("support/", arrays))
+        support = _support(grammar, under("support/", arrays))
     return ConstituencyModel(
         scoring, grammar, weights, wrapper, max_length, info, support
     )
 
 
-def _support_arrays(grammar: Grammar, support: SupportPhrases) -> Arrays:
-    """Arrays of a dual; trees are kept as the codes of their derivations."""
-    codes = [grammar.encode(tree) for tree in support.trees]
-    truth = [code for code in codes if code is not None]
-    words = [token for x in support.sentences for token in x]
-    return {
-        "offset": np.cumsum([0, *map(len, support.sentences)]).astype(np.int64),
-        "truth_ptr": np.cumsum([0, *map(len, truth)]).astype(np.int64),
-        "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
-        **plane_arrays(support.cuts, support.alpha, support.rows),
-        **texts("words", [word for word, _ in words]),
-        **texts("tags", [tag for _, tag in words]),
-    }
-
-
-def _support_from_arrays(grammar: Grammar, arrays: Arrays) -> SupportPhrases:
+def _support(grammar: Grammar, arrays: Arrays) -> SupportSet:
     """Rebuild a dual; whatever compiled code could stumble over raises ValueError."""
-    words, tags = (read_texts(arrays, name) for name in ("words", "tags"))
-    require(len(words) == len(tags), "support words without tags")
-    offset = read_array(arrays, "offset", np.int64, None)
+    sentences, trees, offset = read_treebank(grammar, arrays)
     lengths = read_lengths(offset)
-    require(len(words) == int(offset[-1]), "support words outside their sentences")
-    tokens = list(zip(words, tags, strict=True))
-    sentences = [tokens[a:b] for a, b in pairwise(offset.tolist())]
-    trees = true_trees(grammar, arrays, sentences)
     room = 2 * grammar.code_room()
     cuts, alpha, rows = read_planes(arrays, lengths, lambda n: room * n)
     check_codes(grammar, cuts.code, cuts.indptr, lengths[cuts.block])
-    return SupportPhrases(sentences, trees, cuts, alpha, rows)
+    return SupportSet.of_trees(sentences, trees, cuts, alpha, rows)

@@ -13,14 +13,12 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.outputs.kernel_scoring import Listing
-from partwise.outputs.model import ScoredModel, log_partitions, normalised
-from partwise.outputs.phrase.explanation import (
-    SupportPhrases,
-    TreeExplanation,
-    explain_tree,
-)
-from partwise.outputs.phrase.scoring import PhraseScoring
-from partwise.protocol import Floats
+from partwise.outputs.model import one_cut
+from partwise.outputs.support import SupportSet
+from partwise.outputs.tree_explanation import Reason, SupportTree, TreeExplanation
+from partwise.outputs.tree_model import TreeModel
+from partwise.outputs.tree_scoring import PhraseFeatureScoring, PhraseKeyScoring
+from partwise.protocol import Floats, Ints, take
 from partwise.readers.trees import (
     DrawnTree,
     PhraseTree,
@@ -28,10 +26,13 @@ from partwise.readers.trees import (
     as_sentences,
 )
 from partwise.structures.phrase import Grammar
+from partwise.structures.phrase.partly_known import LatentGrammarProblem
 from partwise.structures.phrase.problem import GrammarProblem
 
+Ranked = list[tuple[PhraseTree, float]]
 
-class ConstituencyModel(ScoredModel):
+
+class ConstituencyModel(TreeModel):
     """Predicts and explains phrase-structure trees.
 
     Parameters
@@ -47,29 +48,26 @@ class ConstituencyModel(ScoredModel):
         Longer sentences are not parsed.
     info : dict
         What a model file tells about itself: certificate, settings, history; JSON.
-    support : SupportPhrases, optional
-        The support structures of the dual.
+    support : SupportSet, optional
+        The support structures of the dual; its truths are trees.
     """
 
     name: ClassVar[str] = "ConstituencyModel"
 
     def __init__(
         self,
-        scoring: PhraseScoring,
+        scoring: PhraseFeatureScoring | PhraseKeyScoring,
         grammar: Grammar,
         weights: Floats,
         wrapper: str | None = None,
         max_length: int | None = None,
         info: dict[str, Any] | None = None,
-        support: SupportPhrases | None = None,
+        support: SupportSet | None = None,
     ) -> None:
-        self.scoring = scoring
+        super().__init__(scoring, grammar, grammar.labels_, weights, info, support)
         self.grammar = grammar
-        self.weights = weights
         self.wrapper = wrapper
         self.max_length = max_length
-        self.info = info or {}
-        self.support = support
 
     # ------------------------------------------------------------------- problems
 
@@ -82,10 +80,8 @@ class ConstituencyModel(ScoredModel):
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[GrammarProblem]:
         """Packed sentences to parse: all at once, or in turn what fits in memory."""
         sentences = self.sentences(X)
-        if not sentences:
-            return
         begin = 0
-        for parts, scorer in self.scoring.batches(sentences):
+        for parts, scorer in self.scoring.batches(sentences) if sentences else ():
             end = begin + len(parts.offset) - 1
             yield self.grammar.pack(
                 sentences[begin:end], None, n_jobs=n_jobs, parts=parts, scorer=scorer
@@ -105,9 +101,12 @@ class ConstituencyModel(ScoredModel):
             raise ValueError("no tree is one of the grammar")
         X, y = zip(*usable, strict=True)
         parts, scorer = self.scoring.training(X, n_jobs)
-        return self.grammar.pack(
+        problem = self.grammar.pack(
             X, y, formulation, n_jobs=n_jobs, parts=parts, scorer=scorer
         )
+        if isinstance(problem, LatentGrammarProblem):
+            problem.complete(problem.expand(self.weights))
+        return problem
 
     def is_too_long(self, x: Sequence[Any]) -> bool:
         """Whether a sentence has more words than are parsed."""
@@ -115,13 +114,9 @@ class ConstituencyModel(ScoredModel):
 
     def is_usable(self, x: Sequence[Any], tree: PhraseTree) -> bool:
         """Whether a sentence takes part in training."""
-        return not self.is_too_long(x) and self.grammar.fits(tree)
+        return not self.is_too_long(x) and self.grammar.derives(x, tree)
 
     # ----------------------------------------------------------------- prediction
-
-    def predict(self, X: Any, *, n_jobs: int = 1) -> list[PhraseTree]:
-        """The best tree of each sentence."""
-        return self.parse(X, n_jobs=n_jobs)[0]
 
     def parse(self, X: Any, *, n_jobs: int = 1) -> tuple[list[PhraseTree], np.ndarray]:
         """Trees, and which of them are parses.
@@ -131,35 +126,28 @@ class ConstituencyModel(ScoredModel):
         """
         sentences = self.sentences(X)
         nothing = np.zeros(0, np.int32)
-        trees = [self.grammar.tree(nothing, x) for x in sentences]
+        trees = [self.wrapped(self.grammar.tree(nothing, x)) for x in sentences]
         is_parse = np.zeros(len(sentences), bool)
         rows = iter(self._short(sentences))
-        for problem in self._short_problems(sentences, n_jobs):
+        for problem in self.problems(
+            [sentences[i] for i in self._short(sentences)], n_jobs
+        ):
             cuts = problem.predict_codes(problem.expand(self.weights))
             for code in np.split(cuts.code, cuts.indptr[1:-1]):
                 i = next(rows)
-                trees[i] = self.grammar.tree(code, sentences[i])
+                trees[i] = self.wrapped(self.grammar.tree(code, sentences[i]))
                 is_parse[i] = code[0] >= 0
-        return [self.wrapped(tree) for tree in trees], is_parse
+        return trees, is_parse
 
     def _short(self, sentences: list[TaggedSentence]) -> list[int]:
         """Sentences that are not too long."""
         return [i for i, x in enumerate(sentences) if not self.is_too_long(x)]
 
-    def _short_problems(
-        self, sentences: list[TaggedSentence], n_jobs: int
-    ) -> Iterator[GrammarProblem]:
-        """Packed sentences that are not too long."""
-        short = [sentences[i] for i in self._short(sentences)]
-        yield from self.problems(short, n_jobs) if short else ()
-
     def wrapped(self, tree: PhraseTree) -> PhraseTree:
         """A tree within the label that surrounds all, if there is one."""
         return DrawnTree(tree if self.wrapper is None else (self.wrapper, (tree,)))
 
-    def predict_topk(
-        self, X: Any, k: int, *, n_jobs: int = 1
-    ) -> list[list[tuple[PhraseTree, float]]]:
+    def predict_topk(self, X: Any, k: int, *, n_jobs: int = 1) -> list[Ranked]:
         """The k best trees of each sentence with their scores, best first.
 
         With log-probabilities, where the model `has_probabilities`. The list of a
@@ -176,45 +164,34 @@ class ConstituencyModel(ScoredModel):
 
         With an unknown tag, log P is that of the best derivation of a tree.
         """
-        if k < 1:
-            raise ValueError(f"k={k!r}: give a positive whole number")
         sentences = self.sentences(X)
-        weights = self.tempered_weights if as_log_probability else self.weights
-        answers: list[list[tuple[PhraseTree, float]]] = [[] for _ in sentences]
-        rows = iter(self._short(sentences))
-        for problem in self._short_problems(sentences, n_jobs):
-            model = problem.expand(weights)
-            total = [None] * problem.n_blocks
-            if as_log_probability:
-                total = log_partitions(problem, model).tolist()
-            for ranked, log_z in zip(problem.k_best(model, k), total, strict=True):
-                i = next(rows)
-                if self.n_unknown_tags([sentences[i]]):
-                    ranked = self._distinct(sentences[i], ranked, k, weights)
-                answers[i] = [
-                    (self.wrapped(tree), normalised(score, log_z))
-                    for tree, score in ranked
-                ]
+        answers: list[Ranked] = [[] for _ in sentences]
+        short = self._short(sentences)
+        ranked_lists: Iterator[Any] = super().ranked(
+            [sentences[i] for i in short],
+            k,
+            n_jobs,
+            as_log_probability=as_log_probability,
+        )
+        for i, ranked in zip(short, ranked_lists, strict=True):
+            if self.n_unknown_tags([sentences[i]]):
+                ranked = self._distinct(sentences[i], k, as_log_probability)
+            answers[i] = [(self.wrapped(tree), score) for tree, score in ranked]
         yield from answers
 
-    def _distinct(
-        self,
-        x: TaggedSentence,
-        ranked: list[tuple[PhraseTree, float]],
-        k: int,
-        weights: Floats,
-    ) -> list[tuple[PhraseTree, float]]:
+    def _distinct(self, x: TaggedSentence, k: int, as_log_probability: bool) -> Ranked:
         """The k best trees where one may come in several derivations."""
-        problem = next(self.problems([x]))
         asked = k
         while True:
+            (ranked,) = super().ranked(
+                [x], asked, as_log_probability=as_log_probability
+            )
             best: dict[PhraseTree, float] = {}
             for tree, score in ranked:
                 best.setdefault(tree, score)
             if len(best) >= k or len(ranked) < asked:
                 return list(best.items())[:k]
             asked *= 2
-            ranked = problem.k_best(problem.expand(weights), asked)[0]
 
     def n_unknown_tags(self, X: Any) -> int:
         """Words whose tag training never showed; it stands for any other."""
@@ -223,29 +200,61 @@ class ConstituencyModel(ScoredModel):
         known = self.grammar.counts_.tags
         return sum(tag not in known for x in self.sentences(X) for _, tag in x)
 
-    def marginals(self, X: Any, *, n_jobs: int = 1) -> list[Floats]:
-        """P(label over words i … j − 1) ∝ exp(score/T), (n + 1, n + 1, n_labels) each.
-
-        They are probabilities where the model `has_probabilities`, or of the PCFG: a
-        margin is none.
-        """
-        return [
-            table
-            for problem in self.problems(X, n_jobs)
-            for table in problem.marginals(problem.expand(self.tempered_weights))[0]
-        ]
-
     def weights_by_label(self) -> Listing:
         """Names of rules and features, or of keys and anchors, with their weights."""
         return self.scoring.heaviest(self.weights)
 
-    def explain(self, X: Any, *, top: int = 10) -> TreeExplanation:
-        """Why the best tree of one sentence beat the second best.
+    # ---------------------------------------------------------------- explanation
 
-        Parameters
-        ----------
-        X : one sentence, in a list
-        top : int
-            Number of reasons and of support structures.
+    def _first(self, X: Any) -> TaggedSentence:
+        return self.sentences(X)[0]
+
+    def _two_best(self, x: TaggedSentence) -> list[tuple[Ints, float]]:
+        if self.is_too_long(x):
+            return []
+        problem = next(self.problems([x]))
+        return problem.k_best_codes(problem.expand(self.weights), 2)[0]
+
+    def _compared(
+        self, x: TaggedSentence, codes: Sequence[Ints], score: float, lead: float
+    ) -> TreeExplanation:
+        trees: list[Any] = [self.wrapped(self.grammar.tree(c, x)) for c in codes]
+        winner = trees[0] if trees else self.predict([x])[0]
+        return TreeExplanation(winner, (trees[1:] or [None])[0], score, lead)
+
+    def _reasons(self, x: TaggedSentence, codes: Sequence[Ints]) -> list[Reason]:
+        """Rules and features, or keys and training sentences."""
+        problem = next(self.problems([x]))
+        reasons = self.scoring.reasons(x, problem, self.weights, codes)
+        return [reason for reason in reasons if reason.share]
+
+    def _supporters(
+        self, x: TaggedSentence, codes: Sequence[Ints], top: int
+    ) -> list[SupportTree]:
+        """Planes whose α a has the largest part in <w, φ(winner) − φ(runner-up)>.
+
+        The difference is a model on one sentence. It scores the sentences of the planes
+        as a trained model scores new ones.
         """
-        return explain_tree(self, self.sentences(X)[0], top=top)
+        grammar, dual = self.grammar, self.support
+        if dual is None or len(codes) < 2:
+            return []
+        fit = self.scoring.on([x])
+        here = grammar.pack([x], None, parts=fit.parts, scorer=fit.scorer(1))
+        lead = here.compact(here.combine(one_cut(codes[1]), np.ones(1)))
+        lead = lead - here.compact(here.combine(one_cut(codes[0]), np.ones(1)))
+        scoring, weights = fit.finish(here, lead)
+        parts, scorer = scoring.parts_of(dual.inputs)
+        problem = grammar.pack(dual.inputs, dual.y, parts=parts, scorer=scorer)
+        shares = dual.alpha * problem.margins(problem.expand(weights), dual.cuts)
+        best = np.argsort(-np.abs(shares), kind="stable")[:top]
+        best = best[shares[best] != 0.0]
+        answers: list[SupportTree] = []
+        outputs = problem.outputs(take(dual.cuts, best)) if len(best) else []
+        for k, output in zip(best.tolist(), outputs, strict=True):
+            block = int(dual.cuts.block[k])
+            truth, row = dual.y[block], int(dual.rows[block])
+            alpha, share = float(dual.alpha[k]), float(shares[k])
+            changes = grammar.differences(truth, output)
+            answers.append(SupportTree(row, truth, output, alpha, share, *changes))
+        return answers

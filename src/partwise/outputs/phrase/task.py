@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from partwise.outputs.listings import listing, telling_features, unseen_warning
-from partwise.outputs.task import (
-    Answers,
-    Data,
-    Details,
-    FileOptions,
-    Listing,
-    Task,
-)
+from partwise.outputs.listings import weight_listings
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
+from partwise.outputs.tree_task import Breakdown, TreeTask
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
     from partwise.report import Report
 
 
-class PhraseTask(Task):
+class PhraseTask(TreeTask):
     """Learn a phrase-structure parser from files of Penn brackets.
 
     Traces, functions and indices are removed from the trees. Ctrl-C ends training
@@ -30,7 +24,7 @@ class PhraseTask(Task):
     """
 
     title: ClassVar[str] = "Phrase-structure parser"
-    json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
+    truths_name: ClassVar[str] = "trees"
     aliases: ClassVar[dict[str, str]] = {"lexical": "--words"}
 
     def __init__(
@@ -40,8 +34,10 @@ class PhraseTask(Task):
         separator: str | None = None,
         comment: str | None = None,
         need_tags: bool = True,
+        dev_length: int | None = None,
     ) -> None:
         self.max_length = max_length
+        self.dev_length = dev_length
         self.separator = separator
         self.comment = comment
         self.need_tags = need_tags
@@ -49,8 +45,8 @@ class PhraseTask(Task):
 
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
-        """Of all trees, whatever their length."""
-        return cls()
+        """Of all trees, whatever their length: long ones give rules."""
+        return cls(dev_length=settings["max_length"])
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -67,7 +63,12 @@ class PhraseTask(Task):
     @classmethod
     def written_labels(cls, model: Any) -> list[str]:
         """Labels of brackets, and tags."""
-        return [*_known_labels(model), *model.grammar.tags_]
+        return [*cls.known_labels(model), *model.grammar.tags_]
+
+    @classmethod
+    def known_labels(cls, model: Any) -> list[str]:
+        """Labels of the grammar, and that around whole trees."""
+        return [*model.labels, *([model.wrapper] if model.wrapper else [])]
 
     # -------------------------------------------------------------------- files
 
@@ -91,12 +92,9 @@ class PhraseTask(Task):
         X, y = [X[s] for s in rows], [y[s] for s in rows] if truth else y
         return Data(X, y if truth else None, sum(map(len, X)), None)
 
-    def describe(self, data: Data) -> str:
-        """Sentences, words, labels."""
-        from partwise.readers.trees import phrase_labels
-
-        n_labels = len({label for tree in data.y for label in phrase_labels(tree)})
-        return f"{len(data.X):,} trees, {data.n_tokens:,} words, {n_labels} labels"
+    def read_dev(self, path: str) -> Data:
+        """Without the sentences that the parser does not look at."""
+        return type(self)(max_length=self.dev_length).read([path], truth=True)
 
     def reader_info(self) -> dict[str, Any]:
         """The format."""
@@ -125,11 +123,12 @@ class PhraseTask(Task):
         if given is not None:
             raise ValueError("--given does not go with this model; drop it")
         trees, is_parse = model.parse(data.X, n_jobs=n_jobs)
-        n_failures = int((~is_parse).sum())
+        n_too_long = sum(map(model.is_too_long, data.X))
+        failures = {"n_failures": int((~is_parse).sum()), "n_too_long": n_too_long}
         if topk == 1:
-            return Answers(trees, n_failures=n_failures)
+            return Answers(trees, **failures)
         ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
-        return Answers(trees, ranked, n_failures)
+        return Answers(trees, ranked, **failures)
 
     # --------------------------------------------------------------- evaluation
 
@@ -137,40 +136,44 @@ class PhraseTask(Task):
         """EVALB's figures; the flat tree of a failure counts as it is."""
         from partwise.metrics import measure_phrases
 
-        return measure_phrases(data.y, answers.best) | {"failures": answers.n_failures}
+        measures = measure_phrases(data.y, answers.best)
+        return measures | {
+            "failures": answers.n_failures,
+            "too_long": answers.n_too_long,
+        }
+
+    def breakdowns(self, y: Sequence[Any], y_pred: Sequence[Any]) -> list[Breakdown]:
+        """By label and length."""
+        from partwise import metrics
+
+        rates = ("label", "precision", "recall", "f1", "n")
+        by_length = ("words", "f1", "exact", "crossing", "sentences")
+        return [
+            ("labels", rates, metrics.bracket_report(y, y_pred)),
+            ("sentence_lengths", by_length, metrics.bracket_length_report(y, y_pred)),
+        ]
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
-        """By label and length; failures; labels never seen."""
-        from partwise.metrics import bracket_length_report, bracket_report
-        from partwise.readers.trees import phrase_labels
-
-        labels = [label for tree in data.y for label in phrase_labels(tree)]
-        unseen, warnings = unseen_warning("labels", labels, _known_labels(model))
-        if answers.n_failures:
-            warnings.append(
-                f"{answers.n_failures} sentences without a parse got a flat tree"
+        """Also failures, and tags never seen."""
+        details = super().details(model, data, answers)
+        n_unparsed = answers.n_failures - answers.n_too_long
+        if n_unparsed:
+            details.warnings.append(
+                f"{n_unparsed} sentences without a parse got a flat tree"
             )
-        n_unknown = model.n_unknown_tags(data.X)
+        if answers.n_too_long:
+            details.warnings.append(
+                f"{answers.n_too_long} sentences of more than {model.max_length} words "
+                "were not parsed and got a flat tree; leave them out by --max-length "
+                f"{model.max_length}"
+            )
+        n_unknown = details.json["unknown_tags"] = model.n_unknown_tags(data.X)
         if n_unknown:
-            warnings.append(
+            details.warnings.append(
                 f"{n_unknown} words have tags that training never showed; each stands "
                 "for any other"
             )
-        rows = bracket_report(data.y, answers.best)
-        lengths = bracket_length_report(data.y, answers.best)
-        json = {
-            "n_tokens": data.n_tokens,
-            "unseen_labels": unseen,
-            "unknown_tags": n_unknown,
-            "labels": [row._asdict() for row in rows],
-            "sentence_lengths": [row._asdict() for row in lengths],
-        }
-        header = ("f1", "exact", "crossing", "sentences")
-        listings = [
-            listing("label", ("precision", "recall", "f1", "n"), rows),
-            listing("words", header, lengths),
-        ]
-        return Details(warnings, json, listings)
+        return details
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by label and length, confusions, worst errors drawn."""
@@ -180,32 +183,26 @@ class PhraseTask(Task):
             y=data.y,
             y_pred=answers.best,
             n_failures=answers.n_failures,
-            features=telling_features(model, 15),
+            n_too_long=answers.n_too_long,
+            features=self.telling_features(model, 15),
             **common,
         )
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """Size of the grammar."""
-        return [
-            ("Rules", f"{len(model.grammar.rules()):,}"),
-            ("Labels", f"{len(model.grammar.labels_):,}"),
-            *model.scoring.report_facts(),
-        ]
+        n_rules = f"{len(model.grammar.rules()):,}"
+        return [("Rules", n_rules), *super().report_facts(model)]
 
     # ------------------------------------------------------------ inside a model
 
     @classmethod
-    def facts(cls, model: Any) -> dict[str, Any]:
-        """Labels, rules, settings of the grammar."""
+    def structure_facts(cls, model: Any) -> dict[str, Any]:
+        """Rules, tags and settings of the grammar."""
         return {
-            "labels": list(model.grammar.labels_),
-            **model.scoring.facts(),
             "n_rules": len(model.grammar.rules()),
             "tags": list(model.grammar.tags_),
             "grammar": model.grammar.get_params(),
-            "support": 0 if model.support is None else len(model.support.alpha),
-            "reader": model.info.get("reader", {}),
         }
 
     @classmethod
@@ -213,13 +210,11 @@ class PhraseTask(Task):
         cls, model: Any, top: int
     ) -> tuple[dict[str, Any], list[Listing]]:
         """The heaviest rules and features, or the sentences behind each key."""
-        groups = telling_features(model, top) if top else []
+        groups = cls.telling_features(model, top) if top else []
         if len(groups) > 1:
             return super().telling_parts(model, top)
         pairs = [pair for g in groups for pair in (*g.positive, *reversed(g.negative))]
-        rows = [(f"{weight:+.4f}", name) for name, weight in pairs]
-        listings = [Listing("rules and features", (), rows)] if rows else []
-        return {"features": pairs}, listings
+        return {"features": pairs}, weight_listings("rules and features", pairs)
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up, rule by rule."""
@@ -231,6 +226,12 @@ class PhraseTask(Task):
         """Without long sentences, and trees that the grammar does not derive."""
         self._trained = model
 
+    def labels_in(self, data: Data) -> list[str]:
+        """Labels of the phrases of each tree."""
+        from partwise.readers.trees import phrase_labels
+
+        return [label for tree in data.y for label in phrase_labels(tree)]
+
     def foreign(self, model: Any, data: Data) -> str | None:
         """Not a single tree of the grammar."""
         return None if data.X else "no tree is one of the grammar"
@@ -239,22 +240,8 @@ class PhraseTask(Task):
         self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
     ) -> tuple[Floats, int]:
         """By `Grammar.loss`, and by whether the grammar derives the tree."""
-        import numpy as np
-
-        grammar = model.grammar
-        losses, n_impossible = np.zeros(len(rows)), 0
-        codes = np.split(cuts.code, cuts.indptr[1:-1])
-        for k, (row, code) in enumerate(zip(rows.tolist(), codes, strict=True)):
-            try:
-                output = grammar.tree(code, problem.sentences[row])
-            except (IndexError, RecursionError):  # brackets that do not nest
-                output = None
-            if output is None or not grammar.is_derivation(output, code):
-                n_impossible += 1  # not the derivation of any tree
-                continue
-            losses[k] = grammar.loss(data.y[row], output)
-        return losses, n_impossible
-
-
-def _known_labels(model: Any) -> list[str]:
-    return [*model.grammar.labels_, *([model.wrapper] if model.wrapper else [])]
+        return model.grammar.judge(
+            cuts,
+            [problem.sentences[row] for row in rows],
+            [data.y[row] for row in rows],
+        )

@@ -5,44 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from partwise.bounds import MAX_FEATURE, check_magnitude
-from partwise.certificate import Certificate
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.gram import gram
 from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
-from partwise.model_file import load_model, save_model
-from partwise.outputs.estimator import StructuredEstimator, as_object_array
-from partwise.outputs.reranking.model import (
-    Ballot,
-    Ranked,
-    RerankerModel,
-    check_lists,
-    describe,
-)
-from partwise.outputs.saved import portable_parameters
+from partwise.outputs.estimator import as_object_array
+from partwise.outputs.explanation import RankExplanation
+from partwise.outputs.reranking.model import RerankerModel, describe
+from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError
-from partwise.protocol import Floats, HistoryPoint, Ints, Votes
-from partwise.structures.candidates import CandidateProblem
-
-
-class RankExplanation(NamedTuple):
-    """Why a candidate won: shares of its lead over the runner-up, largest first."""
-
-    winner: Any
-    runner_up: Any
-    lead: float
-    base: float  # share of the base score
-    anchors: list[tuple[int, int, float]]  # training example, candidate in it, share
+from partwise.protocol import Floats, Ints
+from partwise.structures.candidates import (
+    Ballot,
+    CandidateProblem,
+    Ranked,
+    check_lists,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Reranker(StructuredEstimator):
+class Reranker(SavedEstimator):
     """Choose among candidates by a kernel, or features, and the base model's score.
 
     A base model (a grammar, a tagger) proposes a few outputs with scores; the reranker
@@ -71,8 +59,6 @@ class Reranker(StructuredEstimator):
     C, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. ``solver="voted_perceptron"`` is that of Collins and
         Duffy: scores are shares of the votes of all models that training went through.
-    n_jobs : int
-        Threads; the bits of the result do not depend on it.
 
     Attributes
     ----------
@@ -103,6 +89,7 @@ class Reranker(StructuredEstimator):
     model_: RerankerModel = field(init=False)
     n_left_out_: int = field(init=False)
     can_vote = True
+    model_class = RerankerModel
 
     def fit(self, X: Any, y: Sequence[Any], sample_weight: Any = None) -> Self:
         """Learn which candidate to take.
@@ -118,11 +105,10 @@ class Reranker(StructuredEstimator):
         lists = self._proposals(X)
         if len(lists) != len(y):
             raise ValueError(f"X has {len(lists)} examples and y {len(y)}")
-        held = list(range(len(lists)))
-        if self.base is not None:
-            held = [row for row in held if len(lists[row])]
-            if not held:
-                raise ValueError("base has no candidate for any example")
+        is_given = self.base is None  # what has no candidate is then refused
+        held = [row for row, ranked in enumerate(lists) if is_given or len(ranked)]
+        if not held and not is_given:
+            raise ValueError("base has no candidate for any example")
         self.n_left_out_ = len(lists) - len(held)
         lists, y = [lists[row] for row in held], [y[row] for row in held]
         if sample_weight is not None:
@@ -141,12 +127,14 @@ class Reranker(StructuredEstimator):
         offset = np.append(0, np.cumsum([len(ranked) for ranked in lists]))
         quality = self._quality(lists, y)
         problem = CandidateProblem(table, offset, quality, self._formulation())
-        state, support = self._solve(problem, sample_weight)
+        self._weighted = sample_weight is not None
+        state, _ = self._solve(problem, sample_weight)
         beta = problem.compact(state.model)
         kept: Ints = np.flatnonzero(beta)
         ballot = None
         if self.solver_.is_voting:
-            ballot, kept = self._ballot(problem, self.solver_.votes(state), kept, base)
+            votes = self.solver_.votes(state)
+            ballot, kept = Ballot.create(votes, problem, kept, base * self.base_scale)
         row = np.searchsorted(offset, kept, side="right") - 1
         place = np.stack([row, kept - offset[row]], axis=1).astype(np.int64)
         self.model_ = RerankerModel(
@@ -160,27 +148,14 @@ class Reranker(StructuredEstimator):
             {"certificate": self.certificate_.to_dict()},
             ballot,
         )
-        self._support = (problem, support)
         self._remove_checkpoints()
         return self
-
-    def _ballot(
-        self, problem: CandidateProblem, votes: Votes, kept: Ints, base: Floats
-    ) -> tuple[Ballot, Ints]:
-        """The models that vote, and the candidates that they and others `kept` need."""
-        added = problem.blocks.truth[votes.cuts.block]
-        subtracted = problem.blocks.offset[votes.cuts.block] + votes.cuts.code
-        kept = np.unique(np.concatenate([kept, added, subtracted]))
-        step = np.searchsorted(kept, np.stack([added, subtracted], axis=1))
-        change = self.base_scale * (base[added] - base[subtracted])
-        return Ballot(step, change, votes.n_votes), kept
 
     def _kernel(self) -> Any:
         if self.kernel is None and self.features is None:
             raise SettingsError(
                 "give <kernel=>, as in 'normalized(tree)', or <features=>, a function "
-                "of a "
-                "candidate"
+                "of a candidate"
             )
         kernel = as_kernel("linear" if self.kernel is None else self.kernel)
         family = type(kernel.input_family()).__name__
@@ -239,10 +214,8 @@ class Reranker(StructuredEstimator):
 
     def margin(self, X: Any) -> Floats:
         """Score of the best candidate and its lead over the second, (n, 2)."""
-        rows = []
-        for (_, best), *rest in self._rank(X):
-            rows.append((best, best - rest[0][1] if rest else np.inf))
-        return np.array(rows)
+        scores = ([score for _, score in ranked] for ranked in self._rank(X))
+        return np.array([(s[0], s[0] - s[1] if len(s) > 1 else np.inf) for s in scores])
 
     def score(self, X: Any, y: Sequence[Any]) -> float:
         """Mean of `metric` over the chosen candidates."""
@@ -276,34 +249,17 @@ class Reranker(StructuredEstimator):
             shares = model.weights * (values[0] - values[1])
         base = model.base_weight * (winner[1] - runner[1])
         strongest = np.argsort(-np.abs(shares), kind="stable")[:top]
-        return RankExplanation(
-            winner[0],
-            runner[0],
-            float(np.sum(shares)) + base,
-            base,
-            [
-                (int(model.place[a, 0]), int(model.place[a, 1]), float(shares[a]))
-                for a in strongest
-            ],
-        )
+        anchors = [(*model.place[a].tolist(), float(shares[a])) for a in strongest]
+        lead = float(np.sum(shares)) + base
+        return RankExplanation(winner[0], runner[0], lead, base, anchors)
 
     # -------------------------------------------------------------------- files
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model, atomically; `features` and `base` are yours to keep."""
-        self._check_fitted()
-        self.model_.info |= {
-            "parameters": portable_parameters(self.get_params(deep=False)),
-            "history": [list(point) for point in self.history_],
-            "n_iter": self.n_iter_,
-        }
-        save_model(self.model_, path)
 
     @classmethod
     def load(
         cls, path: str | PathLike[str], *, features: Any = None, base: Any = None
-    ) -> Reranker:
-        """Read a model that `save` wrote.
+    ) -> Self:
+        """Read a model that `save` wrote; `features` and `base` are yours to keep.
 
         Parameters
         ----------
@@ -312,22 +268,14 @@ class Reranker(StructuredEstimator):
             As the model was trained with. A metric that is a function is not kept:
             ``set_params(metric=...)`` gives it back.
         """
-        model = load_model(path)
-        if not isinstance(model, RerankerModel):
-            raise ValueError(f"{path} holds a {type(model).__name__}, not a reranker")
-        if model.featurizer is not None and features is None:
+        reranker = super().load(path)
+        if reranker.model_.featurizer is not None and features is None:
             raise SettingsError(
                 f"{path} needs <features=>, the function it was trained with"
             )
-        told = portable_parameters(model.info.get("parameters", {}))
-        names = set(cls._get_param_names()) - {"kernel", "features", "base"}
-        kept = {name: told[name] for name in names & told.keys()}
-        reranker = cls(model.kernel, features=features, base=base, **kept)
-        model.features = features
-        reranker.model_ = model
-        reranker.certificate_ = Certificate.from_dict(model.info["certificate"])
-        reranker.history_ = [
-            HistoryPoint(*row) for row in model.info.get("history", [])
-        ]
-        reranker.n_iter_ = model.info.get("n_iter", 0)
-        return reranker
+        reranker.model_.features = features
+        return reranker.set_params(features=features, base=base)
+
+    @classmethod
+    def _parameters_of(cls, model: RerankerModel) -> dict[str, Any]:
+        return {"kernel": model.kernel}

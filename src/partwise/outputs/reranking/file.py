@@ -19,33 +19,32 @@ from partwise.bounds import (
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.inputs import Objects
 from partwise.kernels.naming import from_dict
-from partwise.outputs.reranking.model import Ballot, RerankerModel
+from partwise.outputs.reranking.model import RerankerModel
+from partwise.outputs.scoring import Arrays, State, optional_state, prefixed
+from partwise.structures.candidates import Ballot
 
 MAX_ANCHORS = 10_000_000
 MAX_VOTES = 1 << 40  # of one model: their sum stays a whole number
 
 
-def to_state(model: RerankerModel) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def to_state(model: RerankerModel) -> State:
     """Settings and arrays for a model file."""
-    packed = model.kernel.input_family().pack(model.anchors)
-    arrays = {f"anchors/{name}": array for name, array in packed.items()}
+    arrays = prefixed("anchors", model.kernel.input_family().pack(model.anchors))
     arrays |= {"weights": model.weights, "place": model.place.ravel()}
-    settings: dict[str, Any] = {
-        "kernel": model.kernel.to_dict(),
-        "base_weight": float(model.base_weight),
-        "featurizer": None,
-    }
     if model.ballot is not None:
         named = model.ballot._asdict().items()
         arrays |= {f"votes/{name}": array.ravel() for name, array in named}
-    if model.featurizer is not None:
-        settings["featurizer"], own = model.featurizer.state()
-        arrays |= {f"featurizer/{name}": array for name, array in own.items()}
-    return settings, arrays
+    featurizer, more = optional_state("featurizer", model.featurizer)
+    settings = {
+        "kernel": model.kernel.to_dict(),
+        "base_weight": float(model.base_weight),
+        "featurizer": featurizer,
+    }
+    return settings, arrays | more
 
 
 def from_state(
-    settings: dict[str, Any], arrays: dict[str, np.ndarray], info: dict[str, Any]
+    settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
 ) -> RerankerModel:
     """The model of a file; raises ValueError for what `to_state` cannot have made."""
     kernel = from_dict(settings["kernel"])
@@ -73,7 +72,7 @@ def from_state(
     )  # fmt: skip
 
 
-def read_ballot(arrays: dict[str, np.ndarray], n_anchors: int) -> Ballot | None:
+def read_ballot(arrays: Arrays, n_anchors: int) -> Ballot | None:
     """The votes of a file, where it has any."""
     if "votes/n_votes" not in arrays:
         return None

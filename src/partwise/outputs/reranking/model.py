@@ -2,55 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from numbers import Real
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.bounds import (
-    MAX_FEATURE,
-)
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram, strips
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats
+from partwise.structures.candidates import Ballot, Ranked, check_lists, pieces
 
-Ranked = list[tuple[Any, float]]
-
-MAX_ANCHORS = 10_000_000
-MAX_VOTES = 1 << 40  # of one model: their sum stays a whole number
 TABLE = 1 << 22  # kernel values that a vote holds at a time
-
-
-class Ballot(NamedTuple):
-    """Models that vote, each one step after the other; the first has no anchors."""
-
-    step: np.ndarray  # int64 (m, 2): anchors added and subtracted
-    base: Floats  # (m,) change of the weight of the base score
-    n_votes: np.ndarray  # int64 (m + 1,) votes of each model
-
-    def shares(self, values: Floats, base: Floats) -> Floats:
-        """Shares of the votes that candidates get.
-
-        Parameters
-        ----------
-        values : array (n_candidates, n_anchors)
-            Kernel values.
-        base : array (n_candidates,)
-            Scores of the base model.
-
-        Returns
-        -------
-        array (n_candidates,)
-            Their sum is 1. A model votes for the first of equally good candidates.
-        """
-        change = values[:, self.step[:, 0]] - values[:, self.step[:, 1]]
-        change += base[:, None] * self.base
-        choice = np.argmax(np.cumsum(change, axis=1), axis=0)  # of all but the first
-        choice = np.append(0, choice)
-        return np.bincount(choice, self.n_votes, len(base)) / max(self.n_votes.sum(), 1)
 
 
 class RerankerModel:
@@ -76,6 +40,8 @@ class RerankerModel:
         Models that vote on the ranking; the weights then are their average, which
         decides between candidates with as many votes.
     """
+
+    support: ClassVar[None] = None  # the dual is not kept
 
     def __init__(
         self,
@@ -130,15 +96,14 @@ class RerankerModel:
         width = max(self.ballot.step.size, len(self.weights), 1)
         for first, last in pieces([len(ranked) for ranked in lists], TABLE // width):
             part = lists[first:last]
-            values = np.zeros((sum(map(len, part)), len(self.weights)))
+            base = np.array([score for ranked in part for _, score in ranked], float)
+            values = np.zeros((len(base), len(self.weights)))
             if len(self.weights):
                 inputs = self.inputs(part)
                 values = gram(self.kernel, inputs, self.anchors, n_jobs=n_jobs)
-            end = 0
-            for ranked in part:
-                begin, end = end, end + len(ranked)
-                base = np.array([score for _, score in ranked], float)
-                shares.append(self.ballot.shares(values[begin:end], base))
+            ends = np.cumsum([len(ranked) for ranked in part])[:-1]
+            pairs = zip(np.split(values, ends), np.split(base, ends), strict=True)
+            shares += [self.ballot.shares(*pair) for pair in pairs]
         return shares
 
     def rank(self, lists: Sequence[Ranked], n_jobs: int = 1) -> list[Ranked]:
@@ -161,42 +126,6 @@ class RerankerModel:
         shares = scores if self.ballot is None else self.votes(lists, n_jobs)
         pairs = zip(shares, scores, strict=True)
         return [(np.lexsort((-score, -share)), share) for share, score in pairs]
-
-
-def pieces(lengths: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
-    """Runs (first, last) of lists that have at most `limit` candidates, or one list."""
-    first, total = 0, 0
-    for row, length in enumerate(lengths):
-        if row > first and total + length > limit:
-            yield first, row
-            first, total = row, 0
-        total += length
-    yield first, len(lengths)
-
-
-def check_lists(lists: Sequence[Ranked]) -> None:
-    """Refuse what is no list of (candidate, score) pairs, by its place."""
-    if not len(lists):
-        raise ValueError("X has no example")
-    for row, ranked in enumerate(lists):
-        if not len(ranked):
-            raise ValueError(f"X: example {row} has no candidates; leave it out")
-        for pair in ranked:
-            if not isinstance(pair, tuple) or len(pair) != 2:
-                raise ValueError(
-                    f"X: example {row} has {pair!r:.60} where a pair (candidate, score "
-                    "of the base model) is needed"
-                )
-            if not isinstance(pair[1], Real):
-                raise ValueError(
-                    f"X: example {row} has {pair!r:.60} where a pair (candidate, "
-                    "score) is needed; give lists of candidates, or base="
-                )
-            if not abs(pair[1]) <= MAX_FEATURE:
-                raise ValueError(
-                    f"X: example {row} has a candidate of score {pair[1]}; scores are "
-                    f"numbers within ±{MAX_FEATURE:g}"
-                )
 
 
 def describe(lists: Sequence[Ranked], features: Any) -> list[list[Any]]:

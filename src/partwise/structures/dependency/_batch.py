@@ -5,10 +5,13 @@ import numpy as np
 from partwise.compiled import jitted, kernel
 from partwise.scorers.arcs import add_arc, add_label
 from partwise.structures.dependency._oracles import (
+    NO_HEAD,
+    NO_LABEL,
     cut_of,
     find_heads,
     find_labels,
     find_trees,
+    hides,
     name_labels,
     score_sentence,
 )
@@ -25,11 +28,11 @@ LEAST = 1e-15  # parts less probable than this are left out of a gradient
 
 
 @kernel
-def decode_rows(blocks, work, w, given, first, last, code, value, is_valid):
-    """Best tree and score of the sentences [first, last), under the given heads.
+def decode_rows(blocks, work, w, given, labels, first, last, code, value, is_valid):
+    """Best tree and score of the sentences [first, last), under the given parts.
 
-    `given` is (n_words,) heads, −1 where they are free, or (0,). `is_valid` tells
-    whether the heads are a tree, which best heads need not be.
+    `given` and `labels` are (n_words,) heads and labels, −1 where they are free, or
+    (0,). `is_valid` tells whether the heads are a tree, which best heads need not be.
     """
     for i in range(first, last):
         begin = blocks.offset[i]
@@ -39,10 +42,15 @@ def decode_rows(blocks, work, w, given, first, last, code, value, is_valid):
             find_labels(blocks, work, w, i, here)
             continue
         score_sentence(blocks, work, w, i)
+        if labels.shape[0] > 0:
+            fix_labels(work, labels, begin, n)
         if given.shape[0] > 0:
             fix_heads(work, given, begin, n)
         value[i] = find_heads(blocks, work, i)
         name_labels(blocks, work, i, here)
+        for t in range(n if labels.shape[0] > 0 else 0):
+            if labels[begin + t] >= 0:
+                here[t] = work.heads[t] * blocks.n_labels + labels[begin + t]
         if blocks.construction == BEST_HEADS:
             is_valid[i] = reaches_root(n, work.heads, work.nodes)
 
@@ -76,6 +84,18 @@ def fix_heads(work, given, begin, n):
             for h in range(n + 1):
                 if h != given[begin + t]:
                     work.scores.total[h, t + 1] = -np.inf
+
+
+@kernel
+def fix_labels(work, labels, begin, n):
+    """Score arcs by the given labels of their words instead of the best ones."""
+    scores = work.scores
+    for t in range(n):
+        k = labels[begin + t]
+        for h in range(n + 1 if k >= 0 else 0):
+            if scores.total[h, t + 1] > -np.inf:
+                total = scores.arc[h, t + 1] + scores.label[h, t + 1, k]
+                scores.total[h, t + 1] = total
 
 
 @jitted
@@ -113,6 +133,7 @@ def shift_truth(blocks, work, i, sign):
     """Add sign·loss to true parts in `arc`, `label` and `total`.
 
     A true arc lacks 1 − label_cost of a wrong head's loss, and a true label the rest.
+    What is not known of the truth costs nothing.
     """
     begin = blocks.offset[i]
     unit = sign * blocks.unit[i]
@@ -120,9 +141,15 @@ def shift_truth(blocks, work, i, sign):
     for t in range(blocks.offset[i + 1] - begin):
         y = blocks.y[begin + t]
         h, d = y // blocks.n_labels, t + 1
-        if blocks.n_labels == 1:
+        has_label = blocks.n_labels > 1 and not hides(blocks, begin + t, NO_LABEL)
+        if hides(blocks, begin + t, NO_HEAD):
+            k = y % blocks.n_labels
+            for g in range(blocks.offset[i + 1] - begin + 1 if has_label else 0):
+                scores.label[g, d, k] += unit * blocks.label_cost
+        elif not has_label:
             scores.arc[h, d] += unit
-            scores.total[h, d] = scores.arc[h, d]
+            if blocks.n_labels == 1:
+                scores.total[h, d] = scores.arc[h, d]
         else:
             scores.arc[h, d] += unit * (1.0 - blocks.label_cost)
             scores.label[h, d, y % blocks.n_labels] += unit * blocks.label_cost

@@ -72,6 +72,7 @@ class ArcBlocks(NamedTuple):
     oracle: int  # ADDITIVE, TWO_BEST or FRONTIER
     search: Any  # its address, for the other two
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
+    hidden: np.ndarray  # (n_words,) uint8 bits of what is not known; (0,) for nothing
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -80,7 +81,7 @@ class ArcBlocks(NamedTuple):
         begin = blocks.offset[i]
         total = 0.0
         for t in range(blocks.offset[i + 1] - begin):
-            total += word_loss(blocks, blocks.y[begin + t], code[t])
+            total += word_loss(blocks, begin + t, code[t])
         return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):

@@ -11,14 +11,31 @@ from partwise.compiled import kernel, operation, output_loss, recall_margin
 from partwise.scorers.arcs import dot_label
 from partwise.structures._formulations import cut
 
+# what is not known of a word, bits of `hidden`; all three: it is not looked at
+NO_HEAD = 1
+NO_LABEL = 2
+FROZEN = 4
+
 
 @kernel
-def word_loss(blocks, y, hat):
-    """Loss of one word in units: 1 for a wrong head, `label_cost` for a label."""
+def hides(blocks, t, what):
+    """Whether a part of word t, counted over all sentences, is not known."""
+    return blocks.hidden.shape[0] > 0 and (blocks.hidden[t] & what) != 0
+
+
+@kernel
+def word_loss(blocks, t, hat):
+    """Loss of a word in units: 1 for a wrong head, `label_cost` for a label.
+
+    What is not known of the truth costs nothing.
+    """
+    y, size = blocks.y[t], blocks.n_labels
     if y == hat:
         return 0.0
-    if y // blocks.n_labels != hat // blocks.n_labels:
+    if y // size != hat // size and not hides(blocks, t, NO_HEAD):
         return 1.0
+    if y % size == hat % size or hides(blocks, t, NO_LABEL):
+        return 0.0
     return blocks.label_cost
 
 
@@ -62,20 +79,39 @@ def add_losses(blocks, work, i):
     for t in range(blocks.offset[i + 1] - begin):
         y = blocks.y[begin + t]
         h, d = y // blocks.n_labels, t + 1
-        if blocks.n_labels == 1:
+        if hides(blocks, begin + t, NO_HEAD):
+            raise_wrong_labels(blocks, scores, i, d)
+        elif blocks.n_labels == 1:
             scores.total[h, d] -= unit
         else:
             k = augmented_label(blocks, scores.label, i, h, d)
-            is_right = k == y % blocks.n_labels
+            is_right = k == y % blocks.n_labels or hides(blocks, begin + t, NO_LABEL)
             loss = unit if is_right else unit * (1.0 - blocks.label_cost)
             scores.total[h, d] = scores.arc[h, d] + scores.label[h, d, k] - loss
 
 
 @kernel
+def raise_wrong_labels(blocks, scores, i, d):
+    """Loss-augmented scores of a word whose head is not known: labels alone count."""
+    at = blocks.offset[i] + d - 1
+    if blocks.n_labels == 1 or hides(blocks, at, NO_LABEL):
+        return
+    truth = blocks.y[at] % blocks.n_labels
+    extra = blocks.unit[i] * blocks.label_cost
+    for h in range(blocks.offset[i + 1] - blocks.offset[i] + 1):
+        if scores.total[h, d] > -np.inf:
+            k = augmented_label(blocks, scores.label, i, h, d)
+            loss = extra if k != truth else 0.0
+            scores.total[h, d] = scores.arc[h, d] + scores.label[h, d, k] + loss
+
+
+@kernel
 def augmented_label(blocks, label, i, h, d):
-    """Best label of an arc, with its loss when the head is the true one."""
-    y = blocks.y[blocks.offset[i] + d - 1]
-    truth = y % blocks.n_labels if y // blocks.n_labels == h else -1
+    """Best label of an arc, with its loss unless the head is a wrong one."""
+    at = blocks.offset[i] + d - 1
+    y, truth = blocks.y[at], -1
+    if y // blocks.n_labels == h or hides(blocks, at, NO_HEAD):
+        truth = -1 if hides(blocks, at, NO_LABEL) else y % blocks.n_labels
     extra = blocks.unit[i] * blocks.label_cost
     best, highest = 0, -np.inf
     for k in range(blocks.n_labels):
@@ -90,10 +126,13 @@ def augmented_label(blocks, label, i, h, d):
 @kernel
 def name_labels(blocks, work, i, code):
     """Code of the heads in `work`, each with its best label."""
-    for t in range(blocks.offset[i + 1] - blocks.offset[i]):
+    begin = blocks.offset[i]
+    for t in range(blocks.offset[i + 1] - begin):
         h = work.heads[t]
         code[t] = h * blocks.n_labels
-        if blocks.n_labels > 1:
+        if hides(blocks, begin + t, FROZEN):
+            code[t] = blocks.y[begin + t]
+        elif blocks.n_labels > 1:
             code[t] += augmented_label(blocks, work.scores.label, i, h, t + 1)
 
 

@@ -161,6 +161,7 @@ class SecondOrderBlocks(NamedTuple):
     single_root: int
     decode: Any  # the address of the decoder
     is_narrow: int  # 1: the rows have a part of the candidates
+    hidden: np.ndarray  # (0,): all truths are known
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -169,7 +170,7 @@ class SecondOrderBlocks(NamedTuple):
         begin = blocks.offset[i]
         total = 0.0
         for t in range(blocks.offset[i + 1] - begin):
-            total += word_loss(blocks, blocks.y[begin + t], code[t])
+            total += word_loss(blocks, begin + t, code[t])
         return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):

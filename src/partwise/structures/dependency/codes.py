@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from partwise.parameters import SettingsError
-from partwise.protocol import Ints
+from partwise.parameters import SettingsError, worded_warning
+from partwise.protocol import Floats, Ints
 from partwise.readers.trees import DependencyTree, is_projective
+from partwise.structures.dependency._oracles import NO_HEAD, NO_LABEL
+
+
+def as_trees(y: Any) -> list[DependencyTree]:
+    """Trees as users give them: pairs (heads, labels), or lists of heads alone.
+
+    Heads and labels that are not known are None.
+
+    Examples
+    --------
+    >>> as_trees([[2, 0], ([0], ["root"])])[0]
+    DependencyTree(heads=[2, 0], labels=[None, None])
+    """
+    if y is None:
+        raise ValueError("y is None; give a tree per sentence: its heads and labels")
+    trees = []
+    for s, tree in enumerate(y):
+        if all(head is None or isinstance(head, Integral) for head in tree):
+            tree = tree, [None] * len(tree)
+        if len(tree) != 2:
+            raise ValueError(
+                f"tree {s}: {tree!r:.60} is neither a pair (heads, labels) nor a list "
+                "of heads"
+            )
+        trees.append(DependencyTree(*tree))
+    return trees
+
+
+def hidden_parts(y: Sequence[DependencyTree], labels: Sequence[str]) -> Any:
+    """What is not known of all words, None in trees: a uint8 array (n_words,) of bits.
+
+    `NO_HEAD` and, where there are labels, `NO_LABEL`; an empty array where all is
+    known.
+    """
+    bits = [
+        NO_HEAD * (head is None) + NO_LABEL * (bool(labels) and name is None)
+        for heads, names in y
+        for head, name in zip(heads, names, strict=True)
+    ]
+    return np.array(bits if any(bits) else [], np.uint8)
 
 
 def encode_trees(y: Any, offset: Ints, labels: Sequence[str]) -> Ints:
     """Codes of all words, head · n_labels + label; the head itself without labels.
+
+    What is not known, None, has the number 0; see `hidden_parts`.
 
     Parameters
     ----------
@@ -31,37 +75,65 @@ def encode_trees(y: Any, offset: Ints, labels: Sequence[str]) -> Ints:
             raise ValueError(f"tree {s} has {len(heads)} heads and {len(names)} labels")
         for d, head in enumerate(heads):
             label = 0
-            if labels:
+            if labels and names[d] is not None:
                 if names[d] not in number:
                     raise ValueError(
                         f"tree {s}, word {d + 1}: unknown label {names[d]!r}"
                     )
                 label = number[names[d]]
-            codes.append(int(head) * size + label)
+            codes.append(int(head or 0) * size + label)
     return np.array(codes, np.int32)
 
 
-def as_trees(y: Any) -> list[Any]:
-    """
-    Trees of which some may be heads alone: their labels become ``_``.
+def decode_trees(
+    codes: Ints, offset: Ints, labels: Sequence[str]
+) -> list[DependencyTree]:
+    """Trees of the codes of all words; without labels, ``_`` stands for them."""
+    size = max(len(labels), 1)
+    heads, numbers = (codes // size).tolist(), (codes % size).tolist()
+    names = [labels[k] for k in numbers] if labels else ["_"] * len(heads)
+    return [
+        DependencyTree(heads[a:b], names[a:b])
+        for a, b in pairwise(np.asarray(offset).tolist())
+    ]
+
+
+def candidate_heads(
+    marginals: Sequence[Floats], offset: Ints, k: int, known: Ints | None = None
+) -> Ints:
+    """The k most probable heads of each word, (n_words, k); −1 for none.
 
     Parameters
     ----------
-    y : list of pairs (heads, labels), or of sequences of heads
-
-    Examples
-    --------
-    >>> as_trees([[2, 0], ([0], ["root"])])
-    [DependencyTree(heads=[2, 0], labels=['_', '_']), ([0], ['root'])]
+    marginals : list of arrays (n + 1, n + 1)
+        P(arc from h to d) of each sentence.
+    offset : int array (n_sentences + 1,)
+    k : int
+    known : int array (n_words,), optional
+        Heads that take the last place where they are not among the k; −1 for none.
     """
-    if y is None:
-        raise ValueError("y is None; give a tree per sentence: its heads and labels")
-    trees = []
-    for tree in y:
-        heads = tree.tolist() if isinstance(tree, np.ndarray) else tree
-        if isinstance(heads, list) and all(isinstance(h, Integral) for h in heads):
-            tree = DependencyTree(heads, ["_"] * len(heads))
-        trees.append(tree)
+    heads = np.full((int(offset[-1]), k), -1, np.int32)
+    for s, share in enumerate(marginals):
+        words = slice(int(offset[s]), int(offset[s + 1]))
+        order = np.argsort(-share[:, 1:], axis=0, kind="stable")[:k].T
+        is_arc = order != np.arange(1, len(share))[:, None]
+        heads[words, : order.shape[1]] = np.where(is_arc, order, -1)
+    if known is not None:
+        absent = (known >= 0) & ~(heads == np.asarray(known)[:, None]).any(axis=1)
+        heads[absent, -1] = known[absent]
+    return heads
+
+
+def checked_trees(
+    y: Any, offset: Ints, projective: bool, single_root: bool
+) -> list[DependencyTree]:
+    """Trees of these sentences that a parser of this kind can learn from."""
+    trees = as_trees(y)
+    if single_root:
+        refuse_many_roots(trees)
+    check_trees(trees, offset)
+    if projective:
+        warn_of_crossing(trees)
     return trees
 
 
@@ -79,13 +151,13 @@ def check_trees(y: Any, offset: Ints) -> None:
         check_tree(heads, s)
 
 
-def check_tree(heads: Sequence[int], s: int) -> None:
-    """Refuse heads that are outside the sentence or run in circles."""
+def check_tree(heads: Sequence[int | None], s: int) -> None:
+    """Refuse heads that are outside the sentence or run in circles; None is unknown."""
     n = len(heads)
     state = [0] * (n + 1)  # 1 while on the path, 2 when the root is known above
     state[0] = 2
     for d, head in enumerate(heads, 1):
-        if not 0 <= head <= n or head == d:
+        if head is not None and (not 0 <= head <= n or head == d):
             raise ValueError(
                 f"tree {s}, word {d}: head {head!r} is not among 0…{n} without {d}"
             )
@@ -95,7 +167,7 @@ def check_tree(heads: Sequence[int], s: int) -> None:
         while state[d] == 0:
             state[d] = 1
             path.append(d)
-            d = int(heads[d - 1])
+            d = int(heads[d - 1] or 0)
         if state[d] == 1:
             raise ValueError(f"tree {s}, word {d}: its heads run in a circle")
         for d in path:
@@ -110,6 +182,18 @@ def refuse_many_roots(y: Any) -> None:
                 f"tree {s} has {n_roots} words below the root; use <single_root=False> "
                 "for such treebanks"
             )
+
+
+def warn_of_crossing(y: Sequence[DependencyTree]) -> None:
+    """Say how many trees a projective parser could never predict."""
+    whole = [heads for heads, _ in y if None not in heads]
+    n_crossing = sum(not is_projective(heads) for heads in whole)
+    if n_crossing:
+        text = (
+            f"{n_crossing:,} of {len(y):,} true trees have crossing arcs, which a "
+            "projective parser never predicts; allow them by <projective=False>"
+        )
+        warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
 
 
 def known_heads(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
@@ -131,6 +215,44 @@ def known_heads(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
                 )
             fixed.append(-1 if head is None else int(head))
     return np.array(fixed, np.int32)
+
+
+def decode_within(
+    problem: Any,
+    model: Floats,
+    given: Ints | None,
+    constraints: Sequence[Any],
+    labels: Sequence[str],
+    first: int = 0,
+) -> tuple[Ints, Any]:
+    """Codes of the best trees that have the given heads and satisfy all constraints.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+    model : array (n_weights,)
+    given, constraints, labels
+        See `partwise.structures.dependency.constrained.satisfy`.
+    first : int
+        Number of the first sentence, for messages.
+
+    Returns
+    -------
+    codes : int array (n_words,)
+    is_tree : bool array (n_sentences,)
+    """
+    codes, value, is_tree = problem.decode(model, given)
+    if not np.isfinite(value).all():
+        row = first + int(np.flatnonzero(~np.isfinite(value))[0])
+        raise ValueError(
+            f"sentence {row}: no tree has the given heads; check for circles, "
+            "crossing arcs and several roots"
+        )
+    if constraints:
+        from partwise.structures.dependency.constrained import satisfy
+
+        codes = satisfy(problem, model, codes, constraints, labels, given)
+    return codes, is_tree
 
 
 def is_allowed(structure: Any, heads: list[int]) -> bool:

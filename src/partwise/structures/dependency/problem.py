@@ -33,12 +33,16 @@ class TreeProblem(CutRanker, PackedProblem):
     longest: int
     features: Any = None  # what the problem was packed from
 
+    def truths_for_keys(self) -> Ints:
+        """True codes."""
+        return self.blocks.y
+
     def keys(self) -> list[bytes] | None:
         """Digests of features and true codes."""
         if not isinstance(self.features, ArcFeatures):
             return None  # keys of a kernel's parts are numbered by each fit
         pieces = [
-            (self.blocks.y, self.blocks.offset),
+            (self.truths_for_keys(), self.blocks.offset),
             (self.features.shares, self.features.offset),
             (self.features.single, self.features.offset),
         ]
@@ -71,32 +75,49 @@ class TreeProblem(CutRanker, PackedProblem):
             *ranking,
         )  # fmt: skip
 
+    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+        """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""
+        raise NotImplementedError
+
     def decode(
-        self, model: Floats, given: Ints | None = None
+        self, model: Floats, given: Ints | None = None, labels: Ints | None = None
     ) -> tuple[Ints, Floats, Any]:
         """Best codes of all words, scores of the trees, and which are trees at all.
 
         Parameters
         ----------
         model : array (n_weights,)
-        given : int array (n_words,), optional
-            Heads that are known; −1 where they are not.
+        given, labels : int arrays (n_words,), optional
+            Heads and numbers of labels that are known; −1 where they are not.
         """
         code = np.zeros(self.blocks.offset[-1], np.int32)
         value = np.zeros(self.n_blocks)
         is_valid = np.ones(self.n_blocks, np.bool_)
-        fixed = np.zeros(0, np.int32) if given is None else np.asarray(given, np.int32)
+        fixed, names = (
+            np.asarray([] if part is None else part, np.int32)
+            for part in (given, labels)
+        )
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
             batch.decode_rows(
-                self.plain_blocks, work, model, fixed, first, last, code, value,
+                self.plain_blocks, work, model, fixed, names, first, last, code, value,
                 is_valid,
             )  # fmt: skip
             self.return_work(work)
 
         run_sharded(self.n_jobs, self.n_blocks, work_on)
         return code, value, is_valid
+
+    def confidences(self, model: Floats) -> list[Floats]:
+        """P(head in the best tree) of each word, (n,) for each sentence."""
+        tables, _ = self.marginals(model)
+        heads = self.decode(model)[0] // self.blocks.n_labels
+        rows = np.split(heads, self.blocks.offset[1:-1])
+        return [
+            table[row, np.arange(1, len(row) + 1)]
+            for table, row in zip(tables, rows, strict=True)
+        ]
 
     def score_tables(self, model: Floats, i: int) -> ScoreTables:
         """Scores of all parts of sentence i, for programs that want them at once."""

@@ -45,6 +45,10 @@ from partwise.structures.dependency.first_order_problem import (
     ArborescenceProblem,
     KernelTreeProblem,
 )
+from partwise.structures.dependency.partly_known import (
+    LatentTreeProblem,
+    known_words,
+)
 from partwise.structures.dependency.second_order_problem import SecondOrderProblem
 from partwise.structures.losses import ADDITIVE, FRONTIER, TWO_BEST, ArcLoss
 from partwise.structures.losses.arcs import arc_loss
@@ -200,6 +204,7 @@ class Arborescence(Structure):
         n_jobs: int = 1,
         scorer: Scorer | None = None,
         candidates: Ints | None = None,
+        hidden: Any = None,
     ) -> ArborescenceProblem | SecondOrderProblem:
         """Lay sentences out for a solver.
 
@@ -215,6 +220,8 @@ class Arborescence(Structure):
             Heads that a word may have, −1 for none: trees then also score the siblings
             and grandparents that the templates of X name. The true heads must be among
             them.
+        hidden : uint8 array (n_words,), optional
+            What `Y` does not know, see `hidden_parts`; the problem is then `Latent`.
         """
         formulation = (formulation or Formulation()).validate()
         if not hasattr(X, "offset"):
@@ -230,9 +237,13 @@ class Arborescence(Structure):
         if (y < 0).any() or (y // size > longest).any():
             raise ValueError("Y: a head is outside its sentence")
         delta = self.delta
+        hidden = np.asarray([] if hidden is None else hidden, np.uint8)
         unit = delta.unit(np.diff(offset))
         scorer = scorer or ArcScorer()
         construction = self.kind()
+        if len(hidden):
+            self._check_hidden(formulation, scorer, candidates)
+            unit = delta.unit(known_words(hidden, offset, self.n_labels))
         if construction == GIVEN and not self.n_labels:
             raise SettingsError("<construction='given'> needs labels")
         if candidates is not None:
@@ -243,7 +254,8 @@ class Arborescence(Structure):
             return problem
         oracle = self._oracle(formulation, construction)
         rows = scorer.bind(X, self.n_labels)
-        if isinstance(rows, StoredRows) and oracle == ADDITIVE and Y is not None:
+        is_fixed = Y is not None and not len(hidden)
+        if isinstance(rows, StoredRows) and oracle == ADDITIVE and is_fixed:
             rows = rows._replace(heads=likely_heads(rows, y // size))
         blocks = ArcBlocks(
             rows=rows,
@@ -258,8 +270,11 @@ class Arborescence(Structure):
             oracle=oracle,
             search=search_by(oracle),
             rule=formulation.rule,
+            hidden=hidden,
         )
         kind = ArborescenceProblem if scorer.is_euclidean else KernelTreeProblem
+        if len(hidden):
+            kind = LatentTreeProblem
         problem = kind(self, blocks, formulation, n_jobs, scorer)
         problem.features = X
         return problem
@@ -291,8 +306,25 @@ class Arborescence(Structure):
             single_root=int(self.single_root),
             decode=decode_parts_by(self.projective, X.n_grand > 0),
             is_narrow=0,
+            hidden=np.zeros(0, np.uint8),
         )
         return SecondOrderProblem(self, blocks, formulation, n_jobs, X.n_grand > 0)
+
+    def _check_hidden(
+        self, formulation: Formulation, scorer: Any, candidates: Any
+    ) -> None:
+        """Refuse what cannot learn from trees that are partly known."""
+        if candidates is not None or not scorer.is_euclidean:
+            raise CapabilityError(
+                "hidden parts of trees are completed by features of single arcs; use "
+                "<order=1> without a kernel, or leave out trees that lack parts"
+            )
+        is_search = self.delta.search_under(formulation) == ADDITIVE
+        if not is_search or self.construction == "given":
+            raise CapabilityError(
+                "trees with hidden parts need <formulation='margin'>, <penalty='l1'> "
+                "and labels that are predicted with the heads"
+            )
 
     def decode(self, X: Any, w: Floats) -> list[Any]:
         """The best codes of each sentence."""

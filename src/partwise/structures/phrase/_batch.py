@@ -8,6 +8,7 @@ from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 from partwise.structures.phrase._cky_best import k_best
 from partwise.structures.phrase._cky_outside import Outside, outside
 from partwise.structures.phrase._cky_programs import Scores, inside
+from partwise.structures.phrase._oracles import search_known
 from partwise.structures.phrase._parts import add_parts, score_sentence, truth_score
 
 
@@ -37,6 +38,28 @@ def k_best_row(data, work, i, k, codes, value):
     n = data.offset[i + 1] - first
     items = inside(MAX_PLUS, data.tables, scores, work.chart, first, n)
     return k_best(data.tables, scores, work.chart, items, first, n, k, codes, value)
+
+
+@allocating
+def complete_row(data, work, i, code):
+    """The best tree with all known brackets, by the scores in `work`; whether it is."""
+    tables = data.tables
+    n = data.offset[i + 1] - data.offset[i]
+    largest = 0.0  # score of a rule or chain
+    for c in range(work.chain.shape[0]):
+        largest = max(largest, abs(work.chain[c]))
+    for k in range(tables.n_weights):
+        largest = max(largest, abs(work.weight[k]))
+    highest = 0.0  # score of a bracket
+    for begin in range(n):
+        for cell in range(begin * (n + 1) + begin + 1, begin * (n + 1) + n + 1):
+            for label in range(tables.n_labels):
+                highest = max(highest, abs(work.plain[cell, label]))
+    longest = 1  # brackets of a part
+    for c in range(tables.chain_top.shape[0]):
+        longest = max(longest, tables.chain_step[c + 1] - tables.chain_step[c])
+    bonus = 2.0 * data.room * n * (largest + longest * highest) + 1.0
+    return search_known(data, work, i, bonus, code)
 
 
 @allocating

@@ -7,12 +7,12 @@ features, and gives back brackets and tree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Ints
+from partwise.protocol import Cuts, Floats, Ints
 from partwise.readers.trees import as_phrase_tree
 from partwise.structures.phrase._lexicon import Lexicon
 from partwise.structures.phrase._rules import (
@@ -41,6 +41,7 @@ class GrammarCodes:
     number_: dict[Any, int]
     labels_: list[str]
     _chain_number: dict[Any, int]
+    loss: Callable[[Any, Any], float]
 
     def encode(self, tree: Any) -> Ints | None:
         """The code of a tree (see `trace`), or None where the grammar lacks a rule."""
@@ -65,6 +66,29 @@ class GrammarCodes:
         """Whether a code, which may have room at its end, derives exactly this tree."""
         again = self.encode(tree)
         return again is not None and np.array_equal(again, code[: len(again)])
+
+    def judge(
+        self, cuts: Cuts, sentences: Sequence[Sentence], truths: Sequence[Any]
+    ) -> tuple[Floats, int]:
+        """Loss of the output of each cut, and how many derive no tree.
+
+        Parameters
+        ----------
+        cuts : Cuts
+        sentences, truths : lists of as many sentences and true trees
+        """
+        losses, n_impossible = np.zeros(len(truths)), 0
+        codes = np.split(cuts.code, cuts.indptr[1:-1])
+        for k, (x, y, code) in enumerate(zip(sentences, truths, codes, strict=True)):
+            try:
+                output = self.tree(code, x)
+            except (IndexError, RecursionError):  # brackets that do not nest
+                output = None
+            if output is None or not self.is_derivation(output, code):
+                n_impossible += 1  # not the derivation of any tree
+                continue
+            losses[k] = self.loss(y, output)
+        return losses, n_impossible
 
     def fits(self, tree: Any) -> bool:
         """Whether the grammar derives a tree."""

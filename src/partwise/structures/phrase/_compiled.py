@@ -53,7 +53,10 @@ class GrammarData(NamedTuple):
     leaf_weight: np.ndarray  # int32
     truth_ptr: np.ndarray  # (n_blocks + 1,) int64
     truth: np.ndarray  # int32 codes
-    n_gold: np.ndarray  # (n_blocks,) int64 brackets of the truth
+    gold_ptr: np.ndarray  # these two: parts with the brackets that the loss looks at,
+    gold: np.ndarray  # as in codes; the truth itself where all of it is known
+    n_gold: np.ndarray  # (n_blocks,) int64 number of them
+    is_partial: np.ndarray  # (n_blocks,) uint8, 1 where others may be right, too
     room: int  # parts of a code per word, at most
     zero_one: int  # the loss is 1 for any wrong tree
     is_f1: int  # the loss is 1 − F1 of the brackets; else a sum of these two:

@@ -17,6 +17,7 @@ from partwise.structures.phrase._cky_best import k_best
 from partwise.structures.phrase._cky_programs import Scores, inside
 from partwise.structures.phrase._cky_trace import trace
 from partwise.structures.phrase._parts import (
+    count_brackets,
     edit_spans,
     loss_of,
     recalled,
@@ -47,6 +48,8 @@ def search_best(blocks, work, i, code):
     """The best tree of block i under its scores alone, or with brackets as loss."""
     is_plain = blocks.oracle == PLAIN
     wrong, right = (0.0, 0.0) if is_plain else (blocks.spurious, -blocks.missed)
+    if blocks.is_partial[i]:
+        wrong = 0.0
     edit_spans(blocks, work, i, wrong, right)
     decode(blocks, work, i, work.span, code)
     if is_plain:
@@ -54,6 +57,18 @@ def search_best(blocks, work, i, code):
         return 0.0, 1.0, lead, lead
     b, scale, violation = violated(blocks, work, i, code)
     return b, scale, violation, violation
+
+
+@inlined
+def search_known(blocks, work, i, bonus, code):
+    """The best tree with all known brackets; returns whether there is one.
+
+    `bonus` is what each known bracket adds, more than two trees can differ by.
+    """
+    edit_spans(blocks, work, i, 0.0, bonus)
+    decode(blocks, work, i, work.span, code)
+    n_correct, _ = count_brackets(blocks, i, code)
+    return code[0] >= 0 and n_correct == blocks.n_gold[i]
 
 
 def search_two(blocks, work, i, code):

@@ -92,14 +92,14 @@ def count_brackets(blocks, block, code):
 
 @inner
 def has_bracket(blocks, block, cell, label):
-    """Whether (1) or not (0) the truth has a bracket."""
+    """Whether (1) or not (0) the truth is known to have a bracket."""
     tables = blocks.tables
     n_chains = tables.chain_top.shape[0]
-    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
-        part = blocks.truth[t]
+    for t in range(blocks.gold_ptr[block], blocks.gold_ptr[block + 1], 2):
+        part = blocks.gold[t]
         if part < 0:
             break
-        if blocks.truth[t + 1] != cell:
+        if blocks.gold[t + 1] != cell:
             continue
         if part < n_chains:
             for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
@@ -112,11 +112,11 @@ def has_bracket(blocks, block, cell, label):
 
 @inner
 def mark_gold(blocks, block, gold):
-    """gold[cell, label] = 1 for the brackets of the truth."""
+    """gold[cell, label] = 1 for the known brackets of the truth."""
     tables = blocks.tables
     n_chains = tables.chain_top.shape[0]
-    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
-        part, cell = blocks.truth[t], blocks.truth[t + 1]
+    for t in range(blocks.gold_ptr[block], blocks.gold_ptr[block + 1], 2):
+        part, cell = blocks.gold[t], blocks.gold[t + 1]
         if part < 0:
             break
         if part < n_chains:
@@ -133,6 +133,8 @@ def loss_of(blocks, block, code):
     if blocks.zero_one:
         return 0.0 if is_truth(blocks, block, code) else 1.0
     n_correct, n_predicted = count_brackets(blocks, block, code)
+    if blocks.is_partial[block]:  # other brackets may be right or wrong
+        n_predicted = n_correct
     return loss_at(blocks, n_gold, n_correct, n_predicted)
 
 
@@ -192,13 +194,15 @@ def truth_score(blocks, work, block):
     total = 0.0
     for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
         part, cell = blocks.truth[t], blocks.truth[t + 1]
+        if part < 0:
+            break
         total += part_score(blocks.tables, work, n, part, cell)
     return total
 
 
 @inner
 def edit_spans(blocks, work, block, wrong, right):
-    """Scores of brackets plus `wrong`, or `right` where the truth has the bracket."""
+    """Scores of brackets plus `wrong`, or `right` where they are known to be true."""
     plain, span, tables = work.plain, work.span, blocks.tables
     n = blocks.offset[block + 1] - blocks.offset[block]
     n_chains = tables.chain_top.shape[0]
@@ -206,8 +210,8 @@ def edit_spans(blocks, work, block, wrong, right):
         for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
             for label in range(tables.n_labels):
                 span[cell, label] = plain[cell, label] + wrong
-    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
-        part, cell = blocks.truth[t], blocks.truth[t + 1]
+    for t in range(blocks.gold_ptr[block], blocks.gold_ptr[block + 1], 2):
+        part, cell = blocks.gold[t], blocks.gold[t + 1]
         if part < 0:
             break
         if part < n_chains:

@@ -28,7 +28,7 @@ from partwise.bounds import (
 from partwise.features.spans import BEGIN, END, SpanFeatures
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.protocol import Ints
-from partwise.readers.trees import PhraseTree
+from partwise.readers.trees import PhraseTree, TaggedSentence
 from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._rules import RuleCounts, Symbol
 from partwise.structures.phrase.structure import Grammar
@@ -215,8 +215,37 @@ def read_texts(arrays: Arrays, name: str) -> list[str]:
     return read_strings(arrays, f"{name}/text", f"{name}/offset")
 
 
+def treebank_arrays(
+    grammar: Grammar, sentences: list[TaggedSentence], trees: list[PhraseTree]
+) -> Arrays:
+    """Arrays of sentences with trees, kept as the codes of their derivations."""
+    codes = [grammar.encode(tree) for tree in trees]
+    truth = [code for code in codes if code is not None]
+    words = [token for x in sentences for token in x]
+    return {
+        "offset": np.cumsum([0, *map(len, sentences)]).astype(np.int64),
+        "truth_ptr": np.cumsum([0, *map(len, truth)]).astype(np.int64),
+        "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
+        **texts("words", [word for word, _ in words]),
+        **texts("tags", [tag for _, tag in words]),
+    }
+
+
+def read_treebank(
+    grammar: Grammar, arrays: Arrays
+) -> tuple[list[TaggedSentence], list[PhraseTree], Ints]:
+    """Sentences, their trees and offsets out of the arrays of `treebank_arrays`."""
+    words, tags = (read_texts(arrays, name) for name in ("words", "tags"))
+    require(len(words) == len(tags), "support words without tags")
+    offset = read_array(arrays, "offset", np.int64, None)
+    check_offsets(offset, len(words), "support sentences")
+    tokens = list(zip(words, tags, strict=True))
+    sentences = [tokens[a:b] for a, b in pairwise(offset.tolist())]
+    return sentences, true_trees(grammar, arrays, sentences), offset
+
+
 def true_trees(
-    grammar: Grammar, arrays: Arrays, sentences: list[list[tuple[str, str]]]
+    grammar: Grammar, arrays: Arrays, sentences: list[TaggedSentence]
 ) -> list[PhraseTree]:
     """Trees of these sentences from the codes of their derivations."""
     code = read_array(arrays, "truth", np.int32, None)

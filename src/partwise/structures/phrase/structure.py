@@ -36,6 +36,11 @@ from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._names import show_weight
 from partwise.structures.phrase._rules import RuleCounts, unwrap
 from partwise.structures.phrase._tables import build_tables
+from partwise.structures.phrase.partly_known import (
+    LatentGrammarProblem,
+    bracket_parts,
+    is_partial,
+)
 from partwise.structures.phrase.problem import GrammarProblem, KernelGrammarProblem
 
 Sentence = Sequence[tuple[str, str]]
@@ -227,7 +232,8 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         ----------
         X : list of lists of (word, tag)
         Y : list of trees, or None to predict only
-            Each must be a tree of the grammar; see `fits`.
+            Each must be a tree of the grammar; see `fits`. Or the brackets that are
+            known of it, or None; the problem is then `Latent`, see `partly_known`.
         formulation : Formulation
         n_jobs : int
         parts : PhraseFeatures, or PhraseKeys with a `KernelScorer`, optional
@@ -242,10 +248,16 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         if not len(sizes) or not sizes.min():
             where = f"sentence {int(np.argmin(sizes))}" if len(sizes) else "X"
             raise ValueError(f"{where} has no words")
-        codes = []
+        codes: list[Ints] = []
+        known: dict[int, Ints] = {}  # brackets of trees that are partly known
         for i, (x, y) in enumerate(
             zip(sentences, Y if Y is not None else [], strict=Y is not None)
         ):
+            if is_partial(y):
+                parts_ = bracket_parts(self, y, len(x), i)
+                known[i] = np.array(parts_, np.int32).reshape(-1)
+                codes.append(np.full(2 * self.code_room() * len(x), -1, np.int32))
+                continue
             tree = unwrap(as_phrase_tree(y))
             if [w for w, _ in tagged_words(tree)] != [w for w, _ in x]:
                 raise ValueError(f"tree {i} has other words than sentence {i}")
@@ -255,11 +267,24 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                     f"tree {i} is not one of the grammar; leave it out (see `fits`)"
                 )
             codes.append(code)
-        data = self._data(sentences, sizes, codes, formulation)
+        data = self._data(sentences, sizes, codes, known, formulation)
         scorer = scorer or SpanScorer()
         rows: Any = scorer.bind(self.phrases(sentences) if parts is None else parts)
         kind = GrammarProblem if scorer.is_euclidean else KernelGrammarProblem
-        return kind(self, sentences, rows, data, formulation, n_jobs, scorer)
+        settings = self, sentences, rows, data, formulation, n_jobs, scorer
+        if known and Y is not None:
+            return LatentGrammarProblem(*settings).begin(Y)
+        return kind(*settings)
+
+    def derives(self, x: Sentence, y: Any) -> bool:
+        """Whether a sentence has this tree, or one with these known brackets."""
+        if not is_partial(y):
+            return self.fits(y)
+        try:
+            self.pack([x], [y])
+        except ValueError:
+            return False
+        return True
 
     def phrases(self, X: Sequence[Sentence]) -> PhraseFeatures:
         """Features of the phrases that sentences may have, for a linear scorer."""
@@ -275,12 +300,16 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         sentences: list[Any],
         sizes: Ints,
         codes: list[Ints],
+        known: dict[int, Ints],
         formulation: Formulation,
     ) -> Reference[GrammarData]:
         leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
         nothing: Ints = np.zeros(0, np.int32)
         missed, spurious = self._bracket_costs()
         codes = codes or [nothing] * len(sizes)
+        gold = [known.get(i, code) for i, code in enumerate(codes)]
+        is_known = np.ones(len(sizes), bool)
+        is_known[list(known)] = False
         n = sizes.tolist()
         data = GrammarData(
             tables=Reference(self.tables_),
@@ -288,14 +317,15 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             leaf_ptr=leaf_ptr,
             leaf_tag=leaf_tag,
             leaf_weight=leaf_weight,
-            truth_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(
-                np.int64
-            ),
+            truth_ptr=np.cumsum([0, *map(len, codes)]).astype(np.int64),
             truth=np.ascontiguousarray(np.concatenate(codes), np.int32),
+            gold_ptr=np.cumsum([0, *map(len, gold)]).astype(np.int64),
+            gold=np.ascontiguousarray(np.concatenate(gold), np.int32),
             n_gold=np.array(
-                [len(self.brackets(c, m)) for c, m in zip(codes, n, strict=True)],
+                [len(self.brackets(c, m)) for c, m in zip(gold, n, strict=True)],
                 np.int64,
             ),
+            is_partial=(~is_known).astype(np.uint8),
             room=self.code_room(),
             zero_one=int(self.delta.search == TWO_BEST),
             is_f1=int(isinstance(self.delta, BracketF1)),

@@ -1,0 +1,52 @@
+"""What tasks share whose files are treebanks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from partwise.outputs.listings import shares, unseen_warning
+from partwise.outputs.task import Answers, Data, Details, Listing, Task
+
+# a name for JSON, the header of a table, and rows: a name, rates, a number
+Breakdown = tuple[str, Sequence[str], Sequence[Any]]
+
+
+class TreeTask(Task):
+    """Trees of sentences."""
+
+    json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
+    truths_name: ClassVar[str] = "sentences"  # what training files hold
+    max_length: int | None = None  # longer sentences of files are left out
+
+    def describe(self, data: Data) -> str:
+        """Sentences, words, labels."""
+        n_labels = len(set(self.labels_in(data)))
+        sizes = f"{data.n_examples:,} {self.truths_name}, {data.n_tokens:,} words"
+        return f"{sizes}, {n_labels} {self.label_name}s"
+
+    @classmethod
+    def known_labels(cls, model: Any) -> list[str]:
+        """Labels that predictions may have."""
+        return model.labels
+
+    @abstractmethod
+    def breakdowns(self, y: Sequence[Any], y_pred: Sequence[Any]) -> list[Breakdown]:
+        """Rates of all labels, by length, and the like."""
+
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
+        """Labels never seen, and rates by label, length and the like."""
+        unseen, warnings = unseen_warning(
+            f"{self.label_name}s", self.labels_in(data), self.known_labels(model)
+        )
+        json: dict[str, Any] = {"n_tokens": data.n_tokens, "unseen_labels": unseen}
+        listings = []
+        for name, header, rows in self.breakdowns(data.y, answers.best):
+            json[name] = [row._asdict() for row in rows]
+            listings.append(Listing("", header, shares(rows)))
+        return Details(warnings, json, listings)
+
+    def labels_in(self, data: Data) -> Iterable[str]:
+        """All labels of the true trees."""
+        raise NotImplementedError

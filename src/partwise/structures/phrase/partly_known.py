@@ -1,0 +1,131 @@
+"""Phrase-structure trees of which some brackets are known, and packed ones.
+
+Such a truth is a list or set of known brackets (label, begin, end), each over the words
+begin … end − 1 counted from 0; None stands for none. Any tree of the grammar that has
+all of them may be the true one. The loss counts known brackets that are missed, at
+their cost; other brackets cost nothing, for they may be right. The completion is the
+best tree with all known brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.structures.hidden_truths import replace_truths
+from partwise.structures.losses import ADDITIVE, Brackets
+from partwise.structures.phrase import _batch as batch
+from partwise.structures.phrase.problem import GrammarProblem
+
+
+def is_partial(y: Any) -> bool:
+    """Whether a truth is no whole tree, but None or known brackets.
+
+    Examples
+    --------
+    >>> is_partial([("NP", 0, 2)]), is_partial(("NP", (("NN", ("cat",)),)))
+    (True, False)
+    """
+    if y is None:
+        return True
+    if hasattr(y, "label") or not isinstance(y, list | tuple | set | frozenset):
+        return False
+    return all(
+        isinstance(bracket, list | tuple)
+        and len(bracket) == 3
+        and isinstance(bracket[1], Integral)
+        for bracket in y
+    )
+
+
+def bracket_parts(grammar: Any, y: Any, n: int, i: int) -> list[tuple[int, int]]:
+    """Known brackets of a sentence of n words as pairs (part, cell), as in codes.
+
+    The part is any with the label of the bracket. Raises ValueError, naming tree i.
+    """
+    tables, number = grammar.tables_, {a: k for k, a in enumerate(grammar.labels_)}
+    n_chains = len(tables.chain_top)
+    part_of = {int(tables.chain_label[s]): c for c, s in _single_steps(tables)}
+    for k, label in enumerate(tables.weight_label.tolist()):
+        part_of[label] = n_chains + k
+    parts = set()
+    for label, begin, end in y or ():
+        if not 0 <= begin < end <= n:
+            raise ValueError(
+                f"tree {i}: the bracket {label}[{begin}:{end}] is not within 0:{n}"
+            )
+        if label not in number:
+            raise ValueError(f"tree {i}: {label!r} is not a label of the grammar")
+        parts.add((part_of[number[label]], int(begin) * (n + 1) + int(end)))
+    return sorted(parts)
+
+
+def _single_steps(tables: Any) -> list[tuple[int, int]]:
+    """Chains of one rule, with the place of it."""
+    steps = tables.chain_step.tolist()
+    return [(c, s) for c, s in enumerate(steps[:-1]) if steps[c + 1] == s + 1]
+
+
+class LatentGrammarProblem(GrammarProblem):
+    """Packed sentences whose trees are partly known."""
+
+    truths: Sequence[Any]  # as they were given
+
+    def begin(self, truths: Sequence[Any]) -> LatentGrammarProblem:
+        """Take truths over, and complete them at the zero model."""
+        grammar = self.grammar
+        is_additive = self.formulation.is_additive and self.scorer.is_euclidean
+        if not is_additive or not isinstance(grammar.delta, Brackets):
+            raise CapabilityError(
+                "trees of which some brackets are known need <cost='brackets'>, "
+                "<formulation='margin'>, <penalty='l1'> and no kernel"
+            )
+        assert self.blocks.data.oracle == ADDITIVE
+        self.truths = truths
+        self.complete(self.zero())
+        return self
+
+    def keys(self) -> list[bytes]:
+        """Digests of sentences and of what is known of their trees."""
+        known = [sorted(y or ()) if is_partial(y) else y for y in self.truths]
+        pairs = zip(self.sentences, known, strict=True)
+        return [repr(pair).encode() for pair in pairs]
+
+    def true_trees(self) -> list[Any]:
+        """Trees with their completions."""
+        data = self.blocks.data
+        codes = np.split(data.truth, data.truth_ptr[1:-1])
+        pairs = zip(codes, self.sentences, strict=True)
+        return [self.grammar.tree(code, x) for code, x in pairs]
+
+    def complete(self, model: Floats) -> Cuts:
+        """Find the trees that are not known; the old ones of those that changed."""
+        data = self.blocks.data
+        code: Ints = data.truth.copy()
+        work = self.borrow_work()
+        for i in np.flatnonzero(data.is_partial).tolist():
+            here = code[data.truth_ptr[i] : data.truth_ptr[i + 1]]
+            batch.score_row(self.blocks, work, model, i)
+            if not batch.complete_row(data, work, i, here):
+                raise ValueError(
+                    f"tree {i}: no tree of the grammar has all known brackets; leave "
+                    "it out"
+                )
+        self.return_work(work)
+        return replace_truths(data.truth, data.truth_ptr, code)
+
+    def known_problem(self) -> tuple[GrammarProblem, Ints]:
+        """The sentences whose trees are known."""
+        rows = np.flatnonzero(self.blocks.data.is_partial == 0)
+        if not len(rows):
+            raise ValueError("y: no tree is complete; give some whole trees, too")
+        sentences = [self.sentences[i] for i in rows.tolist()]
+        trees = [self.truths[i] for i in rows.tolist()]
+        known = self.grammar.pack(
+            sentences, trees, self.formulation, n_jobs=self.n_jobs
+        )
+        return known, rows
