@@ -39,9 +39,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 from partwise import TaxonomyClassifier
-from partwise.outputs.taxonomy.metrics import class_measures, set_measures
 from partwise.readers import read_arff, read_parents
 from partwise.structures.taxonomy import NodeSets, Taxonomy
+from partwise.structures.taxonomy.measures import class_measures, set_measures
 from partwise.structures.taxonomy.nodes import Nodes
 
 MODELS = {
