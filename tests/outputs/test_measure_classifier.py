@@ -233,6 +233,9 @@ def test_a_kernel_goes_on_with_its_last_model():
         classifier.set_params(kernel=None).fit(X, y)
     with pytest.raises(ValueError, match="budget= is for kernels"):
         MeasureClassifier(budget=3).fit(X, y)
+    linear = MeasureClassifier(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="which has 6 features, but X has 5"):
+        linear.fit(X[:, :4], y)
 
 
 def test_two_threads_give_the_same_bits():

@@ -21,7 +21,7 @@ from partwise.outputs.kernel_fit import (
 from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.scoring import FeatureFit, ScoringFit
+from partwise.outputs.scoring import WARM, FeatureFit, ScoringFit
 from partwise.protocol import Floats, Ints
 
 
@@ -99,6 +99,12 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
             featurizer = self._featurizer(names, has_intercept=has_intercept)
             if last is not None:
                 last.scoring.check_start(None, None)
+                n_last = last.featurizer.n_features_
+                if n_last != featurizer.n_features_:
+                    raise ValueError(
+                        f"{WARM}, which has {n_last} features, but X has "
+                        f"{featurizer.n_features_}"
+                    )
             return FeatureFit(RowFeatureScoring(featurizer), featurizer.transform(X))
         kernel, options = read_kernel(self, "float64")
         featurizer = self._featurizer(names, has_intercept=False)
