@@ -36,7 +36,7 @@ from scipy.stats import wilcoxon
 
 from partwise import SequenceAligner
 from partwise.datasets import toy_homologues
-from partwise.outputs.alignment.metrics import lost_share
+from partwise.metrics.alignments import lost_share
 from partwise.readers import aligned_pairs, read_families, read_matrix
 from partwise.solvers.n_slack import NSlack
 

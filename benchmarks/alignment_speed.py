@@ -1,6 +1,7 @@
 """Cells per second of pairwise alignment on one core, beside Biopython and parasail.
 
     python benchmarks/alignment_speed.py [--lengths 300 2000] [--rounds 5]
+    python benchmarks/alignment_speed.py --pairs 100000
 
 Random proteins over 20 letters, half of them with a mutated partner; BLOSUM62 (as
 Biopython ships it, else random whole numbers), affine gaps −11 −1 (Biopython's and
@@ -12,6 +13,10 @@ agree. With whole-number weights our scores alone are made in single precision, 
 rounding; with real weights in double precision, as all tracebacks. A second table has
 one pair of long sequences with the memory that its traceback takes, and feature-rich
 models, in which a match has many features.
+
+With --pairs one pair of 5,000 tokens is aligned, and so many short ones (30 tokens) are
+packed, aligned and searched once as in training (loss-augmented alignments of all, and
+the sum of their planes): CPU seconds, and the peak memory of the process after each.
 """
 
 import argparse
@@ -178,11 +183,43 @@ def long_and_rich(rounds):
         print(f"| {label} | {len(w):,} | {length} | {speed:,.0f} | {bits:.1f} |")
 
 
+def scale(n_pairs):
+    """Seconds and memory of many short pairs, and of one long one."""
+    alignment = Alignment((20,), tie_gaps=True)
+    w = np.concatenate([matrix().ravel(), [OPEN, EXTEND]])
+
+    def tell(label, run):
+        begin = time.process_time()
+        result = run()
+        seconds = time.process_time() - begin
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"| {label} | {seconds:.2f} | {peak:,.0f} |", flush=True)
+        return result
+
+    few = proteins(2, 30)
+    truths = alignment.pack(few, None).align(w)[0]
+    problem = alignment.pack(few, truths)
+    problem.combine(problem.oracle(0.05 * w), np.ones(2))
+    print("| step | CPU seconds | peak MB |\n| --- | ---: | ---: |")
+    (pair,) = tell("a pair of 5,000 tokens made", lambda: proteins(1, 5000))
+    tell("aligned", lambda: alignment.pack([pair], None).align(w))
+    pairs = tell(f"{n_pairs:,} pairs made", lambda: proteins(n_pairs, 30))
+    problem = tell("packed", lambda: alignment.pack(pairs, None))
+    truths = tell("aligned", lambda: problem.align(w)[0])
+    problem = tell("packed with truths", lambda: alignment.pack(pairs, truths))
+    cuts = tell("searched", lambda: problem.oracle(0.05 * w))
+    tell("planes added", lambda: problem.combine(cuts, np.ones(n_pairs)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lengths", type=int, nargs="+", default=[300, 2000])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pairs", type=int, help="only so many short pairs")
     options = parser.parse_args()
+    if options.pairs:
+        scale(options.pairs)
+        return
     print("| mode | tokens | program | M cells/s |\n| --- | ---: | --- | ---: |")
     for mode in ("global", "local"):
         for length in options.lengths:

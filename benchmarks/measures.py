@@ -1,12 +1,15 @@
 """Label vectors: seconds to train for F1, ROC area and others on one large example.
 
     python benchmarks/measures.py --data DIR [--study chunks|sparse|growth] [--jobs 2]
+        [--svm-perf PROGRAM] [--plot FILE.svg]
 
 chunks: tokens of CoNLL-2000 with words and tags in a window, B-SBAR against the rest
-        (211,727 rows, 2,207 positive), C = 20 in the notation of SVM-perf. Seconds of
-        SVM-perf are those of its program on the same rows at ``-e 0.1`` (see below).
+        (211,727 rows, 2,207 positive), C = 20 in the notation of SVM-perf. With
+        --svm-perf, the path of its svm_perf_learn, that program trains on the same
+        rows at ``-e 0.1`` in the same run; else its seconds are those of a run before.
 sparse: 100,000 rows, 50,000 sparse features, 1 % positive: F1.
-growth: seconds against the number of rows, for F1, ROC area and error.
+growth: seconds against the number of rows, for F1, ROC area and error; --plot draws
+        them, both axes logarithmic, with a line that grows as n log n.
 
 SVM-perf adds a feature that is 1 in all rows and minimises ½‖v‖² + C·ξ with losses in
 percent and half our Ψ: ξ = 100 max(Δ − ½<v, δΨ>). With v = 2w that is four times
@@ -20,6 +23,10 @@ after a first fit on a few rows has compiled the kernels.
 
 import argparse
 import os
+import re
+import resource
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -35,6 +42,41 @@ from partwise.structures.label_vector import LabelVector
 
 # seconds of SVM-perf at -e 0.1, one core
 PEER = {"f1": 59.0, "precision_at_k": 54.0, "prbep": 9.8, "roc_auc": 4.8}
+
+
+# -l of SVM-perf, and further options
+LOSSES = {
+    "f1": ["-l", "1"], "prbep": ["-l", "3"], "roc_auc": ["-l", "10"],
+    "precision_at_k": ["-l", "4", "--p", "1"],
+}  # fmt: skip
+
+
+def run_svm_perf(program, measure, path):
+    """Seconds of processor time without reading the file, as SVM-perf prints them."""
+    options = ["-c", "20", "-e", "0.1", *LOSSES[measure]]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(
+        [program, *options, path, os.devnull], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    found = re.search(r"Runtime in cpu-seconds: ([\d.]+)", done.stdout)
+    values = re.findall(
+        r"(?:Upper bound on duality gap|primal|dual)\S*: *\S+", done.stdout
+    )
+    print(f"  SVM-perf {measure}: {spent:.1f} s with reading; {'; '.join(values)}")
+    return float(found[1]) if found else spent
+
+
+def write_svmlight(path, x, y):
+    """Rows in the format of SVM-perf, without the feature that is 1, which it adds."""
+    x = x[:, :-1].tocsr()
+    x.sort_indices()
+    with path.open("w", encoding="ascii") as file:
+        for i, label in enumerate(y.tolist()):
+            here = slice(x.indptr[i], x.indptr[i + 1])
+            cells = zip(x.indices[here] + 1, x.data[here], strict=True)
+            file.write(f"{label} " + " ".join(f"{k}:{v:g}" for k, v in cells) + "\n")
 
 
 def jaccard(tp, fp, fn, tn):
@@ -87,9 +129,16 @@ def study_chunks(options):
     print(f"{x.shape[0]:,} rows, {x.shape[1]:,} features, {np.sum(y == 1):,} positive")
     measures = options.measure or [*PEER, "error", "jaccard"]
     warm_up(measures)
+    peer = dict(PEER)
+    if options.svm_perf:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.dat"
+            write_svmlight(path, x, y)
+            for measure in set(measures) & set(LOSSES):
+                peer[measure] = run_svm_perf(options.svm_perf, measure, path)
     for measure in measures:
         result = fit(measure, x, y, 25 * 20.0, options.jobs, options.tol)
-        row(measure, result, PEER.get(measure), unit=4.0)
+        row(measure, result, peer.get(measure), unit=4.0)
 
 
 def sparse_rows(n, seed=0):
@@ -119,11 +168,58 @@ def study_sparse(options):
 def study_growth(options):
     measures = options.measure or ["f1", "roc_auc", "error"]
     warm_up(measures)
-    for n in (10_000, 30_000, 100_000, 300_000):
+    seconds = {measure: [] for measure in measures}
+    for n in options.rows:
         x, y = sparse_rows(n)
         for measure in measures:
             result = fit(measure, x, y, 1e5, options.jobs, options.tol)
             row(f"{measure} {n:,}", result)
+            seconds[measure].append((n, result[0][0]))
+    if options.plot:
+        Path(options.plot).write_text(drawn(seconds), encoding="utf-8")
+
+
+def drawn(seconds):
+    """SVG of processor time against rows, both axes logarithmic."""
+    wide, high, left, below = 420.0, 300.0, 60.0, 40.0
+    points = [point for line in seconds.values() for point in line]
+    n, t = np.log10(np.array(points)).T
+    first = seconds[next(iter(seconds))][0]
+    ends = [(m, first[1] * m * np.log(m) / (first[0] * np.log(first[0])))
+            for m in (first[0], max(p[0] for p in points))]  # fmt: skip
+    low, top = np.floor(t.min()), np.ceil(max(t.max(), np.log10(ends[1][1])))
+
+    def place(point):
+        across = (np.log10(point[0]) - n.min()) / max(np.ptp(n), 1e-9)
+        up = (np.log10(point[1]) - low) / (top - low)
+        return f"{left + across * wide:.1f},{10 + (1 - up) * high:.1f}"
+
+    def text(x, y, shown, anchor):
+        return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{shown}</text>'
+
+    parts = []
+    for power in range(int(low), int(top) + 1):
+        y = 10 + (1 - (power - low) / (top - low)) * high
+        parts.append(f'<path d="M{left},{y:.1f}h{wide}" stroke="#ccc"/>')
+        parts.append(text(left - 6, y + 4, f"{10.0**power:g} s", "end"))
+    for m in sorted({p[0] for p in points}):
+        x = float(place((m, 10.0**low)).split(",")[0])
+        parts.append(text(x, high + 28, f"{m:,}", "middle"))
+    lines = [*seconds.items(), ("n log n", ends)]
+    colours = ("#0b5ea8", "#b8430a", "#2a7a2a", "#8a8f98")
+    for (name, line), colour in zip(lines, colours, strict=False):
+        path = " ".join(map(place, line))
+        dashed = ' stroke-dasharray="4"' if name == "n log n" else ""
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}"{dashed}/>'
+        )
+        x, y = map(float, place(line[-1]).split(","))
+        parts.append(text(x + 6, y + 4, name, "start"))
+    size = f'width="{left + wide + 90:.0f}" height="{high + below + 10:.0f}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
+        f'font-size="12">{"".join(parts)}</svg>\n'
+    )
 
 
 STUDIES = {"chunks": study_chunks, "sparse": study_sparse, "growth": study_growth}
@@ -136,6 +232,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--measure", action="append", help="only these")
+    parser.add_argument("--svm-perf", help="program svm_perf_learn, for chunks")
+    sizes = [10_000, 30_000, 100_000, 300_000]
+    parser.add_argument("--rows", type=int, nargs="*", default=sizes, help="growth")
+    parser.add_argument("--plot", help="SVG file, for growth")
     options = parser.parse_args()
     STUDIES[options.study](options)
 

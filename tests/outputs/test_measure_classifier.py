@@ -13,16 +13,19 @@ from sklearn.metrics import (
     roc_auc_score,
     roc_curve,
 )
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from partwise import MeasureClassifier
 from partwise.cli.app import run
 from partwise.datasets import toy_points
-from partwise.outputs.measure.estimator import best_threshold
+from partwise.kernels import RBF, Nystroem, RandomFourier
+from partwise.kernels.base import same_kernel
 from partwise.outputs.measure.metrics import all_measures
 from partwise.report.curves import precision_recall, roc
 from partwise.structures.label_vector import LabelVector
+from partwise.structures.label_vector.thresholds import best_threshold
 
 
 def rare(n, seed=0):
@@ -41,7 +44,7 @@ def test_scikit_learn_calls_it_a_classifier():
 @pytest.mark.parametrize(
     "measure",
     ["f1", "fbeta", "prbep", "roc_auc", "precision_at_k", "recall_at_k", "error",
-     "balanced_error"],
+     "balanced_error", "average_precision"],
 )  # fmt: skip
 @pytest.mark.parametrize("matrix", [np.asarray, csr_matrix])
 def test_every_measure_has_a_closed_gap(measure, matrix):
@@ -188,6 +191,53 @@ def test_files_labels_and_bad_input(tmp_path):
         MeasureClassifier().fit(X, np.ones(90))
 
 
+@pytest.mark.parametrize("measure", ["f1", "roc_auc", "average_precision"])
+def test_kernels_and_random_features(measure, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = (np.hypot(*X.T) < 0.6).astype(int)  # no line parts them
+    settings = {"measure": measure, "C": 3000.0, "fit_intercept": False, "tol": 1e-4}
+    bent = MeasureClassifier(**settings | {"kernel": "rbf:gamma=1"}).fit(X, y)
+    assert roc_auc_score(y, bent.decision_function(X)) > 0.99
+    # all rows as landmarks: the feature map of the kernel itself
+    features = Nystroem("rbf:gamma=1", n_components=150, random_state=0)
+    mapped = make_pipeline(features, MeasureClassifier(**settings)).fit(X, y)
+    exact = mapped[-1].certificate_
+    assert bent.certificate_.primal == pytest.approx(exact.primal, rel=1e-3)
+    scores = mapped.decision_function(X) + mapped[-1].threshold_
+    ours = bent.decision_function(X) + bent.threshold_
+    assert np.corrcoef(scores, ours)[0, 1] > 0.999
+    random = RandomFourier(gamma=1.0, n_components=600, random_state=0)
+    near = make_pipeline(random, MeasureClassifier(**settings)).fit(X, y)
+    assert near[-1].certificate_.primal == pytest.approx(exact.primal, rel=0.2)
+    bent.save(tmp_path / "m")
+    again = MeasureClassifier.load(tmp_path / "m")
+    assert np.array_equal(again.decision_function(X), bent.decision_function(X))
+    assert same_kernel(again.get_params()["kernel"], RBF(gamma=1.0))
+    assert again.explain(X[0]).contributions[0].reason.startswith("row ")
+    small = MeasureClassifier(**settings | {"kernel": "rbf:gamma=1", "budget": 20})
+    small.fit(csr_matrix(X), y)
+    assert small.coef_.shape[1] <= 20
+    assert "on a budget of 20" in small.certificate_.note
+
+
+def test_a_kernel_goes_on_with_its_last_model():
+    X, y = rare(80)
+    classifier = MeasureClassifier(kernel="rbf", warm_start=True, tol=1e-4).fit(X, y)
+    first = classifier.certificate_.primal
+    classifier.fit(X, y)
+    assert classifier.certificate_.primal <= first * (1 + 1e-6)
+    with pytest.raises(ValueError, match="another kernel"):
+        classifier.set_params(kernel="linear").fit(X, y)
+    with pytest.raises(ValueError, match="had a kernel"):
+        classifier.set_params(kernel=None).fit(X, y)
+    with pytest.raises(ValueError, match="budget= is for kernels"):
+        MeasureClassifier(budget=3).fit(X, y)
+    linear = MeasureClassifier(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="which has 6 features, but X has 5"):
+        linear.fit(X[:, :4], y)
+
+
 def test_two_threads_give_the_same_bits():
     X, y = rare(300)
     one, two = (MeasureClassifier(n_jobs=n).fit(X, y) for n in (1, 2))
@@ -220,6 +270,11 @@ def test_the_command_line(tmp_path, capsys):
     assert ask("verify", model, train)["holds"]
     assert ask("inspect", model)["measure"] == "fbeta"
     assert ask("explain", model, new)["contributions"]
+    ask("train", "measure", train, "--model", model, "--kernel", "rbf")
+    assert ask("verify", model, train)["holds"]
+    assert "rbf" in ask("inspect", model)["kernel"].values()
+    assert ask("explain", model, new)["contributions"]
+    assert len(ask("predict", model, new)["labels"]) == 200
     assert run(["predict", str(model), str(new), "--topk", "2"]) == 2
     options = ["--model", str(tmp_path / "x"), "--measure", "f3"]
     assert run(["train", "measure", str(train), *options]) == 2

@@ -16,7 +16,8 @@ from partwise.certificate import certify
 from partwise.cli.app import run
 from partwise.objective import Objective
 from partwise.outputs.ranking.estimator import first_weights
-from partwise.outputs.ranking.metrics import all_measures, mean_precision
+from partwise.outputs.ranking.metrics import all_measures, ranked_queries
+from partwise.report.curves import mean_precision
 from partwise.solvers.cccp import CCCP
 
 MEASURES = (
@@ -102,7 +103,8 @@ def test_precision_at_a_recall_is_the_largest_from_there_on():
         precision, recall, _ = precision_recall_curve(y[rows] > 0, X[rows, 0])
         for k in range(11):
             expected[k] += precision[:-1][recall[:-1] >= k / 10 - 1e-9].max() / 15
-    found = np.array(mean_precision(y, X[:, 0], np.arange(16) * 12))
+    ranked = ranked_queries(y, X[:, 0], np.arange(16) * 12)
+    found = np.array(mean_precision(ranked))
     assert np.allclose(found, np.transpose([np.arange(11) / 10, expected]))
 
 

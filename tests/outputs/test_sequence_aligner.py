@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -235,11 +237,30 @@ def test_homologues_are_found():
     assert metric("homologue_accuracy").function(y, counted.predict(X)) > 0.7
 
 
-@pytest.mark.parametrize("bad", [1, (1, None), None])
-def test_unknown_alignments_are_refused(bad):
+def test_homologues_of_unknown_alignment(identity):
+    X, y = toy_homologues(20, random_state=0, n_decoys=5)
+    X_new, y_new = toy_homologues(30, random_state=1, n_decoys=5)
+    numbers = [k for k, _ in y]
+    settings = {"mode": "local", "metric": "homologue_accuracy", "tol": 0.01}
+    for start in (None, identity):
+        made = SequenceAligner(start=start, **settings).fit(X, numbers)
+        assert made.rounds_ and made.certificate_.is_local
+        values = [one.objective for one in made.rounds_]
+        assert all(b <= a + 1e-9 for a, b in pairwise(values))
+        assert made.score(X_new, y_new) > 0.7
+        found = made.predict(X)
+        assert metric("q").function(y, list(found)) > 50
+    half = [pair if i % 2 else (pair[0], None) for i, pair in enumerate(y)]
+    assert SequenceAligner(**settings).fit(X, half).score(X_new, y_new) > 0.7
+    assert not SequenceAligner(**settings).fit(X, y).rounds_
+
+
+def test_truths_without_an_alignment_are_refused():
     X, y = toy_homologues(3, n_decoys=2)
-    with pytest.raises(ValueError, match=r"y\[1\] has no alignment; .* latent"):
-        SequenceAligner().fit(X, [y[0], bad, y[2]])
+    with pytest.raises(ValueError, match=r"y\[1\] names no homologue"):
+        SequenceAligner().fit(X, [y[0], None, y[2]])
+    with pytest.raises(ValueError, match="without None in y"):
+        SequenceAligner(solver="generative").fit(X, [y[0], 1, y[2]])
     pairs = [(a, b[0]) for a, b in X]
     with pytest.raises(ValueError, match=r"y\[0\] has no alignment"):
         SequenceAligner().fit(pairs, [None] * 3)

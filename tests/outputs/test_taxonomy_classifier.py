@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from partwise import MulticlassClassifier, TaxonomyClassifier, load
 from partwise.cli.app import run
 from partwise.datasets import toy_taxonomy
-from partwise.outputs.taxonomy.metrics import mean_loss, set_measures
+from partwise.structures.taxonomy.measures import mean_loss, set_measures
 
 # as for MulticlassClassifier
 EXPECTED = {

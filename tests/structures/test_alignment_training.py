@@ -1,12 +1,15 @@
 """Alignments: training to the enumerated optimum, decoys, starts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from partwise.objective import Formulation, Objective
-from partwise.protocol import Start
+from partwise.protocol import CapabilityError, Start
 from partwise.solvers import solver_class
 from partwise.structures.alignment import Alignment
+from partwise.structures.alignment.problem import pairs_of
 from partwise.testing.enumeration import (
     EnumeratedProblem,
     enumerate_planes,
@@ -196,11 +199,90 @@ def test_decoys_are_trained_to_the_enumerated_optimum(formulation, solver):
     assert state.dual <= optimum.value * (1 + 1e-7)
 
 
-def test_decoys_without_an_alignment_are_refused():
+def hide(Y):
+    """Two homologues of unknown alignment, written in both ways."""
+    return [Y[0][0], Y[1], (Y[2][0], None), Y[3]]
+
+
+def latent_value(alignment, X, Y, objective, w):
+    """½‖w‖² + Σ c_i ξ_i(w) with unknown alignments maximised, by enumeration."""
+    slack = []
+    for x, y in zip(X, Y, strict=True):
+        chosen = y if isinstance(y, int) else y[0]
+        scores = [
+            (w @ alignment.joint_feature(x, o), o) for o in alignment.enumerate(x)
+        ]
+        decoy = max(score for score, output in scores if output[0] != chosen)
+        known = isinstance(y, tuple) and y[1] is not None
+        truth = max(score for score, output in scores if output[0] == chosen)
+        if known:
+            truth = w @ alignment.joint_feature(x, y)
+        slack.append(max(0.0, 1.0 + decoy - truth))
+    return 0.5 * w @ w + objective.weight @ np.array(slack)
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("gap_open", [(), ((),)], ids=["linear", "affine"])
+def test_unknown_alignments_are_completed_by_the_best(mode, gap_open):
+    alignment, X, Y = choices(seed=5, mode=mode, gap_open=gap_open)
+    problem = alignment.pack(X, hide(Y))
+    rng = np.random.default_rng(1)
+    for w in (rng.normal(size=alignment.n_psi_), rng.integers(-1, 2, 20) * 1.0):
+        w = np.resize(w, alignment.n_psi_)
+        ends = problem.blocks.offset[1:-1]
+        before = np.split(problem.blocks.y.copy(), ends)
+        old = problem.complete(w)
+        assert set(old.block.tolist()) <= {0, 2}
+        after = np.split(problem.blocks.y, ends)
+        for i in (0, 2):
+            chosen = Y[i][0]
+            best = max(
+                w @ alignment.joint_feature(X[i], output)
+                for output in alignment.enumerate(X[i])
+                if output[0] == chosen
+            )
+            completed = (chosen, pairs_of(after[i]))
+            assert w @ alignment.joint_feature(X[i], completed) == pytest.approx(best)
+            assert (i in old.block) == (before[i] != after[i]).any()
+        assert all((before[i] == after[i]).all() for i in (1, 3))
+        # δ of the old truths is φ(new) − φ(old)
+        moved = problem.combine(old, np.ones(len(old.block)))
+        change = np.zeros(alignment.n_psi_)
+        for i in old.block.tolist():
+            for sign, codes in ((1.0, after[i]), (-1.0, before[i])):
+                output = (Y[i][0], pairs_of(codes))
+                change += sign * alignment.joint_feature(X[i], output)
+        np.testing.assert_allclose(moved, change, atol=1e-12)
+        again = problem.complete(w)
+        assert not len(again.block)
+
+
+@pytest.mark.parametrize("convex", ["bundle", "bcfw", "n_slack"])
+def test_rounds_over_unknown_alignments_never_rise(convex):
+    alignment, X, Y = choices(seed=2)
+    hidden = hide(Y)
+    objective = Objective.create(4.0, len(X), "l1")
+    problem = alignment.pack(X, hidden)
+    state = solver_class("cccp")(convex=convex, tol=1e-6).solve(problem, objective)
+    values = [one.objective for one in state.memo.rounds]
+    assert all(b <= a + 1e-9 for a, b in pairwise(values))
+    expected = latent_value(alignment, X, hidden, objective, state.model)
+    assert values[-1] == pytest.approx(expected, rel=1e-6)
+    known = solver_class("bundle")(tol=1e-6).solve(alignment.pack(X, Y), objective)
+    # started at the model of the known alignments, rounds end no higher than there
+    begun = latent_value(alignment, X, hidden, objective, known.model)
+    after = solver_class("cccp")(convex=convex, tol=1e-6).solve(
+        alignment.pack(X, hidden), objective, start=Start(known.model)
+    )
+    assert after.found <= begun + 1e-6
+    with pytest.raises(CapabilityError, match="offsets"):
+        alignment.pack(X, hidden, base=np.ones(alignment.n_psi_))
+
+
+def test_decoys_that_make_no_sense_are_refused():
     alignment, X, Y = choices()
-    for bad in (1, (1, None)):
-        with pytest.raises(ValueError, match="latent"):
-            alignment.pack(X, [bad, *Y[1:]])
+    with pytest.raises(ValueError, match="number of the homologue"):
+        alignment.pack(X, [(1, None, 2), *Y[1:]])
     with pytest.raises(ValueError, match="no decoys"):
         alignment.pack([(X[0][0], X[0][1][:1])], [(0, [[0, 0]])])
     with pytest.raises(ValueError, match="candidate 3"):

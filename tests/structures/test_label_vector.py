@@ -1,6 +1,6 @@
 """Label vectors: searches and solvers against lists of all labellings."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -8,17 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core import config
 from scipy import sparse
+from sklearn.metrics import average_precision_score
 from sklearn.svm import LinearSVC
 
 from partwise.certificate import certify
 from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError, Start
+from partwise.scorers.kernel import KernelScorer
 from partwise.solvers import make_solver, suitable_solver
 from partwise.structures import weighted_rows
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.label_vector import problem as label_problem
-from partwise.structures.label_vector.measures import MEASURES
+from partwise.structures.label_vector.measures import MEASURES, RANKED
 from partwise.structures.pair_orders import PairOrders
+from partwise.structures.ranking.structure import RankedRows
 from partwise.testing import check_structure
 from partwise.testing.enumeration import Planes, minimum
 
@@ -42,7 +45,7 @@ def ragged(tp, fp, fn, tn):
     return (0.3 * tp + 0.7 * tn + ((tp * 7 + fp * 3) % 5)) / (tp + fp + fn + tn + 5)
 
 
-CONTINGENCY = [m for m in MEASURES if m != "roc_auc"] + [jaccard, ragged]
+CONTINGENCY = [m for m in MEASURES if m not in RANKED] + [jaccard, ragged]
 
 
 def table_loss(structure, y, y_hat):
@@ -108,7 +111,7 @@ def make(seed, n, n_features=3, measure="f1", n_blocks=1, scale=1.0, **params):
     for _ in X:
         y = np.where(rng.random(n) < rng.choice([0.2, 0.5, 0.8]), 1, -1)
         y[rng.integers(n)] = 1
-        if measure in ("roc_auc", "balanced_error"):
+        if measure in (*RANKED, "balanced_error"):
             y[:2] = 1, -1
         Y.append(y)
     w = scale * rng.integers(-2, 3, n_features) * rng.choice([1.0, 0.37])
@@ -392,3 +395,85 @@ def test_roc_area_has_one_formulation():
 def test_k_must_fit():
     with pytest.raises(ValueError, match="k=3"):
         LabelVector("precision_at_k", k=3).pack(np.eye(2), [1, -1])
+
+
+def ranking_planes(structure, x, y):
+    """Loss and δ of every ranking of the rows, written out from the definitions."""
+    truth = PairOrders.truth(y).feature(x)
+    for order in permutations(range(len(y))):
+        place = np.empty(len(y))
+        place[list(order)] = np.arange(len(y))
+        loss = 1.0 - average_precision_score(y == 1, -place)
+        yield order, loss, truth - PairOrders.of(y, -place).feature(x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases, st.booleans())
+def test_average_precision_has_an_exact_search(case, dense):
+    structure, (x,), (y,), w = make(**case, measure="average_precision")
+    problem = structure.pack(x if dense else sparse.csr_array(x), y)
+    cuts = problem.oracle(problem.expand(w))
+    best = max(loss - w @ d for _, loss, d in ranking_planes(structure, x, y))
+    assert cuts.violation[0] == pytest.approx(best, abs=1e-12)
+    (y_hat,) = problem.outputs(cuts)
+    change = structure.joint_feature(x, y) - structure.joint_feature(x, y_hat)
+    assert structure.loss(y, y_hat) - w @ change == pytest.approx(best, abs=1e-12)
+    for order, loss, d in ranking_planes(structure, x, y):
+        ranked = RankedRows(np.array(order), (y > 0).astype(float))
+        assert structure.loss(y, ranked) == pytest.approx(loss)
+        change = structure.joint_feature(x, y) - structure.joint_feature(x, ranked)
+        assert np.allclose(change, d)
+
+
+def test_average_precision_reaches_the_enumerated_optimum():
+    structure, (x,), (y,), _ = make(4, 6, measure="average_precision")
+    planes = list(ranking_planes(structure, x, y))
+    loss, delta = (np.array([plane[k] for plane in planes]) for k in (1, 2))
+    ones = np.ones(len(loss))
+    block = np.zeros(len(loss), np.int64)
+    objective = Objective.create(3.0, 1, "l1")
+    best = minimum(Planes(block, loss, loss, ones, delta), objective)[0]
+    problem = structure.pack(x, y)
+    state = make_solver("bundle", {"tol": 1e-9}).solve(problem, objective)
+    found = certify(problem, objective, state.model, dual=state.dual)
+    assert found.primal == pytest.approx(best, rel=1e-6)
+    with pytest.raises(CapabilityError, match="frontier"):
+        structure.pack(x, y, Formulation("slack", "l1"))
+    with pytest.raises(ValueError, match="needs a negative row"):
+        structure.pack(x, np.ones(6))
+
+
+@pytest.mark.parametrize("measure", [*MEASURES, jaccard])
+@pytest.mark.parametrize("solver", ["bundle", "bcfw", "n_slack"])
+def test_a_kernel_is_its_feature_map(measure, solver):
+    """k(x, z) = <x, z>² against its monomials: optimum, scores and single planes."""
+    structure, X, Y, _ = make(11, 7, 2, measure=measure, k=2, n_blocks=2)
+    a, b = np.concatenate(X).T
+    rows = np.column_stack([a * a, b * b, np.sqrt(2) * a * b])
+    gram = np.concatenate(X) @ np.concatenate(X).T
+    mapped = structure.pack(np.split(rows, 2), Y)
+    keys = weighted_rows.row_keys([0, 7, 14])
+    kernel = structure.pack(keys, Y, scorer=KernelScorer(gram**2, by_token=True))
+    objective = Objective.create(4.0, 2, "l1")
+    ends = []
+    for problem in (mapped, kernel):
+        state = make_solver(solver, {"tol": 1e-8}).solve(problem, objective)
+        found = certify(problem, objective, state.model, dual=state.dual)
+        assert found.relative_gap <= 1e-7
+        ends.append((found.primal, problem.scores(state.model)))
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-6)
+    assert np.allclose(ends[0][1], ends[1][1], atol=2e-3)
+    cuts = kernel.oracle(kernel.zero())
+    one, other = (p.combine(cuts, np.array([0.3, 0.7])) for p in (mapped, kernel))
+    assert mapped.dot(one, one) == pytest.approx(kernel.dot(other, other))
+    assert np.allclose(mapped.scores(one), kernel.scores(other))
+    again = kernel.expand(kernel.compact(other))
+    assert np.allclose(kernel.scores(again), kernel.scores(other))
+
+
+def test_a_single_stored_value_need_not_be_one():
+    x, y = np.array([[-2.0, 0.0], [0.0, 0.0]]), np.array([1, -1])
+    dense, stored = (LabelVector("error").pack(m, y) for m in (x, sparse.csr_array(x)))
+    cuts = dense.oracle(dense.zero())
+    models = [p.compact(p.combine(cuts, np.ones(1))) for p in (dense, stored)]
+    np.testing.assert_array_equal(*models)

@@ -68,6 +68,11 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
     return lines
 
 
+def preset_names() -> list[str]:
+    """All names of lists of templates."""
+    return [*MODELS, *(f"{model}+{more}" for model in MODELS for more in ADDITIONS)]
+
+
 def is_name(templates: Any) -> bool:
     """Whether templates are given by a name."""
     return isinstance(templates, str) and templates.split("+")[0] in MODELS

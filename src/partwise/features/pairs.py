@@ -229,6 +229,38 @@ class PairFeaturizer:
                 )
         return codes, np.hstack(real)
 
+    def transform_pairs(self, X: Sequence[Any]) -> tuple[bool, list[tuple[Any, Any]]]:
+        """
+        Codes of all pairs (a, b), or of (a, candidates), each object once.
+
+        Parameters
+        ----------
+        X : list of (a, b), or of (a, list of candidates)
+
+        Returns
+        -------
+        bool
+            Whether there are candidates.
+        list of (codes of a, codes of b, or a list of them)
+        """
+        known: dict[tuple[int, int], Any] = {}
+
+        def codes(x: Any, side: int, what: str) -> Any:
+            if (id(x), side) not in known:
+                known[id(x), side] = self.transform(x, side, what)
+            return known[id(x), side]
+
+        decoys = has_candidates(X)
+        pairs = []
+        for i, (a, b) in enumerate(X):
+            other: Any
+            if decoys:
+                other = [codes(c, 1, f"X[{i}]: candidate {k}") for k, c in enumerate(b)]
+            else:
+                other = codes(b, 1, f"X[{i}]: b")
+            pairs.append((codes(a, 0, f"X[{i}]: a"), other))
+        return decoys, pairs
+
     def _codes(self, view: View, column: Any) -> np.ndarray:
         strings, inverse = values_of(view, column)
         known = {value: code for code, value in enumerate(self.values[view])}
@@ -340,3 +372,14 @@ class PairFeaturizer:
 
 def _is_list_of(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(type(item) is kind for item in value)
+
+
+def has_candidates(X: Sequence[Any]) -> bool:
+    """Whether examples are (a, candidates), not (a, b); refuses what is neither."""
+    for i, x in enumerate(X):
+        if not isinstance(x, tuple | list) or len(x) != 2:
+            raise ValueError(f"X[{i}]: give a pair (a, b), or (a, list of candidates)")
+    kinds = {isinstance(b, list | tuple) for _, b in X}
+    if len(kinds) > 1:
+        raise ValueError("X mixes pairs (a, b) with (a, candidates); fit them apart")
+    return True in kinds

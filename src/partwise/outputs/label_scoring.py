@@ -68,7 +68,8 @@ class TokenFeatureScoring(FeatureScoring):
             if hasattr(features, "indptr"):
                 here = slice(features.indptr[t], features.indptr[t + 1])
                 index = features.indices[here]
-                value = features.data[here] if len(features.data) > 1 else 1.0
+                is_valued = len(features.data) == len(features.indices)
+                value = features.data[here] if is_valued else 1.0
             else:
                 index, value = np.arange(features.X.shape[1]), features.X[t]
             shares = value * (emission[index, a] - emission[index, b])

@@ -140,12 +140,12 @@ OUTPUTS = [
     Output(
         "partwise.outputs.measure",
         "MeasureClassifier",
-        {"MeasureModel.v1": "file"},
+        {"MeasureModel.v1": "file", "KernelMeasureModel.v1": "file"},
         task=("measure", "MeasureTask", "Two classes, for a measure of all rows."),
         structures=(("LabelVector", "partwise.structures.label_vector"),),
         metrics=("f1", "precision", "recall"),
         toy="partwise.datasets.toy_binary",
-        variants=({"measure": "prbep"}, {"measure": "roc_auc"}),
+        variants=({"measure": "prbep"}, {"measure": "roc_auc"}, {"kernel": "rbf"}),
     ),
     Output(
         "partwise.outputs.ranking",

@@ -9,10 +9,20 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from partwise.kernels.inputs import token_inputs
+from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.rows import RowFeaturizer, one_row
+from partwise.outputs.kernel_fit import (
+    KernelFit,
+    KernelParameters,
+    read_kernel,
+    refuse_kernel_settings,
+)
+from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
+from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
 from partwise.outputs.saved import SavedEstimator
-from partwise.protocol import Floats
+from partwise.outputs.scoring import WARM, FeatureFit, ScoringFit
+from partwise.protocol import Floats, Ints
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,6 +76,58 @@ class RowEstimator(SavedEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class KernelRowEstimator(KernelParameters, RowEstimator):
+    """Base of estimators over rows that may compare them by a kernel."""
+
+    kernel: Any = None
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()
+        if isinstance(self.kernel, str):
+            parse_kernel(self.kernel)
+
+    def _scoring_fit(
+        self, X: Any, names: Any, last: Any, hasher: ClassHasher, has_intercept: bool
+    ) -> ScoringFit:
+        """Rows as features, or as inputs of a kernel, whose keys are those of `hasher`.
+
+        `last` is the model that a warm start goes on with.
+        """
+        if self.kernel is None:
+            refuse_kernel_settings(self)
+            featurizer = self._featurizer(names, has_intercept=has_intercept)
+            if last is not None:
+                last.scoring.check_start(None, None)
+                n_last = last.featurizer.n_features_
+                if n_last != featurizer.n_features_:
+                    raise ValueError(
+                        f"{WARM}, which has {n_last} features, but X has "
+                        f"{featurizer.n_features_}"
+                    )
+            return FeatureFit(RowFeatureScoring(featurizer), featurizer.transform(X))
+        kernel, options = read_kernel(self, "float64")
+        featurizer = self._featurizer(names, has_intercept=False)
+        if last is not None:
+            last.scoring.check_start(kernel, hasher.match)
+        features: Any = featurizer.transform(X)
+        length = np.diff(hasher.transform(X).offset)
+        return KernelFit(
+            RowKeyScoring, kernel, hasher, X, token_inputs(kernel, features), options,
+            by_token=True, words=lambda i: [""] * int(length[i]), featurizer=featurizer,
+            budget=self.budget, over_budget=self.over_budget, support_inputs=features,
+        )  # fmt: skip
+
+    @classmethod
+    def _scoring_parameters(cls, model: Any) -> dict[str, Any]:
+        """Kernel or threshold of a model."""
+        scoring = model.scoring
+        if scoring.prefix:
+            return {"kernel": scoring.index.kernel}
+        return {"fit_intercept": scoring.featurizer.has_intercept}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class RowClassifier(ClassifierMixin, RowEstimator):
     """Base of classifiers with a weight for each feature and class.
 
@@ -113,3 +175,18 @@ class RowClassifier(ClassifierMixin, RowEstimator):
         if model.scoring.prefix or not model.featurizer.has_intercept:
             return np.zeros(len(model.labels))
         return model.class_weights()[-1]
+
+
+def repetitions(weight: Floats) -> Ints:
+    """Numbers of rows, each as often as its weight says.
+
+    A measure is a function of how many rows are right and wrong, so a row may count
+    several times or not at all, but not one and a half times.
+    """
+    whole = np.round(weight)
+    if (weight < 0).any() or (weight != whole).any():
+        raise ValueError(
+            "sample_weight: a measure counts rows, so give whole numbers of at least "
+            "zero, how often each row counts"
+        )
+    return np.repeat(np.arange(len(weight)), whole.astype(np.int64))

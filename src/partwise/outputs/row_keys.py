@@ -10,7 +10,7 @@ import numpy as np
 from partwise.bounds import entry, require, under
 from partwise.features.label_keys import LabelKeys
 from partwise.outputs.label_scoring import TokenKeyScoring
-from partwise.outputs.rows import RowFeaturizer, count_rows
+from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, count_rows
 from partwise.outputs.scoring import Arrays, Packable
 from partwise.protocol import Floats, Ints
 from partwise.scorers.index_file import index_from_state
@@ -22,7 +22,8 @@ BATCH = 10_000  # rows that a kernel model scores at once
 class ClassHasher:
     """Keys of classes for a kernel on rows: the attributes that they have.
 
-    By default a class agrees with itself alone.
+    By default a class agrees with itself alone. Where rows have one score, they are
+    rows of one class.
     """
 
     match: ClassVar[tuple[str, ...]] = ("label",)
@@ -30,7 +31,7 @@ class ClassHasher:
     columns: ClassVar[list[str]] = []
     has_pairs: ClassVar[bool] = False
 
-    def __init__(self, labels: list[Any], structure: Multiclass | None = None) -> None:
+    def __init__(self, labels: list[Any], structure: Any = None) -> None:
         self.labels = labels
         self.structure = structure or Multiclass(len(labels))
         self.attributes = getattr(self.structure, "attribute_names", labels)
@@ -57,6 +58,30 @@ class RowKeyScoring(TokenKeyScoring):
         """The matrix as it is."""
         return X
 
+    def anchor_names(self) -> list[str]:
+        """Numbers of the training rows."""
+        anchors = self.index.anchors
+        if anchors is None:
+            return []
+        return [f"row {row}" for row in (anchors.row + anchors.token).tolist()]
+
+    def row_scores(self, X: Any, weights: Floats, n_jobs: int = 1) -> Floats:
+        """Score of each row, where rows have one, (n,)."""
+        scores = []
+        scorer: Any
+        for keys, scorer in self.batches(X):
+            rows = scorer.bind(keys, 1)
+            model = np.zeros(scorer.n_weights(rows))
+            scorer.fill(rows, weights, model, n_jobs)
+            scores.append(model[rows.postings.n_slots :][rows.slot[:, 0]])
+        return np.concatenate(scores)
+
+    def row_shares(self, X: Any, weights: Floats) -> Floats:
+        """What each anchor adds to the score of a few rows, (n, n_anchors)."""
+        index = self.index
+        values, column = index.values(self.inputs(X), index.key, 1)
+        return values[:, column[index.anchor]] * weights
+
     def lengths(self, X: Any) -> Ints:
         """A row is a single token."""
         return np.ones(count_rows(X), np.int64)
@@ -73,7 +98,7 @@ class RowKeyScoring(TokenKeyScoring):
         settings: dict[str, Any],
         arrays: Arrays,
         labels: list[Any],
-        structure: Multiclass | None = None,
+        structure: Any = None,
     ) -> tuple[RowKeyScoring, Floats]:
         """Rebuild a scoring and its weights."""
         hasher = ClassHasher(labels, structure)
@@ -89,3 +114,19 @@ class RowKeyScoring(TokenKeyScoring):
         require(bool((index.key < known).all()), "keys of other classes")
         require(bool(index.names) or not len(index.key), "keys without names")
         return cls(hasher, index, featurizer), weights
+
+
+def row_scoring_from_state(
+    settings: dict[str, Any],
+    arrays: Arrays,
+    labels: list[Any],
+    structure: Any = None,
+    columns: list[Any] | None = None,
+) -> tuple[Any, Floats]:
+    """Rebuild a scoring by keys or by features, and its weights.
+
+    `columns` are what features have weights for, the labels by default.
+    """
+    if "index" in settings:
+        return RowKeyScoring.from_state(settings, arrays, labels, structure)
+    return RowFeatureScoring.from_state(settings, arrays, columns or labels)

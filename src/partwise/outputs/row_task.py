@@ -111,7 +111,7 @@ class RowTask(Task):
 
     def describe(self, data: Data) -> str:
         """Rows, columns, classes."""
-        n_classes, n_columns = len(set(data.y.tolist())), data.X.shape[1]
+        n_classes, n_columns = len(set(self.labels_in(data))), data.X.shape[1]
         return f"{data.n_examples:,} rows, {n_columns:,} columns, {n_classes} classes"
 
     def reader_info(self) -> dict[str, Any]:

@@ -99,6 +99,21 @@ class RowFeaturizer:
 class RowFeatureScoring(TokenFeatureScoring):
     """Classes are scored by the features of their row."""
 
+    def row_scores(self, X: Any, weights: Floats, n_jobs: int = 1) -> Floats:
+        """Score of each row under one weight per feature, (n,)."""
+        features: Any = self.featurizer.transform(X)
+        if isinstance(features, DenseFeatures):
+            # not @: the sums of BLAS depend on its number of threads
+            return np.einsum("ij,j->i", features.X, weights)
+        return _as_csr(features) @ weights
+
+    def row_shares(self, X: Any, weights: Floats) -> Floats:
+        """What each feature adds to the scores of a few rows, (n, n_features)."""
+        features: Any = self.featurizer.transform(X)
+        if isinstance(features, DenseFeatures):
+            return features.X * weights
+        return _as_csr(features).toarray() * weights
+
     @classmethod
     def from_state(  # type: ignore[override]
         cls, settings: dict[str, Any], arrays: Arrays, labels: list[Any]
@@ -167,26 +182,25 @@ class SetModel(ScoredModel):
 
 
 class ScoreModel(WeightedModel):
-    """One weight per feature: a model whose predictions follow from a score per row."""
+    """A model whose predictions follow from a score per row.
+
+    There is one weight per feature, or with a kernel one per training row.
+    """
 
     # `labels` are the negative and the positive one; none for a mere score
 
     def __init__(
         self,
-        scoring: RowFeatureScoring,
+        scoring: Any,
         structure: Any,
         weights: Floats,
         info: dict[str, Any],
     ) -> None:
         super().__init__(scoring, structure, [], weights, info)
 
-    def row_scores(self, X: Any) -> Floats:
-        """Product of each row with the weights, (n,)."""
-        features: Any = self.scoring.featurizer.transform(X)
-        if isinstance(features, DenseFeatures):
-            # not @: the sums of BLAS depend on its number of threads
-            return np.einsum("ij,j->i", features.X, self.weights)
-        return _as_csr(features) @ self.weights
+    def row_scores(self, X: Any, n_jobs: int = 1) -> Floats:
+        """Score of each row, (n,)."""
+        return self.scoring.row_scores(X, self.weights, n_jobs)
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
         """The features of the positive label, or of the score."""
@@ -200,21 +214,14 @@ class ScoreModel(WeightedModel):
         if self.labels:
             winner, runner = self.labels[is_positive], self.labels[not is_positive]
         sign = 1.0 if is_positive or not self.labels else -1.0
-        reasons = self.contributions(sign * self.row_values(X)[0], winner, runner, top)
+        shares = sign * self.scoring.row_shares(X, self.weights)[0]
+        reasons = self.contributions(shares, winner, runner, top)
         return Explanation(["row"], [winner], [runner], score, abs(score), reasons)
 
-    def row_values(self, X: Any) -> Floats:
-        """Features of a few rows, (n, n_features)."""
-        features: Any = self.scoring.featurizer.transform(X)
-        if isinstance(features, DenseFeatures):
-            return features.X
-        return _as_csr(features).toarray()
-
     def contributions(
-        self, difference: Floats, winner: Any, runner_up: Any, top: int
+        self, shares: Floats, winner: Any, runner_up: Any, top: int
     ) -> list[Contribution]:
-        """The features that carry most of ⟨w, difference⟩, (n_features,)."""
-        shares = difference * self.weights
+        """The features or anchors with the largest shares, (n_features,)."""
         order = np.argsort(-np.abs(shares), kind="stable")[:top]
         names = self.scoring.feature_names
         return [

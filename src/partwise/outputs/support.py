@@ -86,7 +86,7 @@ def take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:
     picked = np.repeat(inputs.indptr[tokens] - indptr[:-1], size)
     picked = picked + np.arange(indptr[-1])
     data = inputs.data
-    if len(data) == len(inputs.indices) and len(data) > 1:
+    if len(data) == len(inputs.indices):
         data = data[picked]
     return inputs._replace(
         indptr=indptr, indices=inputs.indices[picked], data=data, offset=offset

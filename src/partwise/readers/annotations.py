@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from partwise.readers.fasta import AlignedPairs
+from partwise.readers.fasta import AlignedPairs, aligned_pairs, read_families
 from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
@@ -94,6 +95,49 @@ def annotated(
         (columns(family, one, a), columns(family, other, b))
         for (family, one, other), (a, b) in zip(pairs.names, pairs.X, strict=True)
     ]
+
+
+def read_aligned(
+    paths: Sequence[str],
+    annotations: dict[str, dict[str, list[str]]],
+    *,
+    truth: bool = True,
+    max_length: int | None = None,
+) -> tuple[list[Any], AlignedPairs]:
+    """
+    All pairs of each family of aligned FASTA files, with annotations of others.
+
+    Parameters
+    ----------
+    paths : list of str
+        Files that end in .tsv or .tsv.gz annotate sequences.
+    annotations : dict
+        Of sequences; those of the files are added, and stay known.
+    truth, max_length
+        See `aligned_pairs`.
+
+    Returns
+    -------
+    list of pairs of sequences, annotated
+    AlignedPairs
+    """
+    tables = [path for path in paths if path.endswith((".tsv", ".tsv.gz"))]
+    for path in tables:
+        annotations |= read_annotations(path)
+    found: Any = AlignedPairs([], [], [], [])
+    for path in paths:
+        if path not in tables:
+            pairs = aligned_pairs(
+                read_families(path), path, truth=truth, max_length=max_length
+            )
+            for have, more in zip(found, pairs, strict=True):
+                have += more
+    if not found.X:
+        raise ReaderError(
+            f"{paths[0]}: no pair of sequences to align; give aligned FASTA, or raise "
+            "--max-length"
+        )
+    return annotated(found, annotations), found
 
 
 def write_annotations(path: Source, sequences: dict[str, dict[str, Any]]) -> None:

@@ -242,6 +242,21 @@ def write_families(path: Source, families: Iterable[Family]) -> None:
     write_bytes(path, "\n".join(blocks).encode())
 
 
+def write_alignments(
+    path: Source, pairs: AlignedPairs, alignments: Iterable[Iterable[Any]]
+) -> None:
+    """Write a family of two rows for each alignment (k, 2) of each pair."""
+    families = []
+    for (family, *names), (a, b), found in zip(
+        pairs.names, pairs.X, alignments, strict=True
+    ):
+        for each in found:
+            rows = zip(names, aligned_rows(a, b, each), strict=True)
+            records = [FastaRecord(*row) for row in rows]
+            families.append(Family(family or "-", records))
+    write_families(path, families)
+
+
 def without_gaps(row: str) -> str:
     """The letters of a row alone."""
     return row.replace("-", "").replace(".", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,3 +191,30 @@ def _as_whole(y: np.ndarray) -> np.ndarray:
     """Whole numbers as integers."""
     is_whole = bool(np.isfinite(y).all() and (y == np.rint(y)).all())
     return y.astype(np.int64) if is_whole else y
+
+
+def read_queries(paths: Sequence[str]) -> tuple[list[MatrixData], np.ndarray]:
+    """
+    Read svmlight files whose lines have query ids.
+
+    Parameters
+    ----------
+    paths : list of str
+
+    Returns
+    -------
+    list of MatrixData
+    int array (n_rows,)
+        The query of each row of all files; those of different files are different.
+    """
+    files = [read_svmlight(path) for path in paths]
+    queries, n_queries = [], 0
+    for path, file in zip(paths, files, strict=True):
+        if file.groups is None:
+            raise ReaderError(
+                f"{path}: no qid; write each line as `grade qid:query index:value`"
+            )
+        _, query = np.unique(file.groups, return_inverse=True)
+        queries.append(query + n_queries)
+        n_queries += int(query.max()) + 1
+    return files, np.concatenate(queries)

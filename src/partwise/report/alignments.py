@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from partwise.metrics.alignments import lost_share
 from partwise.report import svg
+from partwise.report.content import Picture
 from partwise.report.wording import visible
 
 _CELL, _ROW, _TYPE = 15.0, 22.0, 13
 _MARGIN, _NAMES = 10.0, 16.0
 _FONT = "ui-monospace, monospace"
 _COLUMNS = 60  # of one stretch of a drawing
+_LONGEST = 400  # letters of a sequence that is drawn
 RIGHT, WRONG, EXTRA = svg.COLOURS["truth"], svg.COLOURS["wrong"], "#8a8f98"
 
 
@@ -168,3 +171,35 @@ def _dot(x: float, y: float, is_found: bool) -> str:
     return svg.element(
         "circle", {"cx": x, "cy": y, "r": 2.2, "fill": fill, "stroke": colour}
     )
+
+
+def matrix_pictures(matrices: dict[str, Any]) -> list[Picture]:
+    """Heat maps of substitution matrices by their names."""
+    return [
+        Picture(
+            f"{name}: largest {abs(table.scores).max(initial=0.0):.3g}",
+            draw_heat_map(table.rows, table.columns, table.scores, name),
+        )
+        for name, table in matrices.items()
+    ]
+
+
+def worst_alignments(
+    letters: Sequence[tuple[Sequence[str], Sequence[str]]],
+    y: Sequence[Any],
+    y_pred: Sequence[Any],
+    names: Sequence[Sequence[str]],
+    n: int,
+) -> list[Picture]:
+    """The n alignments that lose most of their reference, of sequences fit to draw."""
+    lost = []
+    for i, (truth, predicted) in enumerate(zip(y, y_pred, strict=True)):
+        share = lost_share(truth, predicted, 0)
+        if share > 0 and max(map(len, letters[i])) <= _LONGEST:
+            lost.append((-share, i))
+    pictures = []
+    for share, i in sorted(lost)[:n]:
+        a, b = letters[i]
+        caption = f"{names[i][0]}: {names[i][1]} and {names[i][2]}, {-share:.0%} lost"
+        pictures.append(Picture(caption, draw_alignment(a, b, y_pred[i], y[i])))
+    return pictures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,36 @@ def roc(y_true: Any, scores: Any) -> list[svg.Point]:
     x = np.append(0.0, fp / max(fp[-1], 1))
     y = np.append(0.0, tp / max(tp[-1], 1))
     return list(zip(x.tolist(), y.tolist(), strict=True))
+
+
+def mean_precision(queries: Iterable[tuple[Any, Any]]) -> list[svg.Point]:
+    """(recall, mean precision over queries) at recall 0, 0.1, …, 1.
+
+    The precision at a level of recall is the largest at this or a higher recall;
+    queries without relevant rows count as zero.
+
+    Parameters
+    ----------
+    queries : iterable of (grades, row numbers from the first place on)
+
+    Examples
+    --------
+    >>> mean_precision([(np.array([1, 0, 1]), np.array([0, 1, 2]))])[5:7]
+    [(0.5, 1.0), (0.6, 0.6666666666666666)]
+    """
+    levels = np.arange(11) / 10
+    total, n = np.zeros(11), 0
+    for truth, rows in queries:
+        n += 1
+        places = np.flatnonzero(truth[rows] > 0) + 1
+        if not len(places):
+            continue
+        precision = np.arange(1, len(places) + 1) / places
+        largest = np.maximum.accumulate(precision[::-1])[::-1]
+        # the first relevant row at which a level is reached
+        first = np.maximum(np.ceil(levels * len(places) - 1e-9).astype(int) - 1, 0)
+        total += largest[first]
+    return list(zip(levels.tolist(), (total / max(n, 1)).tolist(), strict=True))
 
 
 def _counts(y_true: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ drawn the wider the more errors it carries.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from partwise.report import svg
 from partwise.report.wording import visible
@@ -20,6 +20,13 @@ _FONT = "system-ui, sans-serif"
 _WRONG = svg.COLOURS["wrong"]
 
 
+NOTE = (
+    "The way from the true to the predicted class passes along edges: the wider an "
+    "edge, the more errors. Missed rows belong below the node and went elsewhere, "
+    "wrong ones came from elsewhere."
+)
+
+
 class NodeErrors(NamedTuple):
     """A node and what happened to the rows below it."""
 
@@ -28,6 +35,20 @@ class NodeErrors(NamedTuple):
     n_rows: int  # whose true classes are here or below
     missed: int  # of these, predicted elsewhere
     wrong: int  # rows of other classes that were predicted here or below
+
+
+def node_errors(
+    names: Sequence[Any], parents: Sequence[Sequence[int]], y: Any, y_pred: Any
+) -> list[NodeErrors]:
+    """Errors of each node, from 0/1 arrays (n_rows, n_nodes), ancestors included."""
+    columns = zip(
+        names, parents, y.sum(axis=0), (y > y_pred).sum(axis=0),
+        (y < y_pred).sum(axis=0), strict=True,
+    )  # fmt: skip
+    return [
+        NodeErrors(str(name), up[0] if up else -1, int(n), int(missed), int(wrong))
+        for name, up, n, missed, wrong in columns
+    ]
 
 
 def draw_taxonomy(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:

@@ -44,7 +44,7 @@ class LinearScorer(Scorer):
                 plain_array(parts.indptr, np.int64),
                 plain_array(parts.indices, np.int32),
                 data,
-                int(len(data) == len(parts.indices) and len(data) != 1),
+                int(len(data) == len(parts.indices)),
                 int(parts.n_features),
             )
         x = plain_array(parts.X, np.float64)

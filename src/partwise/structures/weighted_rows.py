@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.arrays import DenseFeatures, Features, as_features
+from partwise.features.arrays import as_features
+from partwise.features.label_keys import LabelKeys
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Structure
 from partwise.structures import _weighted_rows_compiled as compiled
 from partwise.structures.packed import PackedProblem, row_digests
@@ -34,9 +35,9 @@ class WeightedRowsProblem(PackedProblem):
         `rows`, `offset` and `y`.
     formulation : Formulation
     n_jobs : int
-    scorer : LinearScorer
-    number : int array (n_features,)
-        The place of each feature in a model.
+    scorer : LinearScorer or KernelScorer
+    number : int array (n_features,) or None
+        The place of each feature in a model; none with a kernel.
     new_work : callable
         Makes the buffers of one thread.
     """
@@ -48,7 +49,7 @@ class WeightedRowsProblem(PackedProblem):
         formulation: Formulation,
         n_jobs: int,
         scorer: Any,
-        number: Ints,
+        number: Ints | None,
         new_work: Callable[[], Any],
     ) -> None:
         def localise() -> tuple[Any, int]:
@@ -66,7 +67,8 @@ class WeightedRowsProblem(PackedProblem):
             n_jobs=n_jobs,
         )
         self.scorer = scorer
-        self.number = number
+        self.is_euclidean = scorer.is_euclidean
+        self.number = slice(None) if number is None else number
         self._columns: Any = None
         self._column_shards: Shards = []
 
@@ -153,6 +155,8 @@ class WeightedRowsProblem(PackedProblem):
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and of truths."""
         blocks = self.blocks
+        if not self.is_euclidean:
+            return None  # rows of a Gram matrix have no content of their own
         return row_digests(blocks.rows, self.number, blocks.y, blocks.offset)
 
 
@@ -177,7 +181,7 @@ class WeightedRowsStructure(Structure):
 
         Parameters
         ----------
-        X : matrix, list of matrices, Features or DenseFeatures
+        X : matrix, list of matrices, Features, DenseFeatures or LabelKeys
             One matrix (rows × features), sparse or dense, is one block; several are
             several blocks, each with a loss of its own.
         Y : array (n_rows,), or one per matrix
@@ -185,8 +189,8 @@ class WeightedRowsStructure(Structure):
         formulation : Formulation
         n_jobs : int
             Threads; they share the rows of large blocks.
-        scorer : LinearScorer, optional
-            How rows are scored.
+        scorer : LinearScorer or KernelScorer, optional
+            How rows are scored; with a kernel X is `row_keys`.
         """
         formulation = (formulation or Formulation()).validate()
         return self.pack_rows(X, Y, formulation, n_jobs, scorer)
@@ -198,7 +202,26 @@ class WeightedRowsStructure(Structure):
         """The problem of these blocks."""
 
 
-def as_blocks(X: Any, Y: Any) -> tuple[Features | DenseFeatures, list[Any]]:
+def row_keys(offset: Any) -> LabelKeys:
+    """Keys of the rows of blocks for a `KernelScorer`: one, which all rows share.
+
+    Parameters
+    ----------
+    offset : int array (n_blocks + 1,)
+        Rows of each block.
+
+    Examples
+    --------
+    >>> row_keys([0, 3]).key.ravel()
+    array([0, 0, 0])
+    """
+    first = np.array(offset, np.int64)
+    row = np.arange(first[-1])
+    key = np.zeros((len(row), 1), np.int64)
+    return LabelKeys(first, first.copy(), row, key, 1, False)
+
+
+def as_blocks(X: Any, Y: Any) -> tuple[Any, list[Any]]:
     """Rows of all blocks, and the truths block by block.
 
     X is one matrix, a list of matrices, or rows with an offset; Y has one number per

@@ -10,26 +10,28 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from partwise.features.pair_presets import expand, is_name
-from partwise.features.pairs import PairFeaturizer
-from partwise.features.templates import View
-from partwise.outputs.alignment.model import AlignmentModel, has_candidates
+from partwise.features.pairs import PairFeaturizer, has_candidates
+from partwise.outputs.alignment.model import AlignmentModel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.saved import SavedEstimator
-from partwise.parameters import SettingsError, check_positive, check_whole
+from partwise.outputs.latent_estimator import PartlyLabelledEstimator
+from partwise.parameters import check_positive, check_whole
 from partwise.protocol import Floats
 from partwise.readers.substitution import SubstitutionMatrix, read_matrix
-from partwise.structures.alignment.structure import ENDS, TOLERANCES
+from partwise.structures.alignment.examples import is_hidden
+from partwise.structures.alignment.structure import ENDS, Alignment
+from partwise.structures.alignment.weights import identity_matrix, start_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceAligner(SavedEstimator):
+class SequenceAligner(PartlyLabelledEstimator):
     """Learn to align two sequences, or to find the homologue among decoys.
 
     Minimises ½‖w − w₀‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong alignment of
     pair i comes too near, by the share of reference pairs that it loses. With decoys,
-    ξ_i is how much the best alignment of a decoy comes within 1 of the homologue's. w₀
-    is zero, or the scores of a substitution matrix.
+    ξ_i is how much the best alignment of a decoy comes within 1 of the homologue's; one
+    of unknown alignment is aligned anew in each of several rounds (`CCCP`). w₀ is zero,
+    or the scores of a substitution matrix.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ class SequenceAligner(SavedEstimator):
         Leave out matches farther than this from the diagonal.
     start : path, SubstitutionMatrix or None
         Substitution matrix (NCBI text) whose scores training starts from.
-        Weights are pulled towards it instead of towards zero.
+        Weights are pulled towards it instead of towards zero; with unknown alignments
+        it is where rounds begin, and weights are pulled towards zero.
     start_open, start_extend : float
         Scores of gaps that go with it: a gap of k tokens has open + k·extend.
     start_scale : float
@@ -114,7 +117,7 @@ class SequenceAligner(SavedEstimator):
             Sequences are strings or dicts of annotation columns.
         y : list of int arrays (k, 2)
             Pairs of aligned tokens. With candidates (number of the homologue, its
-            alignment).
+            alignment); the number alone where its alignment is not known.
         sample_weight : array (n_examples,), optional
         core : list of bool arrays (k,), optional
             Which pairs of `y` the loss counts; all by default.
@@ -124,20 +127,19 @@ class SequenceAligner(SavedEstimator):
             raise ValueError(f"X has {len(X)} examples, y {len(y)}; give one y per X")
         decoys = has_candidates(X)
         for i, truth in enumerate(y):
-            is_number = decoys and isinstance(truth, int | np.integer)
-            if truth is None or is_number or (decoys and truth[1] is None):
-                raise ValueError(
-                    f"y[{i}] has no alignment; give one: learning from pairs or "
-                    "homologues of unknown alignment is latent training, which is to "
-                    "come"
-                )
+            if truth is None or (isinstance(truth, int | np.integer) and not decoys):
+                lacks = "names no homologue" if decoys else "has no alignment"
+                raise ValueError(f"y[{i}] {lacks}; give it, or leave X[{i}] out")
+        hidden = np.array([is_hidden(truth) for truth in y])
+        self._refuse_hidden(-hidden.astype(int))
         last = getattr(self, "model_", None) if self.warm_start else None
         model = self._new_model(X, decoys) if last is None else _again(last)
+        first = self._first_weights(model) if hidden.any() else None
         self._weighted = sample_weight is not None
         problem = model.training_problem(
             X, y, self._formulation(), self._n_jobs(), core=core
         )
-        start = None if last is None else problem.expand(last.weights)
+        start = first if last is None else problem.expand(last.weights)
         state, _ = self._solve(problem, sample_weight, start)
         model.weights = problem.compact(state.model)
         model.info = {"certificate": self.certificate_.to_dict()}
@@ -167,40 +169,18 @@ class SequenceAligner(SavedEstimator):
         }
         model = AlignmentModel(featurizer, options, np.zeros(0), {})
         if matrix is not None:
-            model.start = self._start_weights(model, matrix)
+            model.start = self.start_scale * start_weights(
+                featurizer, model.layout, matrix, self.start_open, self.start_extend
+            )
         return model
 
-    def _start_weights(
-        self, model: AlignmentModel, matrix: SubstitutionMatrix
-    ) -> Floats:
-        """w₀: the matrix as substitutions, gap scores in the first gap templates."""
-        layout, made = model.layout, model.featurizer
-        plain = made.substitutions()
-        numbers = range(len(made.match)) if plain is None else [plain]
-        weights = np.zeros(layout.n_weights)
-        for number in numbers:
-            codes = [made.first_values(t, k) for k, t in enumerate(made.match[number])]
-            if codes[0] is not None and codes[1] is not None:
-                break
-        else:
-            raise SettingsError(
-                "<start=> needs a template that compares the first columns, such as "
-                "residue ~ residue"
-            )
-        letters = [[*made.values[View(side[0])], ""] for side in made.sides]
-        scores = np.array(
-            [[matrix.score(a, b) for b in letters[1]] for a in letters[0]]
-        )
-        table = layout.match[number]
-        here = slice(table.base, table.base + table.size)
-        weights[here] = scores[np.ix_(codes[0], codes[1])].ravel()
-        for side in (layout.a_open, layout.b_open):
-            for gap in side[:1]:
-                weights[gap.base : gap.base + gap.size] = self.start_open
-        for side in (layout.a_extend, layout.b_extend):
-            for gap in side[:1]:
-                weights[gap.base : gap.base + gap.size] = self.start_extend
-        return self.start_scale * weights
+    def _first_weights(self, model: AlignmentModel) -> Floats | None:
+        """Where rounds begin: the start, which pulls no longer, or equal letters."""
+        first, model.start = model.start, None
+        made = model.featurizer
+        if first is None and made.substitutions() is not None:
+            first = start_weights(made, model.layout, identity_matrix(made), -1.0, -1.0)
+        return first
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -213,14 +193,11 @@ class SequenceAligner(SavedEstimator):
 
     def _cost(self) -> Any:
         """The loss by name or tolerance; the shell has text only."""
-        if isinstance(self.cost, str) and self.cost.isdecimal():
-            return int(self.cost)
-        is_number = isinstance(self.cost, int | np.integer) and self.cost >= 0
-        if is_number or self.cost in TOLERANCES:
-            return int(self.cost) if is_number else self.cost
-        raise SettingsError(
-            f"<cost={self.cost!r}>: choose 'q', 'q4' or a whole number ≥ 0"
-        )
+        cost = self.cost
+        is_number = isinstance(cost, np.integer) or str(cost).isdecimal()
+        cost = int(cost) if is_number else cost
+        Alignment((1,), cost=cost).tolerance()  # refuses what is none
+        return cost
 
     # ---------------------------------------------------------------- prediction
 

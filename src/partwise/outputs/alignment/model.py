@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partwise.features.annotated import letters_of
-from partwise.features.pairs import PairFeaturizer
+from partwise.features.pairs import PairFeaturizer, has_candidates
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import ScoredModel
@@ -18,6 +18,11 @@ from partwise.protocol import Floats, Ints
 from partwise.readers.substitution import SubstitutionMatrix
 from partwise.structures.alignment import Alignment
 from partwise.structures.alignment.layout import Layout
+from partwise.structures.alignment.weights import (
+    WeightTable,
+    substitution_matrix,
+    weight_tables,
+)
 
 PAIRS_ONLY = "probabilities are those of pairs; give (a, b), not decoys"
 
@@ -77,23 +82,7 @@ class AlignmentModel(ScoredModel):
         **masks: Any,
     ) -> Any:
         """Packed pairs, with true alignments and weights to start from, or neither."""
-        numbers: dict[tuple[int, int], Any] = {}  # the codes of each object once
-
-        def codes(x: Any, side: int, what: str) -> Any:
-            if (id(x), side) not in numbers:
-                numbers[id(x), side] = self.featurizer.transform(x, side, what)
-            return numbers[id(x), side]
-
-        decoys = has_candidates(X)
-        packed = []
-        for i, (a, b) in enumerate(X):
-            if decoys:
-                other: Any = [
-                    codes(c, 1, f"X[{i}]: candidate {k}") for k, c in enumerate(b)
-                ]
-            else:
-                other = codes(b, 1, f"X[{i}]: b")
-            packed.append((codes(a, 0, f"X[{i}]: a"), other))
+        decoys, packed = self.featurizer.transform_pairs(X)
         base = None if y is None else self.start
         return self.structure(decoys).pack(
             packed, y, formulation, n_jobs=n_jobs, base=base, **masks
@@ -164,56 +153,13 @@ class AlignmentModel(ScoredModel):
     # ------------------------------------------------------------------- meaning
 
     def matrix(self, weights: Floats | None = None) -> SubstitutionMatrix:
-        """The scores of substitutions of the first column, as other aligners read them.
-
-        With several templates this is the table of these substitutions alone.
-        """
-        number = self.featurizer.substitutions()
-        if number is None:
-            raise ValueError("no template compares the first columns alone: no matrix")
-        table = self.layout.match[number]
-        letters = self.featurizer.values[self.featurizer.match[number][0].terms[0].view]
-        if any(len(letter) != 1 for letter in letters):
-            raise ValueError("tokens are no single letters, as a matrix needs them")
+        """Learned scores of substitutions, or those of other weights."""
         weights = self.weights if weights is None else weights
-        scores = weights[table.base : table.base + table.size]
-        scores = scores.reshape(table.size_a, table.size_b)[:-1, :-1]
-        return SubstitutionMatrix("".join(letters), "".join(letters), scores)
+        return substitution_matrix(self.featurizer, self.layout, weights)
 
-    def tables(self) -> list[tuple[str, int, list[str]]]:
+    def tables(self) -> list[WeightTable]:
         """Each list of weights: title, where it begins, names of its entries."""
-        made = self.featurizer
-        found = []
-        for (left, right), table in zip(made.match, self.layout.match, strict=True):
-            names = [
-                f"{one} ~ {other}"
-                for one in made.names_of(left, 0)
-                for other in made.names_of(right, 1)
-            ]
-            found.append((f"{left} ~ {right}".replace("[0]", ""), table.base, names))
-        for k, (left, right) in enumerate(made.products):
-            name = f"{left} * {right}"
-            found.append((name, self.layout.product_base + k, [name]))
-        layout = self.layout
-        sides = [("a", layout.a_open, layout.a_extend)]
-        if layout.a_extend != layout.b_extend or layout.a_open != layout.b_open:
-            sides.append(("b", layout.b_open, layout.b_extend))
-        for side, *kinds in sides:
-            gap = f"gap of {side}" if len(sides) == 2 else "gap"
-            for kind, templates, tables in zip(
-                ("open", "extend"), (made.open, made.extend), kinds, strict=True
-            ):
-                for template, table in zip(templates, tables, strict=True):
-                    names = made.names_of(template, "ab".index(side))
-                    title = f"{gap}, {kind}: {template}".replace("[0]", "")
-                    found.append(
-                        (
-                            title,
-                            table.base,
-                            [f"{gap}, {kind} {n}".strip() for n in names],
-                        )
-                    )
-        return found
+        return weight_tables(self.featurizer, self.layout)
 
     def feature_counts(self) -> dict[str, int]:
         """Number of weights of each template."""
@@ -263,17 +209,6 @@ class AlignmentModel(ScoredModel):
             outputs = outputs[:1]  # of two candidates that is drawn which has won
         explanation.drawn = x, outputs[0], outputs[1] if len(outputs) > 1 else None
         return explanation
-
-
-def has_candidates(X: Sequence[Any]) -> bool:
-    """Whether examples are (a, candidates), not (a, b); refuses what is neither."""
-    for i, x in enumerate(X):
-        if not isinstance(x, tuple | list) or len(x) != 2:
-            raise ValueError(f"X[{i}]: give a pair (a, b), or (a, list of candidates)")
-    kinds = {isinstance(b, list | tuple) for _, b in X}
-    if len(kinds) > 1:
-        raise ValueError("X mixes pairs (a, b) with (a, candidates); fit them apart")
-    return True in kinds
 
 
 def _partners(a: Any, b: Any, pairs: Ints, chosen: int | None) -> list[str]:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from partwise.features.annotated import letters_of
-from partwise.outputs.alignment.metrics import lost_share
-from partwise.report.alignments import draw_alignment, draw_heat_map
-from partwise.report.content import MetricTable, Picture
+from partwise.report.alignments import matrix_pictures, worst_alignments
+from partwise.report.content import MetricTable
 
 if TYPE_CHECKING:
     from partwise.outputs.alignment.model import AlignmentModel
+    from partwise.readers.substitution import SubstitutionMatrix
 
-_LONGEST = 400  # letters of a sequence that is drawn
 _NOTE = (
     "A blue line is a match of the reference, an orange one contradicts it, a grey one "
     "is not in it. Dots mark letters with a reference partner; hollow ones were missed."
@@ -39,11 +38,12 @@ def alignment_sections(
     y_pred : list of int arrays (k, 2)
     names : list of (family, name, name)
     """
+    letters = [(letters_of(a), letters_of(b)) for a, b in X]
     return {
         "metrics": [MetricTable("Gap scores", {}, *gap_table(model))],
-        "drawings": _worst(X, y, y_pred, names, 8),
+        "drawings": worst_alignments(letters, y, y_pred, names, 8),
         "drawings_note": _NOTE,
-        "pictures": _matrices(model),
+        "pictures": matrix_pictures(_matrices(model)),
         "pictures_title": "Scores of substitutions",
         "pictures_note": "Rows are letters of the first sequence, blue is above zero.",
     }
@@ -61,35 +61,10 @@ def gap_table(model: AlignmentModel) -> tuple[list[str], list[list[Any]]]:
     return header, rows[:100]
 
 
-def _matrices(model: AlignmentModel) -> list[Picture]:
+def _matrices(model: AlignmentModel) -> dict[str, SubstitutionMatrix]:
     try:
-        learned = model.matrix()
+        learned = {"Learned": model.matrix()}
     except ValueError:  # no template compares letters alone
-        return []
-    tables = [("Learned", learned)]
-    if model.start is not None:
-        tables.append(("Start", model.matrix(model.start)))
-    return [
-        Picture(
-            f"{name}: largest {abs(table.scores).max(initial=0.0):.3g}",
-            draw_heat_map(table.rows, table.columns, table.scores, name),
-        )
-        for name, table in tables
-    ]
-
-
-def _worst(
-    X: Sequence[Any], y: Sequence[Any], y_pred: Sequence[Any], names: Any, n: int
-) -> list[Picture]:
-    """Alignments that lose most of their reference."""
-    lost = []
-    for i, (truth, predicted) in enumerate(zip(y, y_pred, strict=True)):
-        share = lost_share(truth, predicted, 0)
-        if share > 0 and max(len(letters_of(x)) for x in X[i]) <= _LONGEST:
-            lost.append((-share, i))
-    pictures = []
-    for share, i in sorted(lost)[:n]:
-        a, b = map(letters_of, X[i])
-        caption = f"{names[i][0]}: {names[i][1]} and {names[i][2]}, {-share:.0%} lost"
-        pictures.append(Picture(caption, draw_alignment(a, b, y_pred[i], y[i])))
-    return pictures
+        return {}
+    start = {} if model.start is None else {"Start": model.matrix(model.start)}
+    return learned | start

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from partwise.objective import Formulation
     from partwise.protocol import Problem
 
-TABLES = (".tsv", ".tsv.gz")
-
 
 class AlignTask(Task):
     """Learn to align from files of aligned FASTA, all pairs of rows of each family.
@@ -48,14 +46,10 @@ class AlignTask(Task):
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
         """Names of templates, and what refuses those with a fault."""
-        from partwise.features.pair_presets import ADDITIONS, MODELS
+        from partwise.features.pair_presets import preset_names
         from partwise.features.pairs import PairFeaturizer
 
-        names = [
-            *MODELS,
-            *(f"{model}+{more}" for model in MODELS for more in ADDITIONS),
-        ]
-        return {name: name for name in names}, PairFeaturizer
+        return {name: name for name in preset_names()}, PairFeaturizer
 
     def as_in_training(self, model: Any) -> None:
         """Leave out what training left out."""
@@ -65,28 +59,11 @@ class AlignTask(Task):
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """All pairs of each family, with their alignments if asked."""
-        from partwise.readers import ReaderError, read_annotations, read_families
-        from partwise.readers.annotations import annotated
-        from partwise.readers.fasta import AlignedPairs, aligned_pairs
+        from partwise.readers.annotations import read_aligned
 
-        for path in paths:
-            if path.endswith(TABLES):
-                self.annotations |= read_annotations(path)
-        found: Any = AlignedPairs([], [], [], [])
-        for path in paths:
-            if not path.endswith(TABLES):
-                families = read_families(path)
-                pairs = aligned_pairs(
-                    families, path, truth=truth, max_length=self.max_length
-                )
-                for have, more in zip(found, pairs, strict=True):
-                    have += more
-        if not found.X:
-            raise ReaderError(
-                f"{paths[0]}: no pair of sequences to align; give aligned FASTA, or "
-                "raise --max-length"
-            )
-        X = annotated(found, self.annotations)
+        X, found = read_aligned(
+            paths, self.annotations, truth=truth, max_length=self.max_length
+        )
         n_letters = sum(len(a) + len(b) for a, b in found.X)
         return Data(X, found.y if truth else None, n_letters, found)
 
@@ -109,21 +86,12 @@ class AlignTask(Task):
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """A family of two rows for each alignment; of several, the best first."""
-        from partwise.readers import Family, FastaRecord, write_families
-        from partwise.readers.fasta import aligned_rows
+        from partwise.readers.fasta import write_alignments
 
-        families = []
-        for i, ((family, *names), (a, b)) in enumerate(
-            zip(data.source.names, data.source.X, strict=True)
-        ):
-            alignments = [answers.best[i]]
-            if topk > 1:
-                alignments = [pairs for pairs, _ in answers.ranked[i]]
-            for pairs in alignments:
-                rows = aligned_rows(a, b, pairs)
-                records = [FastaRecord(*row) for row in zip(names, rows, strict=True)]
-                families.append(Family(family or "-", records))
-        write_families(output, families)
+        alignments = [[best] for best in answers.best]
+        if topk > 1:
+            alignments = [[pairs for pairs, _ in one] for one in answers.ranked]
+        write_alignments(output, data.source, alignments)
 
     # --------------------------------------------------------------- evaluation
 
@@ -133,23 +101,17 @@ class AlignTask(Task):
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """Q and Q4 in the core."""
-        from partwise.outputs.alignment.metrics import q, q4
+        from partwise.metrics.alignments import q, q4
 
         truth = self.reference(data)
         return {"q": q(truth, answers.best), "q4": q4(truth, answers.best)}
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Q and Q4 of each family."""
-        from partwise.outputs.alignment.metrics import q, q4
+        from partwise.metrics.alignments import by_family
 
-        truth = self.reference(data)
-        by_family: dict[str, list[int]] = {}
-        for i, (family, _, _) in enumerate(data.source.names):
-            by_family.setdefault(family, []).append(i)
-        rows = []
-        for family, members in by_family.items():
-            both = [truth[i] for i in members], [answers.best[i] for i in members]
-            rows.append((family or "-", q(*both), q4(*both), len(members)))
+        families = [family for family, _, _ in data.source.names]
+        rows = by_family(families, self.reference(data), answers.best)
         names = ("family", "q", "q4", "pairs")
         json = {"families": [dict(zip(names, row, strict=True)) for row in rows]}
         shown = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]

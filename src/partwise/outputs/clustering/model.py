@@ -76,7 +76,7 @@ class ClusteringModel(ScoreModel):
         winner, runner = ("linked", "apart") if score > 0 else ("apart", "linked")
         sign = 1.0 if score > 0 else -1.0
         reasons = self.contributions(
-            sign * self.row_values(row)[0], winner, runner, top
+            sign * self.scoring.row_shares(row, self.weights)[0], winner, runner, top
         )
         name = f"items {a} and {b}"
         return Explanation([name], [winner], [runner], score, abs(score), reasons)

@@ -10,22 +10,23 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
-from partwise.outputs.measure.model import MeasureModel
-from partwise.outputs.row_estimator import RowEstimator
-from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.measure.model import MeasureModel, one_block
+from partwise.outputs.row_estimator import KernelRowEstimator, repetitions
+from partwise.outputs.row_keys import ClassHasher
 from partwise.parameters import (
     ParameterError,
     check_choice,
     check_positive,
     check_whole,
 )
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.label_vector.measures import MEASURES
+from partwise.structures.label_vector.thresholds import best_threshold
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MeasureClassifier(ClassifierMixin, RowEstimator):
+class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     """Classify rows so that a measure of all of them is best.
 
     All rows are one example: minimises ½‖w‖² + C·ξ, where ξ is how much a wrong
@@ -36,7 +37,7 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
     ----------
     measure : str or callable
         What to optimise: f1, fbeta, prbep, roc_auc, precision_at_k, recall_at_k, error,
-        balanced_error.
+        balanced_error, average_precision.
         Or a function of floats ``(tp, fp, fn, tn)``; see `LabelVector`.
     C : float or None
         Weight of the loss; by default a quarter of the number of rows.
@@ -49,6 +50,11 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
         The positive label; by default the last of the two in their order.
     fit_intercept : bool
         Whether there is a weight for a constant feature.
+    kernel : str, Kernel, callable or None
+        Compare rows by a kernel instead of by their features, as in ``"rbf"``.
+        The model is then a coefficient per training row, without a constant feature.
+    budget, over_budget, gram_options
+        See `KernelParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``. The default solver is a
         bundle method.
@@ -59,10 +65,11 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
     ----------
     classes_ : array (2,)
     coef_ : array (1, n_features)
+        With a kernel, of anchors.
     intercept_ : array (1,)
     threshold_ : float
         Rows that score higher are positive: where the measure of the training rows is
-        best, 0 for ROC area.
+        best, 0 for ROC area and average precision.
     certificate_ : Certificate
 
     Examples
@@ -134,17 +141,26 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
             raise ValueError("y has one class; a measure needs rows of two classes")
         self.classes_ = self._ordered(classes)
         truth = np.where(y == self.classes_[1], 1, -1)
-        featurizer = self._featurizer(feature_names, has_intercept=self.fit_intercept)
         structure = LabelVector(self.measure, beta=self.beta, k=self.k)
-        model = MeasureModel(
-            RowFeatureScoring(featurizer), structure, self.classes_.tolist(),
-            np.zeros(0), 0.0, {},
+        last = getattr(self, "model_", None) if self.warm_start else None
+        labels = self.classes_.tolist()
+        hasher = ClassHasher(labels[1:], structure)
+        fit = self._scoring_fit(X, feature_names, last, hasher, self.fit_intercept)
+        n_jobs = self._n_jobs()
+        problem = structure.pack(
+            one_block(fit.parts), truth, self._formulation(), n_jobs=n_jobs,
+            scorer=fit.scorer(n_jobs),
         )  # fmt: skip
-        problem = model.training_problem(X, truth, self._formulation(), self._n_jobs())
-        self._n_rows = len(y)
-        state = self._learn_weights(model, problem)
-        scores = problem.scores(state.model)
-        model.threshold = self.threshold_ = best_threshold(structure, truth, scores)
+        self._n_rows, self._weighted = len(y), False
+        weights, _ = self._learn(problem, fit, last, None)
+        scores = problem.scores(problem.expand(weights))
+        self.threshold_ = best_threshold(structure, truth, scores)
+        scoring, weights = fit.finish(problem, weights)
+        info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = MeasureModel(
+            scoring, structure, labels, weights, self.threshold_, info
+        )
+        self._remove_checkpoints()
         return self
 
     def _ordered(self, classes: np.ndarray) -> np.ndarray:
@@ -165,7 +181,7 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Scores above the threshold, (n,)."""
         rows = self._rows(X)
-        return self.model_.scores(rows)
+        return self.model_.scores(rows, n_jobs=self._n_jobs())
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row, (n,)."""
@@ -190,66 +206,17 @@ class MeasureClassifier(ClassifierMixin, RowEstimator):
             "measure": structure.measure,
             "beta": structure.beta,
             "k": structure.k,
-            "fit_intercept": model.featurizer.has_intercept,
+            **cls._scoring_parameters(model),
         }
 
     @property
     def coef_(self) -> Floats:
-        """Weights of features, (1, n_features)."""
-        return self.model_.weights[None, : self.n_features_in_]
+        """Weights of features, (1, n_features); with a kernel, of anchors."""
+        n_weights = None if self.model_.scoring.prefix else self.n_features_in_
+        return self.model_.weights[None, :n_weights]
 
     @property
     def intercept_(self) -> Floats:
         """What is added to the products: the constant's weight minus the threshold."""
-        constant = self.model_.weights[self.n_features_in_ :].sum()
+        constant = self.model_.weights[self.coef_.shape[1] :].sum()
         return np.array([constant - self.threshold_])
-
-
-def repetitions(weight: Floats) -> Ints:
-    """Numbers of rows, each as often as its weight says.
-
-    A measure is a function of how many rows are right and wrong, so a row may count
-    several times or not at all, but not one and a half times.
-    """
-    whole = np.round(weight)
-    if (weight < 0).any() or (weight != whole).any():
-        raise ValueError(
-            "sample_weight: a measure counts rows, so give whole numbers of at least "
-            "zero, how often each row counts"
-        )
-    return np.repeat(np.arange(len(weight)), whole.astype(np.int64))
-
-
-def best_threshold(structure: LabelVector, y: np.ndarray, scores: Floats) -> float:
-    """A threshold under which the measure of these rows is best.
-
-    Parameters
-    ----------
-    structure : LabelVector
-    y : array (n,) of −1 and 1
-    scores : array (n,)
-
-    Returns
-    -------
-    float
-        Halfway between two scores; of several, the one nearest to zero. Measures that
-        fix the number of positives cut there; ROC area has none, so 0.
-    """
-    if structure.is_pairwise:
-        return 0.0
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    positives = np.concatenate([[0], np.cumsum(y[order] > 0)])
-    loss = structure.loss_of(y)
-    cuts = np.flatnonzero(np.append(True, np.append(ranked[1:] < ranked[:-1], True)))
-    if loss.size >= 0:
-        cuts = cuts[[np.argmin(np.abs(cuts - loss.size))]]
-    values = np.array([loss(int(positives[c]), int(c - positives[c])) for c in cuts])
-    above = np.append(ranked[0] + 1.0, ranked)[cuts]
-    below = np.append(ranked, ranked[-1] - 1.0)[cuts]
-    middle = (above + below) / 2
-    best = np.flatnonzero(values <= values.min() + 1e-12)
-    inside = (above[best] > 0) & (below[best] <= 0)
-    if inside.any():  # zero itself will do
-        return 0.0
-    return float(middle[best[np.argmin(np.abs(middle[best]))]])

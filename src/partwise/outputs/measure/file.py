@@ -1,4 +1,7 @@
-"""What a model file keeps of a `MeasureModel`, and the checks when it is read."""
+"""What a model file keeps of a `MeasureModel`, and the checks when it is read.
+
+``MeasureModel`` has features, ``KernelMeasureModel`` keys and an index.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from partwise.bounds import MAX_WEIGHT, check_magnitude, entry, require
 from partwise.outputs.labels import labels_from_state
 from partwise.outputs.measure.model import MeasureModel
-from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.label_vector.measures import MEASURES
@@ -47,6 +50,6 @@ def from_state(
     check_magnitude(np.array(threshold), MAX_WEIGHT, "threshold")
     k = settings["k"]
     require(k is None or (type(k) is int and 0 < k < 2**62), "k out of range")
-    scoring, weights = RowFeatureScoring.from_state(settings, arrays, labels[:1])
     structure = LabelVector(measure, beta=beta, k=k)
+    scoring, weights = row_scoring_from_state(settings, arrays, labels[1:], structure)
     return MeasureModel(scoring, structure, labels, weights, threshold, info)

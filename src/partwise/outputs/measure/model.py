@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
-from partwise.outputs.rows import RowFeatureScoring, ScoreModel
+from partwise.outputs.rows import ScoreModel
 from partwise.protocol import Floats, Ints
 from partwise.structures.label_vector import LabelVector
 
@@ -18,10 +18,10 @@ class MeasureModel(ScoreModel):
 
     Parameters
     ----------
-    scoring : RowFeatureScoring
+    scoring : RowFeatureScoring or RowKeyScoring
     structure : LabelVector
     labels : list of two labels, the negative one first
-    weights : array (n_features,)
+    weights : array (n_features,), or of anchors
     threshold : float
     info : dict
         What a model file says about itself; JSON.
@@ -31,7 +31,7 @@ class MeasureModel(ScoreModel):
 
     def __init__(
         self,
-        scoring: RowFeatureScoring,
+        scoring: Any,
         structure: LabelVector,
         labels: list[Any],
         weights: Floats,
@@ -46,19 +46,25 @@ class MeasureModel(ScoreModel):
         self, X: Any, y: Ints, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
         """The problem whose objective the certificate speaks of; y is −1 or 1."""
-        features = self.scoring.featurizer.transform(X)
-        rows = features._replace(offset=np.array([0, len(y)]))
-        return self.structure.pack(rows, y, formulation, n_jobs=n_jobs)
+        parts, scorer = self.scoring.training(X, n_jobs)
+        return self.structure.pack(
+            one_block(parts), y, formulation, n_jobs=n_jobs, scorer=scorer
+        )
 
-    def scores(self, X: Any) -> Floats:
+    def scores(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Score of each row above the threshold, (n,)."""
-        return self.row_scores(X) - self.threshold
+        return self.row_scores(X, n_jobs) - self.threshold
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[Any]:
         """The label of each row."""
-        is_positive = self.scores(X) > 0
+        is_positive = self.scores(X, n_jobs=n_jobs) > 0
         return [self.labels[k] for k in is_positive.astype(int).tolist()]
 
     def explain_row(self, X: Any, *, top: int = 10) -> Explanation:
         """The features that carry the score of one row, a matrix (1, n_features)."""
         return self.explain_score(X, float(self.scores(X)[0]), top)
+
+
+def one_block(parts: Any) -> Any:
+    """Features or keys of rows as those of one example."""
+    return parts._replace(offset=np.array([0, parts.offset[-1]]))

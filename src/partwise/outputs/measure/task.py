@@ -21,7 +21,7 @@ class MeasureTask(RowTask):
 
     def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
         """Labels, and the scores that they come from."""
-        scores = model.scores(data.X)
+        scores = model.scores(data.X, n_jobs=n_jobs)
         labels = [model.labels[k] for k in (scores > 0).astype(int).tolist()]
         return Answers(labels, scores=scores, positive=model.labels[1])
 
@@ -30,17 +30,9 @@ class MeasureTask(RowTask):
         from partwise.outputs.measure.metrics import all_measures
 
         truth, predicted = (
-            self._is_positive(labels, answers) for labels in (data.y, answers.best)
+            is_label(labels, answers.positive) for labels in (data.y, answers.best)
         )
         return all_measures(truth, predicted, answers.scores)
-
-    @staticmethod
-    def _is_positive(labels: Any, answers: Answers) -> Ints:
-        """1 where a label is the positive one, else 0."""
-        import numpy as np
-
-        positive = str(answers.positive)
-        return np.array([str(label) == positive for label in labels]).astype(int)
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -49,7 +41,7 @@ class MeasureTask(RowTask):
         from partwise.report.content import Picture
         from partwise.report.curves import curve, precision_recall, roc
 
-        truth = self._is_positive(data.y, answers)
+        truth = is_label(data.y, answers.positive)
         recall = precision_recall(truth, answers.scores)
         rates = roc(truth, answers.scores)
         return super().report_sections(model, data, answers) | {
@@ -72,7 +64,11 @@ class MeasureTask(RowTask):
 
     def truths(self, model: Any, data: Data) -> Ints:
         """−1 and 1."""
-        import numpy as np
+        return 2 * is_label(data.y, model.labels[1]) - 1
 
-        positive = str(model.labels[1])
-        return np.where([str(label) == positive for label in data.y], 1, -1)
+
+def is_label(labels: Any, label: Any) -> Ints:
+    """1 where labels are a given one, as text, else 0."""
+    import numpy as np
+
+    return np.array([str(one) == str(label) for one in labels]).astype(int)

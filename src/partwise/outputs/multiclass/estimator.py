@@ -10,26 +10,16 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from partwise.kernels.inputs import token_inputs
-from partwise.kernels.naming import parse_kernel
-from partwise.outputs.kernel_fit import (
-    KernelFit,
-    KernelParameters,
-    read_kernel,
-    refuse_kernel_settings,
-)
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.row_estimator import RowClassifier
-from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
-from partwise.outputs.rows import RowFeatureScoring
-from partwise.outputs.scoring import FeatureFit, ScoringFit
+from partwise.outputs.row_estimator import KernelRowEstimator, RowClassifier
+from partwise.outputs.row_keys import ClassHasher
 from partwise.outputs.support import SupportSet
 from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MulticlassClassifier(KernelParameters, RowClassifier):
+class MulticlassClassifier(RowClassifier, KernelRowEstimator):
     """Classify rows of a matrix with the multiclass margin of Crammer and Singer.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong class ŷ of row i
@@ -81,7 +71,6 @@ class MulticlassClassifier(KernelParameters, RowClassifier):
 
     cost: Any = "zero_one"
     class_weight: Any = None
-    kernel: Any = None
 
     model_: MulticlassModel = field(init=False)
     model_class = MulticlassModel
@@ -119,7 +108,8 @@ class MulticlassClassifier(KernelParameters, RowClassifier):
             weight = weight * factors[codes]
         self._total_weight = float(weight.sum())
         structure = self._structure()
-        fit = self._scoring_fit(X, feature_names, last, structure)
+        hasher = ClassHasher(self.classes_.tolist(), structure)
+        fit = self._scoring_fit(X, feature_names, last, hasher, self.fit_intercept)
         n_jobs = self._n_jobs()
         problem = structure.pack(
             fit.parts, codes, self._formulation(), n_jobs=n_jobs,
@@ -141,12 +131,6 @@ class MulticlassClassifier(KernelParameters, RowClassifier):
         self._remove_checkpoints()
         return self
 
-    def check_parameters(self) -> None:
-        """Refuse what cannot be fitted, before any data are read."""
-        super().check_parameters()
-        if isinstance(self.kernel, str):
-            parse_kernel(self.kernel)
-
     def _all_classes(self, y: np.ndarray) -> np.ndarray:
         """What may be predicted, in order: the classes of the training rows."""
         return np.unique(y)
@@ -154,28 +138,6 @@ class MulticlassClassifier(KernelParameters, RowClassifier):
     def _structure(self) -> Any:
         """The structure over ``classes_``."""
         return Multiclass(len(self.classes_), cost=self._cost())
-
-    def _scoring_fit(
-        self, X: Any, names: Any, last: Any, structure: Multiclass
-    ) -> ScoringFit:
-        """Rows as features, or as inputs of a kernel."""
-        if self.kernel is None:
-            refuse_kernel_settings(self)
-            featurizer = self._featurizer(names, has_intercept=self.fit_intercept)
-            if last is not None:
-                last.scoring.check_start(None, None)
-            return FeatureFit(RowFeatureScoring(featurizer), featurizer.transform(X))
-        kernel, options = read_kernel(self, "float64")
-        hasher = ClassHasher(self.classes_.tolist(), structure)
-        featurizer = self._featurizer(names, has_intercept=False)
-        if last is not None:
-            last.scoring.check_start(kernel, hasher.match)
-        features = featurizer.transform(X)
-        return KernelFit(
-            RowKeyScoring, kernel, hasher, X, token_inputs(kernel, features), options,
-            by_token=True, words=lambda row: [""], featurizer=featurizer,
-            budget=self.budget, over_budget=self.over_budget, support_inputs=features,
-        )  # fmt: skip
 
     def _cost(self) -> Any:
         """The cost of classes for true classes, in numbers."""
@@ -215,8 +177,4 @@ class MulticlassClassifier(KernelParameters, RowClassifier):
 
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        known = {"cost": model.structure.cost, **model.scoring.parameters()}
-        known.pop("match", None)
-        if not model.scoring.prefix:
-            known["fit_intercept"] = model.featurizer.has_intercept
-        return known
+        return {"cost": model.structure.cost, **cls._scoring_parameters(model)}

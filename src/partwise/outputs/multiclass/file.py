@@ -13,8 +13,7 @@ from partwise.bounds import MAX_FEATURE, entry, read_numbers
 from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.labels import labels_from_state
 from partwise.outputs.multiclass.model import MulticlassModel
-from partwise.outputs.row_keys import RowKeyScoring
-from partwise.outputs.rows import RowFeatureScoring
+from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.structures.multiclass import Multiclass
 
@@ -42,8 +41,7 @@ def from_state(
         cost = read_numbers(arrays, "cost", MAX_FEATURE, len(labels), len(labels))
     structure: Any = Multiclass(len(labels), cost=cost)
     structure.cost_matrix()  # refuses what is none
-    kind = RowKeyScoring if "index" in settings else RowFeatureScoring
-    scoring, weights = kind.from_state(settings, arrays, labels)
+    scoring, weights = row_scoring_from_state(settings, arrays, labels)
     featurizer = scoring.featurizer
     support = support_from_state(settings, arrays, featurizer, len(labels))
     return MulticlassModel(scoring, structure, labels, weights, info, support)

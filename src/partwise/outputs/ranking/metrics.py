@@ -60,29 +60,3 @@ def all_measures(grades: Any, scores: Any, offset: Any) -> dict[str, float]:
     """Means of `query_measures` over queries."""
     values = query_measures(grades, scores, offset)
     return {name: float(np.mean(column)) for name, column in values.items()}
-
-
-def mean_precision(grades: Any, scores: Any, offset: Any) -> list[tuple[float, float]]:
-    """(recall, mean precision over queries) at recall 0, 0.1, …, 1.
-
-    The precision at a level of recall is the largest at this or a higher recall;
-    queries without relevant rows count as zero.
-
-    Examples
-    --------
-    >>> mean_precision([1, 0, 1], [3.0, 2.0, 1.0], [0, 3])[5:7]
-    [(0.5, 1.0), (0.6, 0.6666666666666666)]
-    """
-    levels = np.arange(11) / 10
-    total, n = np.zeros(11), 0
-    for truth, rows in ranked_queries(grades, scores, offset):
-        n += 1
-        places = np.flatnonzero(truth[rows] > 0) + 1
-        if not len(places):
-            continue
-        precision = np.arange(1, len(places) + 1) / places
-        largest = np.maximum.accumulate(precision[::-1])[::-1]
-        # the first relevant row at which a level is reached
-        first = np.maximum(np.ceil(levels * len(places) - 1e-9).astype(int) - 1, 0)
-        total += largest[first]
-    return list(zip(levels.tolist(), (total / max(n, 1)).tolist(), strict=True))

@@ -47,12 +47,12 @@ class RankingModel(ScoreModel):
 
     def explain_query(self, X: Any, *, top: int = 10) -> Explanation:
         """Why the best row of a query leads the second; X is (n_rows, n_features)."""
-        values = self.row_values(X)
+        shares = self.scoring.row_shares(X, self.weights)
         scores = self.row_scores(X)
         best, second = np.argsort(-scores, kind="stable")[:2].tolist()
         winner, runner_up = f"row {best}", f"row {second}"
         reasons = self.contributions(
-            values[best] - values[second], winner, runner_up, top
+            shares[best] - shares[second], winner, runner_up, top
         )
         lead = float(scores[best] - scores[second])
         return Explanation(

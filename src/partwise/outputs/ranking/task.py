@@ -27,23 +27,13 @@ class RankTask(RowTask):
         """Rows query by query, and grades; queries of different files are different."""
         import numpy as np
 
-        from partwise.readers import ReaderError
-        from partwise.readers.matrices import read_svmlight
+        from partwise.readers.matrices import read_queries
         from partwise.structures.ranking.queries import by_query
 
-        files = [read_svmlight(path) for path in paths]
-        queries, n_queries = [], 0
-        for path, file in zip(paths, files, strict=True):
-            if file.groups is None:
-                raise ReaderError(
-                    f"{path}: no qid; write each line as `grade qid:query index:value`"
-                )
-            _, query = np.unique(file.groups, return_inverse=True)
-            queries.append(query + n_queries)
-            n_queries += int(query.max()) + 1
+        files, queries = read_queries(paths)
         X = self.stack(paths, files)
         grades = np.concatenate([np.asarray(file.y, float) for file in files])
-        order, offset = by_query(np.concatenate(queries), X.shape[0])
+        order, offset = by_query(queries, X.shape[0])
         line = np.argsort(order, kind="stable")  # back to the lines of the files
         return Data(X[order], grades[order], X.shape[0], (offset, line))
 
@@ -77,12 +67,12 @@ class RankTask(RowTask):
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """Precision against recall, and the average precision of each query."""
-        from partwise.outputs.ranking.metrics import mean_precision, query_measures
+        from partwise.outputs.ranking.metrics import query_measures, ranked_queries
         from partwise.report.content import Picture
-        from partwise.report.curves import bars, curve
+        from partwise.report.curves import bars, curve, mean_precision
 
         ranked = data.y, answers.scores, data.source[0]
-        points = mean_precision(*ranked)
+        points = mean_precision(ranked_queries(*ranked))
         precision = query_measures(*ranked)["map"]
         return {
             "pictures": [

@@ -11,11 +11,11 @@ from sklearn.base import ClassifierMixin
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
 from partwise.outputs.rows import RowFeatureScoring
-from partwise.outputs.taxonomy.metrics import hierarchical_scores
 from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 from partwise.structures.taxonomy import NodeSets, Taxonomy
+from partwise.structures.taxonomy.measures import hierarchical_scores
 from partwise.structures.taxonomy.nodes import Nodes
 
 
@@ -135,12 +135,7 @@ class TaxonomyClassifier(MulticlassClassifier):
         """What may be predicted, in order; makes the nodes."""
         seen = np.unique(y)
         self._nodes = Nodes.read(self._parents, seen.tolist())
-        names = np.array(self._nodes.names)
-        if self.classes == "nodes":
-            return np.unique(names)
-        if self.classes == "leaves":
-            return np.unique(np.concatenate([seen, names[self._nodes.is_leaf()]]))
-        return seen
+        return self._nodes.classes(self.classes, seen)
 
     def _structure(self) -> Taxonomy:
         nodes = self._nodes
@@ -200,32 +195,18 @@ class TaxonomyClassifier(MulticlassClassifier):
     # --------------------------------------------------------- files, attributes
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model that `save` or the command line wrote."""
-        classifier = super().load(path)
-        nodes = classifier.model_.structure.nodes
-        classifier.parents = {
-            name: [nodes.names[p] for p in up]
-            for name, up in zip(nodes.names, nodes.parents, strict=True)
-        }
-        return classifier
-
-    @classmethod
     def _model_classes(cls) -> tuple[Any, ...]:
         return TaxonomyModel, NodeSetModel
 
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
         structure = model.structure
+        known = {"parents": structure.nodes.table(), "multiple": False}
         if isinstance(model, NodeSetModel):
-            return {
-                "multiple": True,
-                "leaves": structure.leaves,
-                "node_cost": structure.node_cost,
-                "fit_intercept": model.featurizer.has_intercept,
-            }
-        known = {"multiple": False, "features": structure.features}
-        return super()._parameters_of(model) | known
+            known |= {"multiple": True, "leaves": structure.leaves}
+            known |= {"node_cost": structure.node_cost}
+            return known | cls._scoring_parameters(model)
+        return super()._parameters_of(model) | known | {"features": structure.features}
 
     @property
     def nodes_(self) -> list[Any]:

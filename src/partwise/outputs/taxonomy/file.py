@@ -13,7 +13,7 @@ import numpy as np
 from partwise.bounds import MAX_FEATURE, entry, read_numbers, require
 from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.labels import labels_from_state
-from partwise.outputs.row_keys import RowKeyScoring
+from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
@@ -32,12 +32,12 @@ def to_state(model: TaxonomyModel | NodeSetModel) -> State:
     nodes_from_state(settings)
     scoring, arrays = model.scoring.to_state(model.weights)
     settings |= scoring
-    name = "node_cost" if isinstance(structure, NodeSets) else "cost"
-    cost = getattr(structure, name)
+    is_set = isinstance(structure, NodeSets)
+    cost = structure.node_cost if is_set else structure.cost
     if not isinstance(cost, str):
         arrays["cost"], cost = np.asarray(cost, np.float64), "given"
     settings["cost"] = cost
-    if isinstance(structure, NodeSets):
+    if is_set:
         return settings | {"leaves": structure.leaves}, arrays
     support, planes = support_state(model.support)
     settings |= {"labels": model.labels, "features": structure.features}
@@ -65,12 +65,10 @@ def from_state(
     structure = Taxonomy(nodes, labels, cost, entry(settings, "features", str))
     structure.cost_matrix()
     structure.attribute_matrix()
-    scoring: Any
-    if "index" in settings:
-        scoring, weights = RowKeyScoring.from_state(settings, arrays, labels, structure)
-    else:
-        names = structure.attribute_names
-        scoring, weights = RowFeatureScoring.from_state(settings, arrays, names)
+    names = structure.attribute_names
+    scoring, weights = row_scoring_from_state(
+        settings, arrays, labels, structure, names
+    )
     featurizer = scoring.featurizer
     support = support_from_state(settings, arrays, featurizer, len(labels))
     return TaxonomyModel(scoring, structure, labels, weights, info, support)
@@ -79,11 +77,4 @@ def from_state(
 def nodes_from_state(settings: dict[str, Any]) -> Nodes:
     """The nodes, each after its parents."""
     names = labels_from_state({"labels": entry(settings, "nodes", list)})
-    parents = entry(settings, "parents", list)
-    require(len(parents) == len(names), "parents of other nodes")
-    for k, up in enumerate(parents):
-        is_list = isinstance(up, list) and all(type(p) is int for p in up)
-        require(is_list, "parents that are no numbers")
-        fits = all(0 <= p < k for p in up) and len(set(up)) == len(up)
-        require(fits, "a node before its parents")
-    return Nodes(names, [tuple(up) for up in parents])
+    return Nodes.from_lists(names, entry(settings, "parents", list))

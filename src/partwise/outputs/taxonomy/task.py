@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from partwise.outputs.listings import unseen_warning
-from partwise.outputs.row_task import RowTask
+from partwise.outputs.multiclass.task import ClassifyTask
 from partwise.outputs.task import Answers, Data, Details
 
 if TYPE_CHECKING:
-    from partwise.protocol import Cuts, Floats, Ints
+    from partwise.protocol import Ints
 
 
-class TaxonomyTask(RowTask):
+class TaxonomyTask(ClassifyTask):
     """Learn classes in a tree or lattice, from svmlight, CSV or ARFF files.
 
     Parents of classes come from `--parents`: a file with a node, a tab and its parent
@@ -23,7 +23,6 @@ class TaxonomyTask(RowTask):
     Example: `partwise train taxonomy train.arff --model m --dev dev.arff`
     """
 
-    title: ClassVar[str] = "Classifier"
     nodes: Any = None  # of the model, once there is one
     parents: Any = None  # of the files
 
@@ -61,12 +60,6 @@ class TaxonomyTask(RowTask):
         """Names of columns, and the table of parents of the files."""
         return super().fit_arguments(data) | {"parents": self.parents}
 
-    def describe(self, data: Data) -> str:
-        """Rows, columns, classes."""
-        n_classes = len(set(self.labels_in(data)))
-        n, n_columns = data.n_examples, data.X.shape[1]
-        return f"{n:,} rows, {n_columns:,} columns, {n_classes} classes"
-
     def labels_in(self, data: Data) -> Iterator[str]:
         """Classes of all rows."""
         for label in data.y.tolist():
@@ -89,29 +82,11 @@ class TaxonomyTask(RowTask):
 
         Rows of classes that the taxonomy does not have are left out.
         """
-        from partwise.outputs.taxonomy.metrics import class_measures, set_measures
+        from partwise.structures.taxonomy.measures import known_rows, row_measures
 
-        truth, predicted = self._known(data, answers)
-        if not predicted or isinstance(predicted[0], list):
-            return set_measures(self._marks(truth), self._marks(predicted))
-        return class_measures(self.nodes, truth, predicted)
-
-    def _known(self, data: Data, answers: Answers) -> tuple[list[Any], list[Any]]:
-        """True and predicted classes of the rows whose truth is in the taxonomy."""
-        is_list = bool(answers.best) and isinstance(answers.best[0], list)
-        truth, predicted = [], []
-        for label, best in zip(data.y.tolist(), answers.best, strict=True):
-            names = label if isinstance(label, list) else [label]
-            if all(name in self.nodes.number for name in names):
-                truth.append(names if is_list else names[0])
-                predicted.append(best)
-        return truth, predicted
-
-    def _marks(self, labels: Sequence[Any]) -> Ints:
-        from partwise.structures.taxonomy import NodeSets
-
-        sets = [label if isinstance(label, list) else [label] for label in labels]
-        return NodeSets(self.nodes).closure(sets)
+        return row_measures(
+            self.nodes, *known_rows(self.nodes, data.y.tolist(), answers.best)
+        )
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Classes that are no nodes."""
@@ -124,23 +99,16 @@ class TaxonomyTask(RowTask):
     ) -> dict[str, Any]:
         """The taxonomy with errors along its edges."""
         from partwise.report.content import Picture
-        from partwise.report.taxonomies import NodeErrors, draw_taxonomy
+        from partwise.report.taxonomies import NOTE, draw_taxonomy, node_errors
+        from partwise.structures.taxonomy.measures import known_rows, marks
 
-        y, y_pred = map(self._marks, self._known(data, answers))
-        columns = zip(
-            self.nodes.names, self.nodes.parents, y.sum(axis=0),
-            (y > y_pred).sum(axis=0), (y < y_pred).sum(axis=0), strict=True,
-        )  # fmt: skip
-        errors = [
-            NodeErrors(str(name), up[0] if up else -1, int(n), int(missed), int(wrong))
-            for name, up, n, missed, wrong in columns
-        ]
+        rows = known_rows(self.nodes, data.y.tolist(), answers.best)
+        y, y_pred = (marks(self.nodes, labels) for labels in rows)
+        errors = node_errors(self.nodes.names, self.nodes.parents, y, y_pred)
         return {
             "pictures": [Picture("Errors by node", draw_taxonomy(errors))],
             "pictures_title": "Errors in the taxonomy",
-            "pictures_note": "The way from the true to the predicted class passes "
-            "along edges: the wider an edge, the more errors. Missed rows belong below "
-            "the node and went elsewhere, wrong ones came from elsewhere.",
+            "pictures_note": NOTE,
         }
 
     @classmethod
@@ -158,11 +126,7 @@ class TaxonomyTask(RowTask):
     def truths(self, model: Any, data: Data) -> Ints:
         """Numbers of classes, or marks of nodes."""
         if hasattr(model, "predict_nodes"):
-            return self._marks(data.y.tolist())
-        return super().truths(model, data)
+            from partwise.structures.taxonomy.measures import marks
 
-    def judge(
-        self, model: Any, data: Data, problem: Any, cuts: Cuts, rows: Ints
-    ) -> tuple[Floats, int]:
-        """By the costs; every class is possible."""
-        return model.structure.cost_matrix()[problem.blocks.y[rows], cuts.code], 0
+            return marks(self.nodes, data.y.tolist())
+        return super().truths(model, data)

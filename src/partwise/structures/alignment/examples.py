@@ -30,6 +30,7 @@ class Examples(NamedTuple):
     chosen: Ints  # (n_blocks,) place of the true candidate in the user's list
     offset: Ints  # (n_blocks + 1,) tokens of a of each example
     y: Ints  # (offset[-1],) true partners, −1 for none
+    hidden: Ints  # examples whose homologue has an unknown alignment
     counted: Ints  # (offset[-1],) uint8
     unit: Floats  # (n_blocks,)
     forbid_first: Ints
@@ -58,6 +59,7 @@ class Examples(NamedTuple):
                 raise ValueError(f"{name} has {len(extra)} items where X has {len(X)}")
         chosen = np.zeros(len(X), np.int64)
         truths: list[Any] = [None] * len(X) if Y is None else list(Y)
+        hidden = np.flatnonzero([Y is not None and is_hidden(y) for y in truths])
         banks = (_Collector(layout, 0), _Collector(layout, 1))
         pair_a: list[int] = []
         pair_b: list[int] = []
@@ -96,7 +98,7 @@ class Examples(NamedTuple):
         return cls(
             banks[0].bank(), banks[1].bank(), np.array(pair_a, np.int64),
             np.array(pair_b, np.int64), np.array(first, np.int64), chosen, offset, y,
-            counted, unit, forbid_first, forbid, given_first, fixed,
+            hidden, counted, unit, forbid_first, forbid, given_first, fixed,
         )  # fmt: skip
 
 
@@ -153,19 +155,27 @@ def _candidates(i: int, b: Any, truth: Any) -> tuple[list[Any], Any, int]:
     candidates = list(b)
     if truth is None:
         return candidates, None, 0
-    if not isinstance(truth, tuple) or len(truth) != 2 or truth[1] is None:
+    if not is_hidden(truth) and not (isinstance(truth, tuple) and len(truth) == 2):
         raise ValueError(
-            f"Y[{i}]: give (number of the homologue, its alignment); with an unknown "
-            "alignment training is latent, which alignments do not offer yet"
+            f"Y[{i}]: give (number of the homologue, its alignment), or the number "
+            "alone where the alignment is not known"
         )
-    chosen = int(truth[0])
+    number, pairs = truth if isinstance(truth, tuple) else (truth, None)
+    chosen = int(number)
     if not 0 <= chosen < len(candidates):
         raise ValueError(
             f"Y[{i}]: candidate {chosen} where there are {len(candidates)}"
         )
     if len(candidates) < 2:
         raise ValueError(f"X[{i}] has no decoys; leave the example out")
-    return [candidates.pop(chosen), *candidates], truth[1], chosen
+    return [candidates.pop(chosen), *candidates], pairs, chosen
+
+
+def is_hidden(truth: Any) -> bool:
+    """Whether a truth is a homologue of unknown alignment: k, or (k, None)."""
+    if isinstance(truth, tuple) and len(truth) == 2:
+        return truth[1] is None and truth[0] is not None
+    return isinstance(truth, int | np.integer)
 
 
 def _read_forbidden(

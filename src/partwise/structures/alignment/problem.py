@@ -19,6 +19,7 @@ from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._sums import expected_counts
 from partwise.structures.alignment.generative import log_odds
 from partwise.structures.alignment.layout import Layout
+from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.packed import (
     CutRanker,
     PackedProblem,
@@ -248,6 +249,42 @@ class ChoiceProblem(PackedProblem):
 
         run_sharded(self.n_jobs, len(value), work_on, shards_by_effort(self.cells))
         return value
+
+
+class LatentChoiceProblem(ChoiceProblem):
+    """Candidates, some homologues among them of unknown alignment: see `Latent`.
+
+    The truth of such an example is the best alignment of its homologue under the last
+    model, so the slack is max(0, 1 + best score of a decoy − best score of the
+    homologue), each over all alignments. The loss of a decoy is 1 whatever the
+    completion.
+    """
+
+    hidden: Ints  # examples of unknown alignment
+
+    def complete(self, model: Floats) -> Cuts:
+        """Align the homologues; the old truths of examples that changed."""
+        blocks, hidden = self.blocks, self.hidden
+        place = np.zeros(len(blocks.pair_a), np.int64)
+        place[blocks.pair_first[hidden]] = blocks.offset[hidden]
+        code, value = blocks.y.copy(), np.empty(len(place))
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            for pair in blocks.pair_first[hidden[first:last]].tolist():
+                batch.decode_rows(
+                    self.plain_blocks, work, model, pair, pair + 1, place, code, value,
+                    True,
+                )  # fmt: skip
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, len(hidden), work_on, shard=16)
+        cuts = replace_truths(blocks.y, blocks.offset, code)
+        # an output ends with the number of its candidate, of a truth the first
+        indptr = cuts.indptr + np.arange(len(cuts.indptr))
+        return cuts._replace(
+            code=np.insert(cuts.code, cuts.indptr[1:], 0), indptr=indptr
+        )
 
 
 class AlignmentProblem(CutRanker, ChoiceProblem):

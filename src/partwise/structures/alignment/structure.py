@@ -32,7 +32,11 @@ from partwise.structures.alignment._searches import search_by
 from partwise.structures.alignment._truth import check_truths
 from partwise.structures.alignment.examples import Examples
 from partwise.structures.alignment.layout import Layout
-from partwise.structures.alignment.problem import AlignmentProblem, ChoiceProblem
+from partwise.structures.alignment.problem import (
+    AlignmentProblem,
+    ChoiceProblem,
+    LatentChoiceProblem,
+)
 
 ENDS = {"a_start": A_START, "a_end": A_END, "b_start": B_START, "b_end": B_END}
 TOLERANCES = {"q": 0, "q4": 4}
@@ -169,7 +173,8 @@ class Alignment(AlignmentReference, Structure):
         Y : list of int arrays (k, 2), or None to predict only
             Pairs of aligned tokens. With `decoys` a pair of the number of the
             homologue and its alignment: constraints range over all alignments of the
-            other candidates, and the loss is 1.
+            other candidates, and the loss is 1. The number alone, or with None, stands
+            for an unknown alignment, which training completes in rounds (`Latent`).
         formulation : Formulation
         n_jobs : int
         core : list of bool arrays (k,), optional
@@ -186,7 +191,8 @@ class Alignment(AlignmentReference, Structure):
         Returns
         -------
         AlignmentProblem
-            With `decoys` a `ChoiceProblem`: it has no k best and no likelihood.
+            With `decoys` a `ChoiceProblem`: it has no k best and no likelihood; a
+            `LatentChoiceProblem` where alignments are unknown.
         """
         formulation = (formulation or Formulation()).validate()
         layout, free, tolerance = self.layout(), self.free(), self.tolerance()
@@ -211,6 +217,12 @@ class Alignment(AlignmentReference, Structure):
             check_magnitude(base, MAX_FEATURE, "base")
             if base.shape != (layout.n_weights,):
                 raise ValueError(f"base: give {layout.n_weights} weights")
+            if len(examples.hidden):
+                raise CapabilityError(
+                    "weights to start from (base) enter the offsets of planes, which "
+                    "must not change with completions; align all homologues, or begin "
+                    "rounds at these weights (`Start`)"
+                )
             if formulation.rescaling == "hard":
                 raise CapabilityError(
                     "<formulation='hard'> has no weights to start from; leave out "
@@ -258,10 +270,13 @@ class Alignment(AlignmentReference, Structure):
         )
         if Y is not None:
             check_truths(blocks)
-        kind = ChoiceProblem if self.decoys else AlignmentProblem
-        return kind(
-            self, layout, blocks, examples.chosen, n_symbols, formulation, n_jobs
-        )
+        settings = self, layout, blocks, examples.chosen, n_symbols, formulation, n_jobs
+        if len(examples.hidden):
+            latent = LatentChoiceProblem(*settings)
+            latent.hidden = examples.hidden
+            latent.complete(latent.zero())
+            return latent
+        return (ChoiceProblem if self.decoys else AlignmentProblem)(*settings)
 
     def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
         """The best alignment of each pair, (k, 2); with decoys (candidate, pairs)."""

@@ -17,6 +17,8 @@ measure             loss                                     labellings
 a function          1 − f(tp, fp, fn, tn)                    all
 ``roc_auc``         share of (positive, negative) in the     orders of pairs
                     wrong order, ties ½
+``average_          1 − mean precision at positive rows      rankings
+precision``
 =================== ======================================== =================
 
 A labelling without true positives has F1 = 0. Where k differs from P, precision or
@@ -32,8 +34,10 @@ import numpy as np
 
 MEASURES = (
     "f1", "fbeta", "prbep", "roc_auc", "precision_at_k", "recall_at_k", "error",
-    "balanced_error",
+    "balanced_error", "average_precision",
 )  # fmt: skip
+
+RANKED = ("roc_auc", "average_precision")  # of the order of rows, not of their labels
 
 # How kernels compute a loss from (a, b), with two numbers u and v per block.
 LINEAR = 0  # u·fn + v·fp
@@ -82,7 +86,7 @@ def contingency_loss(
         )
     if measure != "error" and n_positive == 0:
         raise ValueError(f"measure={measure!r} needs a positive row; there is none")
-    if measure in ("balanced_error", "roc_auc") and n_negative == 0:
+    if measure in ("balanced_error", *RANKED) and n_negative == 0:
         raise ValueError(f"measure={measure!r} needs a negative row; there is none")
     u, v, size = 1.0 / n, 1.0 / n, -1
     kind = LINEAR

@@ -7,16 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 
+from partwise.features.label_keys import LabelKeys
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints
 from partwise.structures.label_vector.measures import (
+    RANKED,
     ContingencyLoss,
     contingency_loss,
     count_table,
 )
-from partwise.structures.label_vector.problem import LabelVectorProblem, pack_labels
+from partwise.structures.label_vector.problem import pack_labels
 from partwise.structures.pair_orders import PairOrders
-from partwise.structures.weighted_rows import WeightedRowsStructure
+from partwise.structures.ranking import Ranking
+from partwise.structures.weighted_rows import (
+    WeightedRowsProblem,
+    WeightedRowsStructure,
+    as_blocks,
+    row_keys,
+)
 
 
 class LabelVector(WeightedRowsStructure):
@@ -26,15 +34,18 @@ class LabelVector(WeightedRowsStructure):
     for each row, with Ψ(x, y) = (1/n) Σ y_i x_i. The best output has the signs of the
     scores <w, x_i>, or as many positive labels as the measure asks for. For
     ``"roc_auc"`` an output orders all pairs of a positive and a negative row
-    (`PairOrders`), with Ψ = (1/(2PN)) Σ y_ij (x_i − x_j).
+    (`PairOrders`), with Ψ = (1/(2PN)) Σ y_ij (x_i − x_j); for ``"average_precision"``
+    it ranks all rows (`RankedRows`), with the same Ψ: the matrix is a query of
+    `Ranking`.
 
     Parameters
     ----------
     measure : str or callable
         ``"f1"``, ``"fbeta"``, ``"prbep"``, ``"roc_auc"``, ``"precision_at_k"``,
-        ``"recall_at_k"``, ``"error"``, ``"balanced_error"``: see `measures.py`; or a
-        function of floats ``(tp, fp, fn, tn)`` that numba can compile, 1 for the truth
-        and in [0, 1] elsewhere, defined also where nothing is predicted positive.
+        ``"recall_at_k"``, ``"error"``, ``"balanced_error"``, ``"average_precision"``:
+        see `measures.py`; or a function of floats ``(tp, fp, fn, tn)`` that numba can
+        compile, 1 for the truth and in [0, 1] elsewhere, defined also where nothing is
+        predicted positive.
     beta : float
         Of ``"fbeta"``: recall counts β times as much as precision.
     k : int or None
@@ -45,7 +56,8 @@ class LabelVector(WeightedRowsStructure):
     -----
     With one matrix the objective is ½‖w‖² + C·ξ. ``measure="error"`` is the linear SVM
     ½‖v‖² + c Σ max(0, 1 − y_i <v, x_i>) with c = 4C/n and v = 2w. Slack rescaling, L2
-    penalties and hard margins have exact searches for all measures but ``"roc_auc"``.
+    penalties and hard margins have exact searches for all measures of labels, but not
+    for the two of orders. The search for average precision takes O(n log n + P·N).
 
     Joachims: A support vector method for multivariate performance measures, ICML 2005.
 
@@ -71,8 +83,14 @@ class LabelVector(WeightedRowsStructure):
 
     @property
     def is_pairwise(self) -> bool:
-        """Whether outputs are orders of pairs."""
-        return isinstance(self.measure, str) and self.measure == "roc_auc"
+        """Whether outputs are orders of rows, which scores predict."""
+        return isinstance(self.measure, str) and self.measure in RANKED
+
+    @property
+    def _ranking(self) -> Ranking | None:
+        """The structure of rankings, for average precision."""
+        is_ranking = self.is_pairwise and self.measure != "roc_auc"
+        return Ranking(self.measure) if is_ranking else None
 
     def setup(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
         """Number of features, and the share of positive rows, for `argmax`."""
@@ -89,18 +107,26 @@ class LabelVector(WeightedRowsStructure):
 
     def joint_feature(self, x: Any, y: Any) -> Floats:
         """Ψ(x, y); y is an output, or true labels."""
+        if self._ranking is not None:
+            return self._ranking.joint_feature(x, y)
         if self.is_pairwise:
             orders = y if isinstance(y, PairOrders) else PairOrders.truth(y)
             return orders.feature(x)
         return np.asarray(x.T @ np.asarray(y, np.float64)).ravel() / len(y)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Δ of labels, or of orders of pairs; for the latter scores will do, too."""
+        """Δ of labels, or of orders of rows; for the latter scores will do, too."""
+        if self._ranking is not None:
+            return self._ranking.loss(as_positive(y), y_hat)
         if self.is_pairwise:
             if not isinstance(y_hat, PairOrders):
                 y_hat = PairOrders.of(y, y_hat)
             return y_hat.loss
         return self.loss_of(y)(*count_table(y, y_hat))
+
+    def label_keys(self, n_rows: int) -> LabelKeys:
+        """Keys of a matrix of so many rows, for a `KernelScorer`."""
+        return row_keys([0, n_rows])
 
     def n_predicted(self, n: int) -> int:
         """Positive labels among n rows, −1 where scores decide."""
@@ -112,7 +138,7 @@ class LabelVector(WeightedRowsStructure):
         return -1
 
     def argmax(self, x: Any, w: Floats) -> Any:
-        """The best labels; for ROC area the scores, which order all pairs.
+        """The best labels; for ROC area and average precision the scores.
 
         ``"prbep"`` predicts as large a share of positive rows as `setup` has seen.
         """
@@ -128,8 +154,14 @@ class LabelVector(WeightedRowsStructure):
 
     def pack_rows(
         self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
-    ) -> LabelVectorProblem:
+    ) -> WeightedRowsProblem:
         """Blocks with labels of rows: 1, and −1 or 0."""
+        if self._ranking is not None:
+            X, truths = as_blocks(X, Y)
+            Y = [as_positive(y) for y in truths]
+            for y in Y:
+                self.loss_of(y)  # refuses rows of one class
+            return self._ranking.pack_rows(X, Y, formulation, n_jobs, scorer)
         return pack_labels(self, X, Y, formulation, n_jobs, scorer)
 
 

@@ -10,6 +10,7 @@ from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking._pairs import PairBlocks, new_pair_work, search_pairs
 from partwise.structures.ranking._places import (
@@ -99,6 +100,10 @@ def _first_places(score: Floats, first: Ints, size: Ints) -> tuple[Floats, Float
     return odds / np.repeat(total, size), top + np.log(total)
 
 
+class KernelRankingProblem(KernelProblem, RankingProblem):
+    """Queries with a `KernelScorer`: a model has a coefficient per row."""
+
+
 class LatentRankingProblem(RankingProblem):
     """Queries whose true rankings are completed by a model: see `Latent`."""
 
@@ -163,14 +168,19 @@ def pack_queries(
     if ranking.is_pairwise:
         pairs = _pair_blocks(ranking, common, formulation.rule)
         plain_pairs = pairs._replace(is_prediction=1, rule=MARGIN)
-        problem = RankingProblem(
+        ranked = RankingProblem if scorer.is_euclidean else KernelRankingProblem
+        problem = ranked(
             pairs, plain_pairs, formulation, n_jobs, scorer, number,
             lambda: new_pair_work(most),
         )  # fmt: skip
     else:
         places = _place_blocks(ranking, common)
         m = int(np.diff(places.place_first).max()) if places.way == ASSIGN else 0
-        kind = RankingProblem if ranking.ties == "mean" else LatentRankingProblem
+        kind: type[RankingProblem] = RankingProblem
+        if not scorer.is_euclidean:
+            kind = KernelRankingProblem
+        elif ranking.ties == "latent":
+            kind = LatentRankingProblem
         problem = kind(
             places, places._replace(way=PREDICT), formulation, n_jobs, scorer, number,
             lambda: new_place_work(m, most),

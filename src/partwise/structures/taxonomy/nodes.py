@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import require
 from partwise.protocol import Floats, Ints
 from partwise.readers.hierarchies import path_parents
 
@@ -109,6 +110,41 @@ class Nodes:
         names = sorted(table, key=lambda name: depth[name])
         number = {name: k for k, name in enumerate(names)}
         return cls(names, [tuple(number[up] for up in table[name]) for name in names])
+
+    @classmethod
+    def from_lists(cls, names: list[Any], parents: list[Any]) -> Nodes:
+        """Nodes as a file has them; refuses what is not parents before children."""
+        require(len(parents) == len(names), "parents of other nodes")
+        for k, up in enumerate(parents):
+            is_list = isinstance(up, list) and all(type(p) is int for p in up)
+            require(is_list, "parents that are no numbers")
+            fits = all(0 <= p < k for p in up) and len(set(up)) == len(up)
+            require(fits, "a node before its parents")
+        return cls(names, [tuple(up) for up in parents])
+
+    def table(self) -> dict[Any, list[Any]]:
+        """Each node with the names of its parents, as `read` takes them."""
+        return {
+            name: [self.names[p] for p in up]
+            for name, up in zip(self.names, self.parents, strict=True)
+        }
+
+    def classes(self, kind: str, seen: np.ndarray) -> np.ndarray:
+        """What may be predicted, in order.
+
+        Parameters
+        ----------
+        kind : {"seen", "leaves", "nodes"}
+            Classes of training rows, also other leaves, or all nodes.
+        seen : array (K,)
+            Classes of training rows, in order.
+        """
+        names = np.array(self.names)
+        if kind == "nodes":
+            return np.unique(names)
+        if kind == "leaves":
+            return np.unique(np.concatenate([seen, names[self.is_leaf()]]))
+        return seen
 
     @property
     def is_tree(self) -> bool:

@@ -1,14 +1,16 @@
-"""Metrics of classes in a taxonomy."""
+"""Measures of classes and sets of nodes in a taxonomy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from partwise.outputs.multiclass.metrics import accuracy
+import numpy as np
+
 from partwise.protocol import Ints
-from partwise.structures.taxonomy import Taxonomy
+from partwise.structures.taxonomy.node_sets import NodeSets
 from partwise.structures.taxonomy.nodes import Nodes
+from partwise.structures.taxonomy.structure import Taxonomy
 
 
 def mean_loss(
@@ -56,7 +58,7 @@ def class_measures(
     marks, number = nodes.ancestors().astype(int), nodes.number
     rows, predicted = ([number[name] for name in names] for names in (y, y_pred))
     return {
-        "accuracy": accuracy(y, y_pred),
+        "accuracy": float(np.mean(np.equal(rows, predicted))) if rows else 0.0,
         "tree_loss": mean_loss("tree", nodes, y, y_pred),
         "path_loss": mean_loss("path", nodes, y, y_pred),
         **hierarchical_scores(marks[rows], marks[predicted]),
@@ -70,3 +72,32 @@ def set_measures(y: Ints, y_pred: Ints) -> dict[str, float]:
         "hamming_loss": float((y != y_pred).mean()),
         **hierarchical_scores(y, y_pred),
     }
+
+
+def marks(nodes: Nodes, labels: Sequence[Any]) -> Ints:
+    """0/1 array (n, N) of classes, or lists of them, with all their ancestors."""
+    sets = [label if isinstance(label, list) else [label] for label in labels]
+    return NodeSets(nodes).closure(sets)
+
+
+def known_rows(
+    nodes: Nodes, y: Sequence[Any], y_pred: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """True and predicted classes of the rows whose truth is in the taxonomy."""
+    is_list = bool(y_pred) and isinstance(y_pred[0], list)
+    truth, predicted = [], []
+    for label, best in zip(y, y_pred, strict=True):
+        names = label if isinstance(label, list) else [label]
+        if all(name in nodes.number for name in names):
+            truth.append(names if is_list else names[0])
+            predicted.append(best)
+    return truth, predicted
+
+
+def row_measures(
+    nodes: Nodes, y: Sequence[Any], y_pred: Sequence[Any]
+) -> dict[str, float]:
+    """`class_measures` of single classes, `set_measures` of lists of them."""
+    if not y_pred or isinstance(y_pred[0], list):
+        return set_measures(marks(nodes, y), marks(nodes, y_pred))
+    return class_measures(nodes, y, y_pred)

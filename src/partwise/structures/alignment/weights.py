@@ -1,0 +1,127 @@
+"""Weights of aligners in words: tables by template, substitution matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from partwise.features.pairs import PairFeaturizer
+from partwise.features.templates import View
+from partwise.parameters import SettingsError
+from partwise.protocol import Floats
+from partwise.readers.substitution import SubstitutionMatrix
+from partwise.structures.alignment.layout import Layout
+
+
+class WeightTable(NamedTuple):
+    """The weights of one template."""
+
+    title: str
+    base: int  # where they begin
+    names: list[str]
+
+
+def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
+    """The weights of each template, in the order of a model.
+
+    Parameters
+    ----------
+    made : PairFeaturizer
+        Fitted; its settings are those of the layout.
+    layout : Layout
+
+    Examples
+    --------
+    >>> made = PairFeaturizer("residue").fit(["MK"], ["MV"])
+    >>> layout = Layout.create(**made.settings(), tie_gaps=True)
+    >>> [(table.title, len(table.names)) for table in weight_tables(made, layout)]
+    [('residue ~ residue', 16), ('gap, open: ', 1), ('gap, extend: ', 1)]
+    """
+    tables = []
+    for (left, right), table in zip(made.match, layout.match, strict=True):
+        names = [
+            f"{one} ~ {other}"
+            for one in made.names_of(left, 0)
+            for other in made.names_of(right, 1)
+        ]
+        title = f"{left} ~ {right}".replace("[0]", "")
+        tables.append(WeightTable(title, table.base, names))
+    for k, columns in enumerate(made.products):
+        name = " * ".join(columns)
+        tables.append(WeightTable(name, layout.product_base + k, [name]))
+    sides = [("a", layout.a_open, layout.a_extend)]
+    if layout.a_extend != layout.b_extend or layout.a_open != layout.b_open:
+        sides.append(("b", layout.b_open, layout.b_extend))
+    for side, *kinds in sides:
+        gap = f"gap of {side}" if len(sides) == 2 else "gap"
+        for kind, templates, places in zip(
+            ("open", "extend"), (made.open, made.extend), kinds, strict=True
+        ):
+            for template, table in zip(templates, places, strict=True):
+                names = made.names_of(template, "ab".index(side))
+                names = [f"{gap}, {kind} {name}".strip() for name in names]
+                title = f"{gap}, {kind}: {template}".replace("[0]", "")
+                tables.append(WeightTable(title, table.base, names))
+    return tables
+
+
+def substitution_matrix(
+    made: PairFeaturizer, layout: Layout, weights: Floats
+) -> SubstitutionMatrix:
+    """The scores of substitutions of the first column, as other aligners read them.
+
+    With several templates this is the table of these substitutions alone.
+    """
+    number = made.substitutions()
+    if number is None:
+        raise ValueError("no template compares the first columns alone: no matrix")
+    table = layout.match[number]
+    letters = made.values[made.match[number][0].terms[0].view]
+    if any(len(letter) != 1 for letter in letters):
+        raise ValueError("tokens are no single letters, as a matrix needs them")
+    scores = weights[table.base : table.base + table.size]
+    scores = scores.reshape(table.size_a, table.size_b)[:-1, :-1]
+    return SubstitutionMatrix("".join(letters), "".join(letters), scores)
+
+
+def identity_matrix(made: PairFeaturizer) -> SubstitutionMatrix:
+    """2 for equal letters of the first columns and −1 for others."""
+    known: Sequence[Any] = made.values.get(View(made.sides[0][0]), [])
+    letters = "".join(letter for letter in known if len(letter) == 1)
+    return SubstitutionMatrix(letters, letters, 3.0 * np.eye(len(letters)) - 1.0)
+
+
+def start_weights(
+    made: PairFeaturizer,
+    layout: Layout,
+    matrix: SubstitutionMatrix,
+    gap_open: float,
+    gap_extend: float,
+) -> Floats:
+    """The matrix as scores of substitutions, gap scores in the first gap templates."""
+    plain = made.substitutions()
+    numbers = range(len(made.match)) if plain is None else [plain]
+    weights = np.zeros(layout.n_weights)
+    for number in numbers:
+        codes = [made.first_values(t, k) for k, t in enumerate(made.match[number])]
+        if codes[0] is not None and codes[1] is not None:
+            break
+    else:
+        raise SettingsError(
+            "<start=> needs a template that compares the first columns, such as "
+            "residue ~ residue"
+        )
+    letters = [[*made.values[View(side[0])], ""] for side in made.sides]
+    scores = np.array([[matrix.score(a, b) for b in letters[1]] for a in letters[0]])
+    table = layout.match[number]
+    here = slice(table.base, table.base + table.size)
+    weights[here] = scores[np.ix_(codes[0], codes[1])].ravel()
+    for value, sides in (
+        (gap_open, (layout.a_open, layout.b_open)),
+        (gap_extend, (layout.a_extend, layout.b_extend)),
+    ):
+        for gap in (side[0] for side in sides if side):
+            weights[gap.base : gap.base + gap.size] = value
+    return weights
