@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,6 +80,20 @@ class Explanation(Comparison):
     lead: float
     contributions: list[Contribution] = field(default_factory=list)
     support: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def compare(
+        cls,
+        tokens: list[str],
+        outputs: Sequence[list[Any]],
+        scores: Sequence[float],
+        reasons: Iterable[Contribution],
+        top: int,
+    ) -> Explanation:
+        """Winner and runner-up, their scores, and the reasons of largest share."""
+        heaviest = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
+        lead = float(scores[0] - scores[1])
+        return cls(tokens, outputs[0], outputs[1], float(scores[0]), lead, heaviest)
 
     def to_dict(self) -> dict[str, Any]:
         """In the types of JSON."""

@@ -11,16 +11,13 @@ import numpy as np
 from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
-from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
-from partwise.outputs.latent_estimator import PartlyLabelledEstimator
+from partwise.outputs.latent_estimator import LabelledEstimator
 from partwise.outputs.saved import SavedEstimator
-from partwise.outputs.sequence.labels import (
-    encode_labels,
-    label_set,
-    refuse_other_chain,
-)
+from partwise.outputs.segments.learning import SegmentParameters
+from partwise.outputs.segments.model import SegmentModel
+from partwise.outputs.sequence.labels import encode_labels, label_set
 from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
@@ -32,7 +29,7 @@ from partwise.structures.chain.labelled import make_chain
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
+class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     """Tag sequences with a maximum-margin chain, or a conditional random field.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
@@ -75,6 +72,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         not.
     budget, over_budget, gram_options
         See `KernelParameters`.
+    segments, longest, spans, gazetteers
+        See `SegmentParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"hmm"`` is the generative baseline.
     checkpoint, checkpoint_every, n_jobs
@@ -125,7 +124,6 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     n_features_in_: int = field(init=False)
 
     model_class = SequenceModel
-    measured = "labels"
     told = (*SavedEstimator.told, "scheme")
 
     # ------------------------------------------------------------------ learning
@@ -156,12 +154,16 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         labels = label_set(y) if last is None else last.labels
         fit = fit_scoring(self, X, labels, last)
         if last is not None:
-            refuse_other_chain(self, last.structure)
+            self._refuse_other(last.structure, "order", "boundary")
+            self._refuse_other(last, "segments")
         codes = encode_labels(y, fit.offset, labels)
         self._refuse_hidden(codes)
-        chain = make_chain(
-            labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
-        )
+        chain: Any
+        if self.segments:
+            fit, chain = self.begin_segments(fit, X, labels, codes, last)
+        else:
+            settings = (self.order, self.boundary, self.cost)
+            chain = make_chain(labels, *settings, self.scheme, self.forbidden)
         n_jobs = self._n_jobs()
         problem = chain.pack(
             fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
@@ -176,7 +178,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
             )  # fmt: skip
         scoring, weights = fit.finish(problem, weights)
         info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = SequenceModel(scoring, chain, labels, weights, info, support)
+        make = SegmentModel if self.segments else SequenceModel
+        self.model_ = make(scoring, chain, labels, weights, info, support)
         self._set_n_features_in()
         self._remove_checkpoints()
         return self
@@ -192,7 +195,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_settings(self.min_count, self.hash_bits)
-        if isinstance(self.cost, str):
+        self.check_segments()
+        if isinstance(self.cost, str) and not self.segments:
             check_choice("cost", self.cost, ("hamming", "normalized", "zero_one"))
         if isinstance(self.kernel, str):
             parse_kernel(self.kernel)
@@ -200,20 +204,6 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
             LabelHasher(self.match, [])
 
     # ---------------------------------------------------------------- prediction
-
-    def predict(self, X: Any, given: Any = None) -> np.ndarray:
-        """Best labels: a 1-D object array with one list per sequence.
-
-        Parameters
-        ----------
-        X : as in `fit`
-        given : list of lists, optional
-            Labels that are known and must be kept; None where they are not.
-        """
-        self._check_fitted()
-        return as_object_array(
-            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
-        )
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.
@@ -247,16 +237,6 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         }
 
     # --------------------------------------------------------------- attributes
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels in the order of `coef_`."""
-        return np.array(self.model_.labels)
-
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features, or anchors, aligned with the columns of `coef_`."""
-        return self.model_.scoring.feature_names
 
     @property
     def key_names_(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Labels as users write them and as structures number them, and their chain."""
+"""Labels as users write them and as structures number them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.parameters import SettingsError
 from partwise.protocol import Ints
-from partwise.structures.chain import Chain
 
 
 def label_set(y: Any) -> list[Any]:
@@ -56,13 +54,3 @@ def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
                 "not know"
             ) from None
     return np.array(codes, np.int32)
-
-
-def refuse_other_chain(tagger: Any, last: Chain) -> None:
-    """Refuse to go on with a model whose transitions are of another kind."""
-    for name in ("order", "boundary"):
-        if getattr(tagger, name) != getattr(last, name):
-            raise SettingsError(
-                "<warm_start=True> goes on with the last model, which had "
-                f"<{name}={getattr(last, name)!r}>; leave it as it was"
-            )

@@ -162,16 +162,8 @@ class TagTask(Task):
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """The chain."""
-        chain = model.structure
-        return {
-            "chain": {
-                "order": chain.order,
-                "boundary": chain.boundary,
-                "cost": chain.cost if isinstance(chain.cost, str) else "matrix",
-                "constrained": chain.transitions is not None,
-            },
-        }
+        """The chain, or segments."""
+        return model.structure.facts()
 
     @classmethod
     def telling_parts(
@@ -183,9 +175,9 @@ class TagTask(Task):
         if top and bigram.size:
             table = [
                 (str(label), *(f"{w:.2f}" for w in row))
-                for label, row in zip(model.labels, bigram, strict=True)
+                for label, row in zip(model.states, bigram, strict=True)
             ]
-            header = ["", *map(str, model.labels)]
+            header = ["", *map(str, model.states)]
             listings.append(Listing("transitions, from row to column", header, table))
         return {"transitions": bigram.tolist(), **parts}, listings
 
@@ -209,19 +201,15 @@ class TagTask(Task):
         return np.array([number[label] for label in self.labels_in(data)], np.int32)
 
     def is_possible(self, structure: Any, output: Any) -> bool:
-        """By the masks."""
-        edges, starts, ends = structure.masks()
-        is_forbidden = starts[output[0]] or ends[output[-1]]
-        return not (is_forbidden or edges[output[:-1], output[1:]].any())
+        """By the masks, or the lengths of segments."""
+        return structure.allows(output)
 
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
     ) -> float:
-        """Sentence by sentence, by the reference methods of the chain."""
-        from partwise.structures.chain.plain import plain_primal
-
+        """Sentence by sentence, by the reference methods of the structure."""
         codes = self.truths(model, data)
-        return plain_primal(model, data.X, codes, settings, objective)
+        return model.plain_primal(data.X, codes, settings, objective)
 
 
 def _as_strings(rows: list[Any]) -> list[list[str]]:
