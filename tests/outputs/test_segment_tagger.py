@@ -9,6 +9,7 @@ from partwise import SequenceTagger, load
 from partwise.cli.app import run
 from partwise.datasets import toy_entities
 from partwise.features.segments import SegmentFeaturizer
+from partwise.outputs.segments.file import from_state, to_state
 from partwise.protocol import CapabilityError
 from partwise.readers import ReaderError, Table, write_columns
 from partwise.readers.phrases import read_phrases
@@ -87,6 +88,28 @@ def test_files(tagger, tmp_path, keep_dual):
     assert again.certificate_.primal == pytest.approx(
         tagger.certificate_.primal, rel=0.02
     )
+
+
+def test_forged_support_is_refused(tagger):
+    """Kernels look weights up by the length of a segment."""
+    settings, arrays = to_state(tagger.model_)
+    from_state(settings, arrays, {})
+    labels = tagger.model_.labels
+    for name, text in (("support/y", "a true label"), ("support/code", "of a cut")):
+        for code, fault in (
+            (labels.index("I-PER"), "impossible segments"),
+            (len(labels), text),
+        ):
+            forged = arrays | {name: np.full_like(arrays[name], code)}
+            with pytest.raises(ValueError, match=fault):
+                from_state(settings, forged, {})
+    long = arrays["support/y"].copy()
+    long[:] = labels.index("I-PER")
+    long[arrays["support/offset"][:-1]] = labels.index("B-PER")
+    with pytest.raises(ValueError, match="impossible segments"):
+        from_state(settings, arrays | {"support/y": long}, {})
+    with pytest.raises(ValueError, match="lengths of segments"):
+        from_state(settings | {"longest": [10**9] * 4}, arrays, {})
 
 
 @pytest.mark.parametrize("cost", ["segments", "overlap"])
@@ -214,7 +237,7 @@ def test_the_command_line(tmp_path, capsys, monkeypatch):
     assert run(["verify", "m", "train.txt", "--plain", "--json"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert checks["plain primal"]["holds"] and checks["dual"]["holds"]
-    assert run(["inspect", "m", "--json"]) == 0
+    assert run(["inspect", "m", "--json", "--top", "1000"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["segments"]["cost"] == "overlap"
     assert "gazetteer=firm" in str(told["features"]["ORG, whole segment"])

@@ -362,7 +362,7 @@ def test_faults_of_types():
     assert graph.pack([x], [[1, 2]]).blocks.banned.tolist() == [[0, 0, 1], [1, 1, 0]]
     with pytest.raises(ValueError, match="graph 0: a label of another type"):
         graph.pack([x], [[2, 2]])
-    with pytest.raises(ValueError, match="graph 0: a node has type 'c'; .*'a', 'b'"):
+    with pytest.raises(ValueError, match=r"graph 0: a node has type 'c'; .*'a', 'b'"):
         graph.pack([(*x[:3], ["a", "c"])], None)
     with pytest.raises(ValueError, match="graph 0: there are 1 types of 2 nodes"):
         graph.pack([(*x[:3], ["a"])], None)

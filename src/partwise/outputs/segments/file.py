@@ -13,7 +13,9 @@ from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.labels import labels_from_state
 from partwise.outputs.scoring import Arrays, State, optional_state
 from partwise.outputs.segments.model import SegmentModel, SegmentScoring
+from partwise.protocol import Ints
 from partwise.structures.segments.segment_losses import LOSSES
+from partwise.structures.segments.structure import Segments
 from partwise.structures.segments.tags import tag_segments, tag_types
 
 MAX_LONGEST = 10**4  # kernels want tables of tokens × lengths × types
@@ -61,8 +63,22 @@ def from_state(
     weights = read_numbers(arrays, "weights", MAX_WEIGHT, size)
     support = support_from_state(settings, arrays, featurizer, len(labels))
     if support is not None:
-        require((spans is None) == hasattr(support.inputs, "n_features"), "support")
-        n = np.diff(support.offset)
-        require(int(n.max(initial=0)) > 0, "support without tokens")
+        is_kind = (spans is None) == hasattr(support.inputs, "n_features")
+        require(is_kind, "support of other features")
+        for codes, offset in (
+            (support.y, support.offset),
+            (support.cuts.code, support.cuts.indptr),
+        ):
+            require(_are_possible(structure, codes, offset), "impossible segments")
     scoring = SegmentScoring(featurizer, spans, structure, types.types)
     return SegmentModel(scoring, structure, labels, weights, info, support)
+
+
+def _are_possible(structure: Segments, codes: Ints, offset: Ints) -> bool:
+    """Whether all segments have a beginning, and are not too long: kernels trust it."""
+    if not np.array_equal(structure.repaired(codes, offset), codes):
+        return False
+    label_of, begins = structure.meanings()
+    first = np.flatnonzero(begins[codes])
+    length = np.diff(np.append(first, len(codes)))
+    return bool((length <= structure.lengths()[label_of[codes[first]]]).all())
