@@ -20,6 +20,7 @@ import numpy as np
 
 from partwise import (
     DiverseSelector,
+    GraphLabeler,
     MeasureClassifier,
     MotifClassifier,
     PartSelection,
@@ -65,6 +66,9 @@ TRAINED = {
         "tag", "--kernel annotated:n=2 --match label+word,bigram --budget 6"
     ),
     "sequence-keys": ("tag", "--match label+word,label+pos"),
+    "sequence-segments": (
+        "tag", "--segments --cost overlap --spans lower(word);pos[-1]|pos --min-count 2"
+    ),
     "dependency": ("depparse", "--hash-bits 0 --min-count 3"),
     "dependency-second-order": (
         "depparse", "--hash-bits 6 --order 2 --candidates 3 --labels none"
@@ -185,7 +189,14 @@ def _toy(output: Output) -> Made:
 
 
 POINTS, COLOURS = toy_points(30)
+LINKS = [(POINTS[k : k + 4].round(4), [(0, 1), (2, 3)], None) for k in range(0, 28, 4)]
 MADE = {
+    "graph-types": Made(
+        lambda: GraphLabeler(max_iter=5).fit(
+            [(*x, ["a", "b"] * 2) for x in LINKS], [["u", "u", "v", "w"]] * len(LINKS)
+        ),
+        lambda path: load(path).predict([(*LINKS[0], ["b", "a"] * 2)]),
+    ),
     "diversity": Made(
         lambda: DiverseSelector(k=3, features="rich").fit(*toy_candidates(8)),
         lambda path: [y.tolist() for y in load(path).predict(toy_candidates(4)[0])],

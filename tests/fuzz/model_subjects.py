@@ -53,6 +53,7 @@ COMMANDS = {
     "tag-rows": ("tag", "--kernel poly:degree=2"),
     "tag-sequences": ("tag", "--kernel annotated:n=2 --match label+word,bigram"),
     "tag-keys": ("tag", "--match label+word,label+pos"),
+    "tag-segments": ("tag", "--segments --cost overlap --spans pos --min-count 2"),
     "dep": ("depparse", "--hash-bits 0 --min-count 2"),
     "dep-hashed": ("depparse", "--hash-bits 8 --non-projective"),
     "dep-second": ("depparse", "--hash-bits 8 --order 2 --candidates 3"),

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 from partwise import Chain, GraphLabeler, SequenceTagger, load
 from partwise.cli.app import run
@@ -126,8 +127,15 @@ def test_decoders_and_explanations(labeler, tmp_path):
     assert explained.runner_up is not None
     winner, runner = np.array(explained.winner), np.array(explained.runner_up)
     assert (winner != runner).sum() == 1
-    with pytest.raises(CapabilityError, match=r"several best .*decoder='elimination'"):
-        passing.predict_topk(NEW, 2)
+    branching = GraphLabeler(C=30, decoder="messages", search_nodes=10_000, tol=0.5)
+    branching.fit(X[:5], Y[:5]).model_.weights = labeler.model_.weights
+    ranked = zip(
+        branching.predict_topk(NEW[:3], 3),
+        labeler.predict_topk(NEW[:3], 3),
+        strict=True,
+    )
+    for one, other in ranked:
+        assert [s for _, s in one] == pytest.approx([s for _, s in other])
     for one in (labeler, passing):
         found = one.explain(NEW[1], top=1000)
         assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
@@ -162,6 +170,77 @@ def test_networkx_graphs_by_name():
     assert fitted.predict([Drawn()], given=[{"b": 1}])[0][1] == 1
     assert fitted.explain(Drawn()).tokens == ["a", "b"]
     assert fitted.score([Drawn()], [{"a": 1, "b": 2}]) == 1.0
+
+
+def typed(n, seed):
+    """Pages and their authors; "other" is a label of both types."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        topic = int(rng.integers(3))
+        features = rng.normal(scale=0.4, size=(4, 3)) + np.eye(3)[topic]
+        page = ("other", "science", "sport")[topic]
+        author = ("other", "professor", "coach")[topic]
+        kinds = ["page", "author", "page", "author"]
+        X.append((features.round(3), [(0, 1), (0, 2), (2, 3)], None, kinds))
+        y.append([page, author, page, author])
+    return X, y
+
+
+def test_types_of_nodes(tmp_path, capsys):
+    X, Y = typed(30, 0)
+    new, truth = typed(20, 1)
+    fitted = GraphLabeler(C=30, tol=0.01).fit(X, Y)
+    names = ["coach", "other", "professor", "other", "science", "sport"]
+    assert fitted.classes_.tolist() == names
+    assert fitted.coef_.shape == (6, 3)
+    assert fitted.score(new, truth) > 0.9
+    given = [[None, "coach", None, None]] * 20
+    assert {row[1] for row in fitted.predict(new, given=given)} == {"coach"}
+    with pytest.raises(ValueError, match="'coach' of a node of type 'page', which"):
+        fitted.predict(new, given=[["coach", None, None, None]] * 20)
+    with pytest.raises(ValueError, match="a node has type None"):
+        fitted.predict([x[:3] for x in new])
+    fitted.save(tmp_path / "m")
+    again = GraphLabeler.load(tmp_path / "m")
+    assert again.predict(new).tolist() == fitted.predict(new).tolist()
+    assert again.fit(X, Y).classes_.tolist() == names
+    with pytest.raises(ValueError, match="some graphs have types"):
+        GraphLabeler().fit([X[0], X[1][:2]], Y[:2])
+    hidden = [[None, *row[1:]] for row in Y]
+    partly = GraphLabeler(C=30, tol=0.05).fit(X, hidden)
+    assert partly.score(new, truth) > 0.8
+    for name, (graphs, labels) in (("train", (X, Y)), ("new", (new, truth))):
+        lines = [
+            {"nodes": x.tolist(), "edges": e, "types": kinds, "labels": row}
+            for (x, e, _, kinds), row in zip(graphs, labels, strict=True)
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / name).write_text(text)
+    paths = {name: str(tmp_path / name) for name in ("train", "new", "n")}
+    assert (
+        run(["train", "label", paths["train"], "--model", paths["n"], "--C", "30"]) == 0
+    )
+    assert run(["verify", paths["n"], paths["train"]]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", paths["n"], paths["new"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["node_accuracy"] > 0.9
+    broken = {"nodes": [[1]], "edges": [], "types": [1]}
+    with pytest.raises(ReaderError, match='"types" must be a list of 1 strings'):
+        read_graphs(io.BytesIO(json.dumps(broken).encode()))
+
+
+def test_integer_programs():
+    searched = GraphLabeler(C=5, tol=0.1, decoder="milp", max_iter=3)
+    with pytest.warns(ConvergenceWarning):
+        searched.fit(X[:3], Y[:3])
+    assert searched.certificate_.exact_oracle
+    assert set(searched.model_.methods(NEW)) == {"milp"}
+    bounds = searched.bounds(NEW[:2])
+    assert (bounds[:, 0] == bounds[:, 1]).all()
+    exact = GraphLabeler(C=5, tol=0.5).fit(X[:3], Y[:3])
+    exact.model_.weights = searched.model_.weights
+    np.testing.assert_allclose(exact.bounds(NEW[:2]), bounds, rtol=1e-9)
 
 
 # ---------------------------------------------------------------- command line

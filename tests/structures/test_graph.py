@@ -52,6 +52,7 @@ DECODERS = [
     ("messages", 0),
     ("messages", 3),
     ("messages", 10**6),
+    ("milp", 0),
 ]
 
 
@@ -76,7 +77,7 @@ def test_searches_and_bounds(decoder, nodes, case):
     (labels,), value, bound = problem.decode(w)
     assert value[0] == pytest.approx(graph.joint_feature(x, labels) @ w, abs=1e-8)
     assert bound[0] >= max(score) - 1e-8
-    is_exact = decoder in ("elimination", "auto") or nodes == 10**6
+    is_exact = decoder in ("elimination", "auto", "milp") or nodes == 10**6
     if is_exact or len(x.edges) < 2:
         assert reached == pytest.approx(best, abs=1e-8)
         assert cuts.bound[0] == pytest.approx(best, abs=1e-8)
@@ -105,9 +106,9 @@ def test_cuts(seed, n, whole, attracted):
 
 
 @settings(max_examples=60, deadline=None)
-@given(cases, st.integers(1, 9))
-def test_k_best(case, k):
-    graph, x, w, _ = draw(*case, decoder="elimination")
+@given(cases, st.integers(1, 9), st.sampled_from(["elimination", "messages"]))
+def test_k_best(case, k, decoder):
+    graph, x, w, _ = draw(*case, decoder=decoder, search_nodes=10**6)
     scores = sorted(
         (graph.joint_feature(x, y) @ w for y in graph.enumerate(x)), reverse=True
     )
@@ -257,8 +258,17 @@ def test_bad_input_is_named():
         Graph(3, cost="zero_one").pack([(one, [])], [[0, 1]])
     with pytest.raises(CapabilityError, match="frontier"):
         Graph(2).pack([(one, [])], [[0, 1]], Formulation("slack"))
-    with pytest.raises(CapabilityError, match="by messages; several best"):
-        Graph(2, decoder="messages").pack([(one, [])], None).k_best(np.zeros(5), 2)
+    # neighbours that repel each other in a triangle: messages leave a gap
+    triangle = (np.zeros((3, 1)), [(0, 1), (1, 2), (0, 2)])
+    w = np.array([0.0, 0.0, -1.0, 0.0, -1.0])
+    problem = Graph(2, decoder="messages").pack([triangle], None)
+    with pytest.raises(CapabilityError, match="by messages, which did not prove"):
+        problem.k_best(w, 2)
+    problem = Graph(2, decoder="milp").pack([triangle], None)
+    assert [score for _, score in problem.k_best(w, 7)[0]] == [-1.0] * 6 + [-3.0]
+    grid = grid_graph(np.zeros((60, 60, 1)))
+    with pytest.raises(ValueError, match=r"graph 0 is too large for .*milp"):
+        Graph(12, decoder="milp").pack([grid], None)
 
 
 def test_hidden_labels_are_completed():
@@ -285,6 +295,77 @@ def test_hidden_labels_are_completed():
     assert len(problem.complete(w).block) == 0
     cuts = problem.oracle(np.zeros(len(w)))
     assert cuts.b[0] == known.sum()  # hidden labels cost nothing
+
+
+def test_completions_depend_on_the_model_alone():
+    """With ties everywhere, whatever was completed before."""
+    rng = np.random.default_rng(0)
+    graph = Graph(3)
+    x = random_graph(rng, 6, 0.6)
+    problem = graph.pack([x], [np.array([0, -1, 2, -1, 1, -1])])
+    problem.complete(rng.normal(size=graph.n_weights(2, 2)))
+    problem.complete(problem.zero())
+    one = problem.blocks.y.copy()
+    problem.complete(rng.normal(size=graph.n_weights(2, 2)))
+    problem.complete(problem.zero())
+    assert problem.blocks.y.tolist() == one.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases, st.sampled_from(["elimination", "messages"]), st.integers(1, 3))
+def test_types_of_nodes(case, decoder, n_types):
+    """Labels of other types never occur; all else is as without types."""
+    graph, x, w, _ = draw(*case, decoder=decoder, search_nodes=10**6)
+    rng = np.random.default_rng(case[0])
+    kinds = np.array(["a", "b", "c"][: min(n_types, graph.n_labels)])
+    labels = [*kinds, *rng.choice(kinds, graph.n_labels - len(kinds))]
+    graph.types = labels
+    x = x._replace(types=rng.choice(kinds, x.n_nodes).tolist())
+    outputs = list(graph.enumerate(x))
+    fits = np.array(x.types)[:, None] == np.array(labels)
+    assert len(outputs) == np.prod(fits.sum(axis=1))
+    truth = outputs[rng.integers(len(outputs))]
+    psi = np.array([graph.joint_feature(x, y) for y in outputs])
+    score = psi @ w
+    loss = np.array([graph.loss(truth, y) for y in outputs])
+    problem = graph.pack([x], [truth])
+    (found,), value, bound = problem.decode(w)
+    assert fits[np.arange(x.n_nodes), found].all()
+    assert value[0] == pytest.approx(max(score), abs=1e-8) == pytest.approx(bound[0])
+    cuts = problem.oracle(w)
+    best = max(score + loss) - graph.joint_feature(x, truth) @ w
+    assert cuts.violation[0] == pytest.approx(best, abs=1e-8)
+    assert cuts.bound[0] == pytest.approx(best, abs=1e-8)
+    (ranked,) = problem.k_best(w, 3)
+    expected = sorted(score, reverse=True)[:3]
+    assert [s for _, s in ranked] == pytest.approx(expected, abs=1e-8)
+    hidden = graph.pack([x], [np.where(rng.random(x.n_nodes) < 0.5, -1, truth)])
+    if hasattr(hidden, "complete"):
+        hidden.complete(w)
+        assert fits[np.arange(x.n_nodes), hidden.blocks.y].all()
+    if decoder == "elimination":
+        node, log_z = problem.marginals(w)
+        assert log_z[0] == pytest.approx(np.logaddexp.reduce(score))
+        share = np.exp(score - log_z[0])
+        for label in range(graph.n_labels):
+            expected = share @ (np.array(outputs) == label)
+            np.testing.assert_allclose(node[:, label], expected, atol=1e-9)
+        losses, gradient = problem.log_likelihood(w, np.ones(1))
+        at = graph.joint_feature(x, truth)
+        assert losses[0] == pytest.approx(log_z[0] - at @ w, abs=1e-9)
+        np.testing.assert_allclose(gradient, share @ psi - at, atol=1e-8)
+
+
+def test_faults_of_types():
+    x = (np.ones((2, 1)), [(0, 1)], None, ["a", "b"])
+    graph = Graph(3, types=["a", "a", "b"])
+    assert graph.pack([x], [[1, 2]]).blocks.banned.tolist() == [[0, 0, 1], [1, 1, 0]]
+    with pytest.raises(ValueError, match="graph 0: a label of another type"):
+        graph.pack([x], [[2, 2]])
+    with pytest.raises(ValueError, match=r"graph 0: a node has type 'c'; .*'a', 'b'"):
+        graph.pack([(*x[:3], ["a", "c"])], None)
+    with pytest.raises(ValueError, match="graph 0: there are 1 types of 2 nodes"):
+        graph.pack([(*x[:3], ["a"])], None)
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,29 +11,30 @@ from numba.extending import intrinsic, overload
 from partwise.jit import njit
 
 
-def address_of(signature, function):
+def address_of(signature, function, is_cached=True):
     """Address of a function, compiled with this signature, for `called_at`.
 
     A tag may hold it as an integer, so that sweeps compile once for all functions of a
     kind, and each of these only when it is needed. A field that is a compiled function
     itself would do, too, but numba then takes half a millisecond to find the type of
     the tag at every call from Python. Where numba is switched off, the function itself
-    stands for its address.
+    stands for its address. One that calls Python cannot be cached.
     """
     text = getattr(function, "py_func", function)
     if vars(config)["DISABLE_JIT"]:
         return text
-    return _compiled_address(signature, text)
+    return _compiled_address(signature, text, is_cached)
 
 
 @functools.cache
-def _compiled_address(signature, text):
+def _compiled_address(signature, text, is_cached):
     """The entrance for C of a compiled function.
 
     `cfunc` would make it in a module of its own, and LLVM optimise all there is twice.
     """
     is_ours = text.__module__.split(".")[0] == __name__.split(".")[0]
-    compiled = njit(cache=is_ours, nogil=True, no_cpython_wrapper=True)(text)
+    is_cached = is_cached and is_ours
+    compiled = njit(cache=is_cached, nogil=True, no_cpython_wrapper=True)(text)
     compiled.compile(signature)
     (result,) = compiled.overloads.values()
     _kept.append(compiled)

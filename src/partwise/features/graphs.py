@@ -17,6 +17,7 @@ Ints = np.ndarray
 Floats = np.ndarray
 
 ATTRIBUTE = "x"  # of the nodes and edges of a networkx graph: their features
+TYPE = "type"  # of the nodes of a networkx graph
 
 
 class GraphInput(NamedTuple):
@@ -30,6 +31,8 @@ class GraphInput(NamedTuple):
     edge_features : matrix (n_edges, n_edge_features), dense or CSR
     names : list or None
         Names of the nodes, where they have some.
+    types : list or None
+        Types of the nodes, each with labels of its own, where they have some.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class GraphInput(NamedTuple):
     edges: Ints
     edge_features: Any
     names: list[Any] | None = None
+    types: list[Any] | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -50,29 +54,30 @@ class GraphInput(NamedTuple):
 
     @classmethod
     def create(cls, x: Any) -> GraphInput:
-        """From (node features, edges[, edge features]), or a networkx graph."""
+        """From (nodes, edges[, edge features[, types]]), or a networkx graph."""
         if isinstance(x, cls):
             return x
-        nodes, edges, described, names = parts_of(x)
+        nodes, edges, described, names, types = parts_of(x)
         features = _matrix(nodes, "node features")
-        if described is None:
-            return cls(features, edges, np.ones((len(edges), 1)), names)
-        return cls(features, edges, _matrix(described, "edge features"), names)
+        matrix = np.ones((len(edges), 1))
+        if described is not None:
+            matrix = _matrix(described, "edge features")
+        return cls(features, edges, matrix, names, types)
 
 
-def parts_of(x: Any) -> tuple[Any, Ints, Any, list[Any] | None]:
-    """Node features, edges, edge features (None for none) and names, checked."""
+def parts_of(x: Any) -> GraphInput:
+    """A graph, checked, but for features as they were; those of edges may be None."""
     names = None
     if isinstance(x, GraphInput):
         return x
     if hasattr(x, "nodes") and hasattr(x, "edges"):
         x, names = _from_networkx(x)
-    if not isinstance(x, tuple | list) or len(x) not in (2, 3):
+    if not isinstance(x, tuple | list) or not 2 <= len(x) <= 4:
         raise ValueError(
-            "an input is no graph: give (node features, edges[, edge features]), "
-            f"or a networkx graph whose nodes have the attribute {ATTRIBUTE!r}"
+            "an input is no graph: give (node features, edges[, edge features[, types"
+            f"]]), or a networkx graph whose nodes have the attribute {ATTRIBUTE!r}"
         )
-    nodes, described = x[0], x[2] if len(x) == 3 else None
+    nodes, described = x[0], x[2] if len(x) > 2 else None
     n_nodes = _length(nodes)
     if not n_nodes:
         raise ValueError("there is no node; leave this graph out")
@@ -98,7 +103,12 @@ def parts_of(x: Any) -> tuple[Any, Ints, Any, list[Any] | None]:
             f"edge features have {_length(described)} rows where there are "
             f"{len(edges)} edges"
         )
-    return nodes, edges, described, names
+    types = x[3] if len(x) == 4 else None
+    if types is not None:
+        types = types.tolist() if isinstance(types, np.ndarray) else list(types)
+        if len(types) != n_nodes:
+            raise ValueError(f"there are {len(types)} types of {n_nodes} nodes")
+    return GraphInput(nodes, edges, described, names, types)
 
 
 def _length(rows: Any) -> int:
@@ -138,7 +148,9 @@ def _from_networkx(graph: Any) -> tuple[Any, list[Any]]:
         raise ValueError(f"some edges have the attribute {ATTRIBUTE!r} and others not")
     features = [graph.nodes[name][ATTRIBUTE] for name in names]
     edges = np.array(pairs, np.int64).reshape(-1, 2)
-    return (features, edges, described or None), names
+    types = [graph.nodes[name].get(TYPE) for name in names]
+    has_types = any(one is not None for one in types)
+    return (features, edges, described or None, types if has_types else None), names
 
 
 def grid_graph(
@@ -245,11 +257,11 @@ class GraphFeaturizer:
         graphs = _all_parts(X)
         if not graphs:
             raise ValueError("X is empty: give at least one graph")
-        self.nodes = _featurizer(nodes for nodes, _, _, _ in graphs)
-        self.nodes.fit([nodes for nodes, _, _, _ in graphs])
+        self.nodes = _featurizer(x.features for x in graphs)
+        self.nodes.fit([x.features for x in graphs])
         self.edges = None
-        if any(described is not None for _, _, described, _ in graphs):
-            self.edges = _featurizer(x[2] for x in graphs if len(x[1]))
+        if any(x.edge_features is not None for x in graphs):
+            self.edges = _featurizer(x.edge_features for x in graphs if len(x.edges))
             self.edges.fit(_described(graphs) or [np.zeros((1, 1))])
         return self._make(graphs)
 
@@ -258,20 +270,26 @@ class GraphFeaturizer:
         return self._make(_all_parts(X))
 
     def _make(self, graphs: list[Any]) -> list[GraphInput]:
-        nodes = _matrices(self.nodes, [x[0] for x in graphs])
+        nodes = _matrices(self.nodes, [x.features for x in graphs])
         edges = iter(())
         if self.edges is not None:
             edges = iter(_matrices(self.edges, _described(graphs)))
-        elif any(x[2] is not None and x[2].shape != (len(x[1]), 1) for x in graphs):
+        elif any(
+            x.edge_features is not None
+            and np.shape(x.edge_features) != (len(x.edges), 1)
+            for x in graphs
+        ):
             raise ValueError("X: the model was trained on edges without features")
         made = []
-        for features, (_, pairs, described, names) in zip(nodes, graphs, strict=True):
-            matrix = np.ones((len(pairs), 1)) if described is None else described
+        for features, x in zip(nodes, graphs, strict=True):
+            matrix = x.edge_features
             if self.edges is not None:
                 matrix = np.zeros((0, self.n_edge_features_))
-                if len(pairs):
+                if len(x.edges):
                     matrix = next(edges)
-            made.append(GraphInput(features, pairs, matrix, names))
+            elif matrix is None:
+                matrix = np.ones((len(x.edges), 1))
+            made.append(x._replace(features=features, edge_features=matrix))
         return made
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -302,7 +320,7 @@ def _from_state(meta: dict[str, Any], arrays: Any, prefix: str) -> Any:
     return kind.from_state(meta, under(prefix, arrays))
 
 
-def _all_parts(X: Sequence[Any]) -> list[Any]:
+def _all_parts(X: Sequence[Any]) -> list[GraphInput]:
     graphs = []
     for i, x in enumerate(X):
         try:
@@ -314,10 +332,10 @@ def _all_parts(X: Sequence[Any]) -> list[Any]:
 
 def _described(graphs: list[Any]) -> list[Any]:
     """Features of the edges of graphs that have edges."""
-    for i, (_, pairs, described, _) in enumerate(graphs):
-        if len(pairs) and described is None:
+    for i, x in enumerate(graphs):
+        if len(x.edges) and x.edge_features is None:
             raise ValueError(f"graph {i}: edges have no features, those of others have")
-    return [described for _, pairs, described, _ in graphs if len(pairs)]
+    return [x.edge_features for x in graphs if len(x.edges)]
 
 
 def _featurizer(parts: Any) -> Any:

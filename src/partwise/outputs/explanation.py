@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -113,6 +114,20 @@ class Explanation(Comparison):
     contributions: list[Contribution] = field(default_factory=list)
     support: list[Any] = field(default_factory=list)
     drawn: tuple[Any, Any, Any] | None = field(default=None, repr=False)
+
+    @classmethod
+    def compare(
+        cls,
+        tokens: list[str],
+        outputs: Sequence[list[Any]],
+        scores: Sequence[float],
+        reasons: Iterable[Contribution],
+        top: int,
+    ) -> Explanation:
+        """Winner and runner-up, their scores, and the reasons of largest share."""
+        heaviest = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
+        lead = float(scores[0] - scores[1])
+        return cls(tokens, outputs[0], outputs[1], float(scores[0]), lead, heaviest)
 
     def to_dict(self) -> dict[str, Any]:
         """In the types of JSON."""

@@ -91,23 +91,27 @@ class LabelModel(LabelledModel):
         top : int
             Number of reasons and of support structures.
         """
-        ranked = next(self.ranked(X, 2))
+        ranked = self.two_best(X)
         winner, score = ranked[0]
-        explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
         if len(ranked) == 1:
-            return explanation
+            return Explanation(tokens, self._name(winner), None, score, np.inf)
         runner, second = ranked[1]
-        explanation.runner_up = self._name(runner)
-        explanation.lead = score - second
         reasons = [
             *self._part_reasons(X, (winner, runner)),
             *self._structure_reasons(winner, runner),
         ]
-        explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
+        outputs = [self._name(winner), self._name(runner)]
+        explanation = Explanation.compare(
+            tokens, outputs, (score, second), reasons, top
+        )
         if self.support is not None and len(self.support.alpha):
             shares = self.support.alpha * self._support_margins(X, winner, runner)
             explanation.support = self._supporters(shares, top)
         return explanation
+
+    def two_best(self, X: Any) -> list[tuple[Ints, float]]:
+        """Winner and runner-up of one sequence, if there is one, with their scores."""
+        return next(self.ranked(X, 2))
 
     def _part_reasons(
         self, X: Any, outputs: tuple[Ints, Ints]

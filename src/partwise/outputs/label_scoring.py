@@ -60,21 +60,9 @@ class TokenFeatureScoring(FeatureScoring):
         self, X: Any, weights: Floats, labels: Sequence[Any], outputs: Sequence[Ints]
     ) -> Iterator[Contribution]:
         """Shares of single features at tokens with different labels."""
-        winner, runner = outputs
-        features, names = self.featurizer.transform(X), self.feature_names
-        emission = self.emission(weights, len(labels))
-        for t in map(int, np.flatnonzero(winner != runner)):
-            a, b = winner[t], runner[t]
-            if hasattr(features, "indptr"):
-                here = slice(features.indptr[t], features.indptr[t + 1])
-                index = features.indices[here]
-                is_valued = len(features.data) == len(features.indices)
-                value = features.data[here] if is_valued else 1.0
-            else:
-                index, value = np.arange(features.X.shape[1]), features.X[t]
-            shares = value * (emission[index, a] - emission[index, b])
-            for f, share in zip(index, shares, strict=True):
-                yield Contribution(t, names[f], labels[a], labels[b], float(share))
+        features, emission = self.features(X), self.emission(weights, len(labels))
+        names = (self.feature_names, labels)
+        return table_reasons(features, emission, outputs, names)
 
     def to_state(self, weights: Floats) -> State:
         """The featurizer and all weights."""
@@ -199,3 +187,43 @@ class TokenKeyScoring(KernelScoring):
 
 
 LabelScoring = TokenFeatureScoring | TokenKeyScoring
+
+
+def table_reasons(
+    rows: Any,
+    weights: Floats,
+    columns: Sequence[Ints],
+    names: tuple[Sequence[str], Sequence[Any]],
+    positions: Any = None,
+) -> Iterator[Contribution]:
+    """
+    Shares of single features of rows whose columns differ between two outputs.
+
+    Parameters
+    ----------
+    rows : Features, DenseFeatures or matrix (n, n_features)
+    weights : array (n_features, n_columns)
+    columns : two int arrays (n,)
+        The column of each row in the winner and in the runner-up.
+    names : of features, and of columns
+    positions : int array (n,), optional
+        Where a row stands; its number by default.
+    """
+    winner, runner = columns
+    for row in np.flatnonzero(winner != runner).tolist():
+        a, b = winner[row], runner[row]
+        index, value = row_entries(rows, row)
+        shares = value * (weights[index, a] - weights[index, b])
+        t = row if positions is None else int(positions[row])
+        for f, share in zip(index, shares, strict=True):
+            yield Contribution(t, names[0][f], names[1][a], names[1][b], float(share))
+
+
+def row_entries(features: Any, row: int) -> tuple[Ints, Any]:
+    """Features of a row, by number, and their values; 1.0 where all are one."""
+    if not hasattr(features, "indptr"):
+        values = getattr(features, "X", features)[row]
+        return np.arange(len(values)), values
+    here = slice(features.indptr[row], features.indptr[row + 1])
+    is_valued = len(features.data) == len(features.indices)
+    return features.indices[here], features.data[here] if is_valued else 1.0

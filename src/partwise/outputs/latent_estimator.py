@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.outputs.estimator import as_object_array
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_whole
 from partwise.solvers import is_generative
@@ -38,6 +39,47 @@ class PartlyLabelledEstimator(SavedEstimator):
     def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
         super()._record(problem, objective, solver, state)
         self.rounds_ = state.memo.rounds if isinstance(state.memo, CCCPMemo) else []
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LabelledEstimator(PartlyLabelledEstimator):
+    """Base of estimators that label the tokens of sequences or the nodes of graphs."""
+
+    measured = "labels"
+
+    def predict(self, X: Any, given: Any = None) -> np.ndarray:
+        """Best labels: a 1-D object array with one list per sequence or graph.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        given : list, optional
+            Labels that are known and must be kept: lists with None where they are not,
+            or, for graphs, dicts by names of nodes.
+        """
+        self._check_fitted()
+        return as_object_array(
+            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
+        )
+
+    def _refuse_other(self, last: Any, *names: str) -> None:
+        """Refuse to go on with a structure whose weights have another meaning."""
+        for name in names:
+            if getattr(self, name) != getattr(last, name):
+                raise SettingsError(
+                    "<warm_start=True> goes on with the last model, which had "
+                    f"<{name}={getattr(last, name)!r}>; leave it as it was"
+                )
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, in the order of their numbers."""
+        return np.array(self.model_.labels)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, or anchors, aligned with the columns of `coef_`."""
+        return self.model_.scoring.feature_names
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

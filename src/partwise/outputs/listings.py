@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partwise.outputs.task import Listing
+from partwise.outputs.task import Details, Listing
 
 if TYPE_CHECKING:
     from partwise.report import FeatureGroup
@@ -25,6 +25,46 @@ def unseen_warning(
     listed = ", ".join(f"{name} ({n})" for name, n in sorted(unseen.items())[:10])
     warning = f"{what} unknown to the model{note}: {listed}"
     return dict(unseen), [warning]
+
+
+def label_details(
+    what: str,
+    rows: Sequence[Any],
+    unseen: tuple[dict[str, int], list[str]],
+    **json: Any,
+) -> Details:
+    """Precision and recall of each label, and labels that the model has never seen.
+
+    Parameters
+    ----------
+    what : str
+        What a label is called.
+    rows : list of LabelRow
+    unseen : from `unseen_warning`
+    **json
+        What else ``--json`` tells.
+    """
+    shown = listing(what, ("precision", "recall", "f1", "n"), rows)
+    told = {"unseen_labels": unseen[0], "labels": [row._asdict() for row in rows]}
+    return Details(unseen[1], json | told, [shown])
+
+
+def label_sections(
+    what: str, rows: Sequence[Any], pairs: tuple[Any, Any] | None = None
+) -> dict[str, Any]:
+    """Sections of a report: a table by label, and confusions of true and predicted."""
+    from partwise.metrics import confusion
+    from partwise.report.content import Confusion, MetricTable
+
+    header = (what, "precision", "recall", "F1", "number")
+    table = [(str(row[0]), *row[1:]) for row in rows]
+    sections: dict[str, Any] = {
+        "metrics": [MetricTable(f"By {what}", {}, header, table)]
+    }
+    if pairs is not None:
+        labels, matrix = confusion(*pairs)
+        sections["confusion"] = Confusion(list(map(str, labels)), matrix.tolist())
+    return sections
 
 
 def listing(what: str, header: Sequence[str], rows: Sequence[Any]) -> Listing:

@@ -27,8 +27,9 @@ class Output(NamedTuple):
     estimator : str
         Class in ``estimator``.
     kinds : mapping of str to str
-        Kinds of model files that it reads, by the module with ``to_state`` and
-        ``from_state``; of those with one name, the last version is written.
+        Kinds of model files that it reads, by the module of the folder, or any other
+        by its full name, with ``to_state`` and ``from_state``; of those with one name,
+        the last version is written.
     task : tuple (str, str, str), optional
         Name for ``partwise train``, class in ``task``, what it learns in a line.
     structures : tuple of (str, str)
@@ -69,14 +70,18 @@ OUTPUTS = [
     Output(
         "partwise.outputs.sequence",
         "SequenceTagger",
-        {"SequenceModel.v1": "file", "KernelSequenceModel.v1": "file"},
+        {
+            "SequenceModel.v1": "file",
+            "KernelSequenceModel.v1": "file",
+            "SegmentModel.v1": "partwise.outputs.segments.file",
+        },
         task=("tag", "TagTask", "Label sequences, from column files."),
         structures=(
             ("Chain", "partwise.structures.chain"),
             ("Segments", "partwise.structures.segments"),
         ),
         toy="partwise.datasets.toy_entities",
-        variants=({"loss": "log"}, {"kernel": "linear"}),
+        variants=({"loss": "log"}, {"kernel": "linear"}, {"segments": True}),
     ),
     Output(
         "partwise.outputs.dependency",
@@ -328,7 +333,7 @@ def public_names() -> dict[str, str]:
 def file_modules() -> dict[str, str]:
     """Modules that read and write model files, by kind."""
     return {
-        kind: f"{output.folder}.{module}"
+        kind: module if "." in module else f"{output.folder}.{module}"
         for output in OUTPUTS
         for kind, module in output.kinds.items()
     }

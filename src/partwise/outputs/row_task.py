@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from partwise.outputs.listings import listing, unseen_warning
+from partwise.outputs.listings import label_details, label_sections, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
 
 if TYPE_CHECKING:
@@ -134,29 +134,20 @@ class RowTask(Task):
         """Classes the model has never seen; precision and recall of each class."""
         from partwise.metrics import label_report
 
-        unseen, warnings = unseen_warning("classes", self.labels_in(data), model.labels)
+        unseen = unseen_warning("classes", self.labels_in(data), model.labels)
         rows = label_report([data.y.tolist()], [answers.best])
-        shown = listing("class", ("precision", "recall", "f1", "n"), rows)
-        json = {"unseen_labels": unseen, "labels": [row._asdict() for row in rows]}
-        return Details(warnings, json, [shown])
+        return label_details("class", rows, unseen)
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """A table by class, and confusions."""
-        from partwise.metrics import confusion, label_report
-        from partwise.report.content import Confusion, MetricTable
+        from partwise.metrics import label_report
 
         if not model.labels:
             return {}
-        truth, predicted = [data.y.tolist()], [answers.best]
-        header = ("class", "precision", "recall", "F1", "number")
-        rows = [(str(row.label), *row[1:]) for row in label_report(truth, predicted)]
-        labels, matrix = confusion(truth, predicted)
-        return {
-            "metrics": [MetricTable("By class", {}, header, rows)],
-            "confusion": Confusion([str(label) for label in labels], matrix.tolist()),
-        }
+        pairs = [data.y.tolist()], [answers.best]
+        return label_sections("class", label_report(*pairs), pairs)
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

@@ -102,9 +102,9 @@ class Task(ABC):
     extra_options: ClassVar[dict[str, tuple[str, str]]] = {}  # metavar and help
 
     @classmethod
-    @abstractmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """The task that reads training files, with the estimator's settings."""
+        return cls()
 
     @classmethod
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -117,9 +117,10 @@ class Task(ABC):
         raise NotImplementedError
 
     @classmethod
-    @abstractmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """The task of a trained model, or a refusal of options it cannot use."""
+        """The task of a trained model, or a refusal of options it cannot use: all."""
+        options.refuse(*options._fields)
+        return cls()
 
     @classmethod
     def written_labels(cls, model: Any) -> list[str]:
@@ -332,12 +333,12 @@ class Task(ABC):
         """Loss of each output, by the plain methods, and how many are impossible."""
         import numpy as np
 
-        structure, offset, truth = (
-            problem.structure, problem.blocks.offset, problem.blocks.y,
-        )  # fmt: skip
-        outputs = problem.outputs(cuts)
+        structure, blocks = problem.structure, problem.blocks
+        outputs, truths = problem.outputs(cuts), blocks.y
+        if hasattr(blocks, "offset"):  # truths of several parts stand end to end
+            truths = np.split(blocks.y, blocks.offset[1:-1])
         losses = [
-            structure.loss(truth[offset[row] : offset[row + 1]], output)
+            structure.loss(truths[row], output)
             for row, output in zip(rows.tolist(), outputs, strict=True)
         ]
         is_possible = [self.is_possible(structure, output) for output in outputs]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
 
 class Graphs(NamedTuple):
     """Graphs of a file."""
 
-    X: list[Any]  # (nodes, edges) or (nodes, edges, edge features)
+    X: list[Any]  # (nodes, edges), (…, edge features) or (…, edge features, types)
     y: list[Any]  # lists of labels; None where a graph has none
     objects: list[dict[str, Any]]  # the lines as they were
 
@@ -24,7 +26,8 @@ def read_graphs(path: Source) -> Graphs:
     ``nodes`` lists the features of the nodes: numbers, as many for each node; or names
     of features; or objects of names and values. ``edges`` lists pairs of numbers of
     nodes, from 0 on. Optional are ``edge_features``, a list like `nodes`, and
-    ``labels``, a string or whole number for each node, null where it is not known.
+    ``labels``, a string or whole number for each node, null where it is not known, and
+    ``types``, a string for each node, where types of nodes have labels of their own.
     Other entries are kept when predictions are written.
 
     Parameters
@@ -57,6 +60,45 @@ def read_graphs(path: Source) -> Graphs:
     return Graphs(X, y, objects)
 
 
+def read_graph_files(paths: Sequence[Source], *, truth: bool) -> Graphs:
+    """The graphs of several files; with `truth` all of them must have labels."""
+    files = [read_graphs(path) for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if truth and None in file.y:
+            raise ReaderError(
+                f'{path}: graph {file.y.index(None) + 1} has no "labels"; add them'
+            )
+    return Graphs(*([one for file in files for one in file[k]] for k in range(3)))
+
+
+def write_graphs(
+    path: str,
+    objects: Sequence[dict[str, Any]],
+    labels: Sequence[Any],
+    ranked: Sequence[Any] = (),
+) -> None:
+    """
+    Write graphs with labels, as `read_graphs` reads them.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard output.
+    objects : list of dict
+        Entries of the graphs besides their labels, as in `Graphs`.
+    labels : list of lists
+    ranked : list of lists of (labels, score), optional
+        Several labellings of each graph, for the entry ``topk``.
+    """
+    lines = [
+        {**found, "labels": row} for found, row in zip(objects, labels, strict=True)
+    ]
+    for line, several in zip(lines, ranked, strict=False):
+        line["topk"] = [{"labels": y, "score": score} for y, score in several]
+    texts = [json.dumps(line, ensure_ascii=False) + "\n" for line in lines]
+    write_bytes(path, "".join(texts).encode())
+
+
 def _graph(found: Any) -> tuple[Any, ...]:
     if not isinstance(found, dict):
         raise ValueError('no graph; write {"nodes": […], "edges": […]}')
@@ -74,13 +116,17 @@ def _graph(found: Any) -> tuple[Any, ...]:
                 f'"edges": {edge!r:.40} (number {k}) is no pair of different nodes '
                 f"below {len(nodes)}"
             )
-    described = found.get("edge_features")
-    if described is None:
-        return nodes, edges
-    if not isinstance(described, list) or len(described) != len(edges):
-        raise ValueError(f'"edge_features" must be a list of {len(edges)} rows')
-    _check_features(described, "edge_features")
-    return nodes, edges, described
+    described, types = found.get("edge_features"), found.get("types")
+    if described is not None:
+        if not isinstance(described, list) or len(described) != len(edges):
+            raise ValueError(f'"edge_features" must be a list of {len(edges)} rows')
+        _check_features(described, "edge_features")
+    if types is None:
+        return (nodes, edges) if described is None else (nodes, edges, described)
+    fits = isinstance(types, list) and all(isinstance(one, str) for one in types)
+    if not fits or len(types) != len(nodes):
+        raise ValueError(f'"types" must be a list of {len(nodes)} strings')
+    return nodes, edges, described, types
 
 
 def _check_features(rows: list[Any], what: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,45 @@ class LabelSets(NamedTuple):
     y: np.ndarray  # 0/1 (n, K); K = 0 where the file has no labels
     names: list[str]  # of the columns of X
     labels: list[str]  # of the columns of y
+
+
+def read_label_files(
+    paths: Sequence[Source], *options: Any, truth: bool
+) -> list[LabelSets]:
+    """Several files, by the options of `read_label_sets`; with labels if `truth`."""
+    files = [read_label_sets(path, *options) for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if truth and not file.labels:
+            raise ReaderError(
+                f"{path}: no labels; name the columns of labels with --label"
+            )
+    return files
+
+
+def stack_labels(
+    files: Sequence[LabelSets], known: Sequence[str] = ()
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """
+    Labels of all files, those that are known first, and the rows of 0 and 1 of them.
+
+    Examples
+    --------
+    >>> one = LabelSets(None, np.array([[1]]), [], ["b"])
+    >>> other = LabelSets(None, np.array([[1, 0]]), [], ["a", "b"])
+    >>> stack_labels([one, other])[1].tolist()
+    [[1, 0], [0, 1]]
+    """
+    names = dict.fromkeys(known)
+    for file in files:
+        names |= dict.fromkeys(file.labels)
+    place = {name: k for k, name in enumerate(names)}
+    y = np.zeros((sum(len(file.y) for file in files), len(place)), np.int64)
+    first = 0
+    for file in files:
+        rows = slice(first, first + len(file.y))
+        y[rows, [place[name] for name in file.labels]] = file.y
+        first += len(file.y)
+    return tuple(names), y
 
 
 def read_label_sets(

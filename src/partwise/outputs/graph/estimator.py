@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
 from partwise.features.graphs import GraphFeaturizer, parts_of
-from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
-from partwise.outputs.latent_estimator import PartlyLabelledEstimator
-from partwise.outputs.scoring import FeatureScoring
-from partwise.parameters import SettingsError, check_choice, check_whole
+from partwise.outputs.label_scoring import TokenFeatureScoring
+from partwise.outputs.latent_estimator import LabelledEstimator
+from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import Floats
 from partwise.structures.graph import Graph
-from partwise.structures.graph.labels import encode_labels, label_set, labels_of
+from partwise.structures.graph.labels import label_set, labels_of
 from partwise.structures.graph.structure import GraphWeights
 from partwise.structures.losses.tokens import token_loss
 
+SEARCH = ("directed", "decoder", "sweeps", "search_nodes")  # as the structure has them
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GraphLabeler(PartlyLabelledEstimator):
+class GraphLabeler(LabelledEstimator):
     """Label the nodes of graphs and grids.
 
     Scores are sums over nodes and edges, each linear in features of its own. Minimises
@@ -43,10 +43,11 @@ class GraphLabeler(PartlyLabelledEstimator):
         the row's.
     class_weight : dict, "balanced" or None
         Factors of the costs of nodes, by their true label.
-    decoder : {"auto", "elimination", "cut", "messages"}
+    decoder : {"auto", "elimination", "cut", "messages", "milp"}
         How labels are searched: exactly by elimination (trees, small width), exactly
-        by a minimum cut (two labels that attract each other), or by messages with a
-        bound. By default the first that a graph allows.
+        by a minimum cut (two labels that attract each other), by messages with a
+        bound, or, on small graphs, by an integer program. By default the first of the
+        first three that a graph allows.
     sweeps : int
         Most sweeps of messages.
     search_nodes : int
@@ -79,7 +80,7 @@ class GraphLabeler(PartlyLabelledEstimator):
     directed: bool = False
     cost: Any = "hamming"
     class_weight: Any = None
-    decoder: Literal["auto", "elimination", "cut", "messages"] = "auto"
+    decoder: Literal["auto", "elimination", "cut", "messages", "milp"] = "auto"
     sweeps: int = 100
     search_nodes: int = 0
     metric: str = "node_accuracy"
@@ -87,16 +88,19 @@ class GraphLabeler(PartlyLabelledEstimator):
     model_: GraphModel = field(init=False)
     model_class = GraphModel
     has_baseline = False
-    measured = "labels"
     as_given = ("cost", "class_weight")
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
-        check_whole("sweeps", self.sweeps, 1)
-        check_whole("search_nodes", self.search_nodes, 0)
+        search = {name: getattr(self, name) for name in SEARCH}
+        Graph(2, **search).check_search()
         if isinstance(self.cost, str):
             check_choice("cost", self.cost, ("hamming", "normalized"))
+        if self.class_weight is not None and self.cost == "normalized":
+            raise SettingsError(
+                "<class_weight=> goes with costs of single nodes; use <cost='hamming'>"
+            )
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, node_weight: Any = None
@@ -106,10 +110,12 @@ class GraphLabeler(PartlyLabelledEstimator):
         Parameters
         ----------
         X : list of graphs
-            Tuples (node features, edges[, edge features]): a matrix (n_nodes,
+            Tuples (node features, edges[, edge features[, types]]): a matrix (n_nodes,
             n_features), dense or sparse, or a list of dicts; whole numbers (n_edges,
-            2); features of edges like those of nodes. Or networkx graphs with features
-            in the attribute ``x`` of nodes and edges; or `grid_graph`.
+            2); features of edges like those of nodes, or None; a type for each node.
+            Types have labels, and weights, of their own. Or networkx graphs with
+            features in the attribute ``x`` of nodes and edges, and types in ``type`` of
+            nodes; or `grid_graph`.
         y : list
             For each graph an array or list of labels, or a dict by names of nodes.
             Where a label is None, it is completed in rounds (`solver="cccp"`).
@@ -120,20 +126,21 @@ class GraphLabeler(PartlyLabelledEstimator):
         self.check_parameters()
         self._weighted = sample_weight is not None or node_weight is not None
         last = getattr(self, "model_", None) if self.warm_start else None
-        if last is not None and last.structure.directed != self.directed:
-            raise SettingsError(
-                "<warm_start=True> goes on with the last model, which had "
-                f"<directed={last.structure.directed!r}>; leave it as it was"
-            )
+        if last is not None:
+            self._refuse_other(last.structure, "directed")
         featurizer = GraphFeaturizer() if last is None else last.featurizer
         fitting = featurizer.fit_transform if last is None else featurizer.transform
         graphs = fitting(X)
-        labels = label_set(y, graphs) if last is None else last.labels
-        codes = encode_labels(y, graphs, labels)
+        known = label_set(y, graphs) if last is None else last.known
+        codes = known.encode(y, graphs)
         self._refuse_hidden(np.concatenate(codes))
+        cost = self.cost
+        if self.class_weight is not None:
+            factors = known.factors(self.class_weight, codes)
+            cost = factors[:, None] * token_loss(cost).matrix(len(factors))
         structure = Graph(
-            len(labels), self.directed, self._costs(codes, labels), self.decoder,
-            self.sweeps, self.search_nodes,
+            len(known.labels), cost=cost, types=known.types,
+            **{name: getattr(self, name) for name in SEARCH},
         )  # fmt: skip
         problem = structure.pack(
             graphs, codes, self._formulation(), n_jobs=self._n_jobs(),
@@ -147,43 +154,12 @@ class GraphLabeler(PartlyLabelledEstimator):
         }
         weights = problem.compact(state.model)
         self.model_ = GraphModel(
-            FeatureScoring(featurizer), structure, labels, weights, info
+            TokenFeatureScoring(featurizer), structure, known.labels, weights, info
         )
         self._remove_checkpoints()
         return self
 
-    def _costs(self, codes: list[Any], labels: list[Any]) -> Any:
-        """The cost, or a matrix with the factors of classes."""
-        if self.class_weight is None:
-            return self.cost
-        if self.cost == "normalized":
-            raise SettingsError(
-                "<class_weight=> goes with costs of single nodes; use <cost='hamming'>"
-            )
-        known = np.concatenate(codes)
-        numbers = np.arange(len(labels))
-        given = self.class_weight
-        if isinstance(given, dict):
-            given = {k: given.get(label, 1.0) for k, label in enumerate(labels)}
-        factors = compute_class_weight(given, classes=numbers, y=known[known >= 0])
-        return factors[:, None] * token_loss(self.cost).matrix(len(labels))
-
     # ---------------------------------------------------------------- prediction
-
-    def predict(self, X: Any, given: Any = None) -> np.ndarray:
-        """Best labels: a 1-D object array with a list per graph.
-
-        Parameters
-        ----------
-        X : as in `fit`
-        given : list, optional
-            Labels that are known and must be kept: lists with None elsewhere, or dicts
-            by names of nodes.
-        """
-        self._check_fitted()
-        return as_object_array(
-            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
-        )
 
     def bounds(self, X: Any) -> Floats:
         """Score of each prediction, and a bound of all scores, (n_graphs, 2)."""
@@ -194,7 +170,7 @@ class GraphLabeler(PartlyLabelledEstimator):
         """The estimator's `metric` of its predictions."""
         rows = enumerate(zip(y, X, strict=True))
         return super().score(
-            X, [labels_of(row, parts_of(x)[3], "y", i) for i, (row, x) in rows]
+            X, [labels_of(row, parts_of(x).names, "y", i) for i, (row, x) in rows]
         )
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
@@ -204,16 +180,9 @@ class GraphLabeler(PartlyLabelledEstimator):
 
     @classmethod
     def _parameters_of(cls, model: GraphModel) -> dict[str, Any]:
-        graph = model.structure
-        names = ("directed", "cost", "decoder", "sweeps", "search_nodes")
-        return {name: getattr(graph, name) for name in names}
+        return {name: getattr(model.structure, name) for name in ("cost", *SEARCH)}
 
     # ------------------------------------------------------------------- weights
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, in the order of their numbers."""
-        return np.array(self.model_.labels)
 
     def _weights(self) -> GraphWeights:
         model = self.model_
@@ -229,8 +198,3 @@ class GraphLabeler(PartlyLabelledEstimator):
         """Weights of edges, (n_edge_features, n_labels, n_labels)."""
         edge, size = self._weights().edge, len(self.model_.labels)
         return edge[:, self.model_.structure.pair_of()].reshape(-1, size, size)
-
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features of nodes."""
-        return self.model_.featurizer.feature_names_

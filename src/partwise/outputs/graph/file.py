@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from partwise.bounds import MAX_FEATURE, MAX_WEIGHT, entry, read_numbers, require, under
+from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features.graphs import GraphFeaturizer
 from partwise.outputs.graph.model import GraphModel
-from partwise.outputs.labels import labels_from_state
-from partwise.outputs.scoring import Arrays, FeatureScoring, State
+from partwise.outputs.label_scoring import TokenFeatureScoring
+from partwise.outputs.labels import cost_from_state, cost_state, typed_labels
+from partwise.outputs.scoring import Arrays, State
 from partwise.structures.graph import Graph
 from partwise.structures.graph.structure import DECODERS
 
@@ -21,31 +20,19 @@ def to_state(model: GraphModel) -> State:
     """Settings for JSON, and arrays."""
     graph = model.structure
     scoring, arrays = model.scoring.to_state(model.weights)
-    arrays["weights"] = np.asarray(model.weights, np.float64)
-    cost = graph.delta.saved()
-    if not isinstance(cost, str):
-        arrays["cost"] = cost
-    settings = {
-        "labels": model.labels,
-        "directed": bool(graph.directed),
-        "cost": cost if isinstance(cost, str) else "matrix",
-        "decoder": graph.decoder,
-        "sweeps": int(graph.sweeps),
-        "search_nodes": int(graph.search_nodes),
-    }
-    labels_from_state(settings)
-    return settings | scoring, arrays
+    cost, more = cost_state(graph.delta.saved())
+    settings = {"labels": model.labels} | graph.facts() | {"cost": cost}
+    typed_labels(settings)
+    return settings | scoring, arrays | more
 
 
 def from_state(
     settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
 ) -> GraphModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
-    labels = labels_from_state(settings)
+    labels, types = typed_labels(settings)
     size = len(labels)
-    cost: Any = entry(settings, "cost", str)
-    if cost == "matrix":
-        cost = read_numbers(arrays, "cost", MAX_FEATURE, size, size)
+    cost = cost_from_state(settings, arrays, size)
     decoder = entry(settings, "decoder", str)
     require(decoder in DECODERS, f"decoder {decoder!r}")
     require(decoder != "cut" or size == 2, f"cuts with {size} labels")
@@ -53,10 +40,10 @@ def from_state(
     require(1 <= sweeps <= MAX_EFFORT, "sweeps out of range")
     require(0 <= nodes <= MAX_EFFORT, "search_nodes out of range")
     directed = entry(settings, "directed", bool)
-    graph = Graph(size, directed, cost, decoder, sweeps, nodes)
+    graph = Graph(size, directed, cost, decoder, sweeps, nodes, types)
     graph.delta.matrix(size)  # refuses unknown names and negative entries
     state = entry(settings, "featurizer", dict)
     featurizer = GraphFeaturizer.from_state(state, under("featurizer/", arrays))
     length = graph.n_weights(featurizer.n_features_, featurizer.n_edge_features_)
     weights = read_numbers(arrays, "weights", MAX_WEIGHT, length)
-    return GraphModel(FeatureScoring(featurizer), graph, labels, weights, info)
+    return GraphModel(TokenFeatureScoring(featurizer), graph, labels, weights, info)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from partwise.metrics.registry import Metric
 from partwise.metrics.tokens import token_accuracy, token_error
 
-METRICS = {
-    entry.name: entry
-    for entry in (
-        Metric("node_accuracy", token_accuracy, True, "nodes with the right label"),
-        Metric("node_error", token_error, False, "nodes with a wrong label"),
-    )
-}
+_LISTED = (
+    Metric("node_accuracy", token_accuracy, True, "nodes with the right label"),
+    Metric("node_error", token_error, False, "nodes with a wrong label"),
+)
+METRICS = {entry.name: entry for entry in _LISTED}

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.features.graphs import GraphInput
-from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.model import LabelledModel
-from partwise.protocol import Floats, Ints, Latent, offers
+from partwise.outputs.label_model import LabelModel
+from partwise.outputs.label_scoring import table_reasons
+from partwise.protocol import Floats, Ints
 from partwise.structures.graph import Graph
-from partwise.structures.graph.labels import encode_labels
+from partwise.structures.graph.labels import NodeLabels
 
 
-class GraphModel(LabelledModel):
+class GraphModel(LabelModel):
     """Labels the nodes of graphs.
 
     Its features are those of a `GraphFeaturizer`; weights are laid out as in
@@ -25,31 +24,15 @@ class GraphModel(LabelledModel):
 
     structure: Graph
     name: ClassVar[str] = "GraphModel"
-    # ---------------------------------------------------------------- prediction
 
-    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
-        """All graphs at once."""
-        if len(X):
-            graphs = self.featurizer.transform(X)
-            yield self.structure.pack(graphs, None, n_jobs=n_jobs)
-
-    def training_problem(
-        self,
-        X: Any,
-        codes: Any,
-        formulation: Formulation | None = None,
-        n_jobs: int = 1,
-    ) -> Any:
-        """The problem whose objective the certificate speaks of."""
-        graphs = self.featurizer.transform(X)
-        problem = self.structure.pack(graphs, codes, formulation, n_jobs=n_jobs)
-        if offers(problem, Latent):
-            problem.complete(self.weights)
-        return problem
+    @property
+    def known(self) -> NodeLabels:
+        """The labels with their types."""
+        return NodeLabels(self.labels, self.structure.types)
 
     def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed graphs with their labels."""
-        codes = encode_labels(y, self.featurizer.transform(X), self.labels)
+        codes = self.known.encode(y, self.featurizer.transform(X))
         yield self.training_problem(X, codes, n_jobs=n_jobs)
 
     def predict(
@@ -69,8 +52,7 @@ class GraphModel(LabelledModel):
         for problem in self.problems(X, n_jobs):
             banned = None
             if given is not None:
-                graphs = self.featurizer.transform(X)
-                codes = encode_labels(given, graphs, self.labels, "given")
+                codes = self.known.encode(given, self.featurizer.transform(X), "given")
                 known = np.concatenate(codes)
                 banned = np.ones((len(known), len(self.labels)), bool)
                 banned[np.arange(len(known)), known] = False
@@ -89,7 +71,7 @@ class GraphModel(LabelledModel):
         return np.zeros((0, 2))
 
     def methods(self, X: Any) -> list[str]:
-        """How each graph is searched: elimination, cut or messages."""
+        """How each graph is searched: elimination, cut, messages or milp."""
         return [name for problem in self.problems(X) for name in problem.methods()]
 
     # --------------------------------------------------------------- explanation
@@ -100,71 +82,41 @@ class GraphModel(LabelledModel):
         weights = self.structure.weights_of(self.weights, featurizer.n_features_)
         for label, column in zip(self.labels, weights.node.T, strict=True):
             yield str(label), featurizer.feature_names_, column
-        for number, column in enumerate(weights.edge.T):
-            yield self._pair_name(number), featurizer.edge_names_, column
+        pairs = self.structure.pair_names(self.labels)
+        for name, column in zip(pairs, weights.edge.T, strict=True):
+            yield name, featurizer.edge_names_, column
 
-    def _pair_name(self, number: int) -> str:
-        size = len(self.labels)
-        place = int(np.argmax(self.structure.pair_of() == number))
-        arrow = "→" if self.structure.directed else "–"
-        return f"{self.labels[place // size]}{arrow}{self.labels[place % size]}"
-
-    def explain(self, X: Any, *, top: int = 10) -> Explanation:
+    def explain(self, X: Any, *, top: int = 10, tokens: Any = None) -> Explanation:
         """Why the labels of one graph, in a list, won.
 
-        The runner-up is the second best labelling where searches are exact, else the
-        best one that differs from the winner at one node.
+        The runner-up is the second best labelling where searches are by elimination,
+        else the best one that differs from the winner at one node.
         """
         (x,) = self.featurizer.transform(X)
-        (problem,) = self.problems(X)
-        (winner,), (score,), _ = problem.decode(self.weights)
-        names = x.names or [f"#{v}" for v in range(x.n_nodes)]
-        explanation = Explanation(
-            [str(name) for name in names],
-            self._name(winner),
-            None,
-            float(score),
-            np.inf,
-        )
-        if len(self.labels) == 1:
-            return explanation
-        if problem.methods() == ["elimination"]:
-            runner, second = problem.k_best(self.weights, 2)[0][1]
-        else:
-            runner, change = self.structure.nearest(x, self.weights, winner)
-            second = score + change
-        explanation.runner_up = self._name(runner)
-        explanation.lead = float(score - second)
-        reasons = self._reasons(x, winner, runner)
-        explanation.contributions = sorted(reasons, key=lambda c: -abs(c.share))[:top]
-        return explanation
+        names = list(map(str, x.names or [f"#{v}" for v in range(x.n_nodes)]))
+        return super().explain(X, tokens=tokens or names, top=top)
 
-    def _reasons(
-        self, x: GraphInput, winner: Ints, runner: Ints
+    def two_best(self, X: Any) -> list[tuple[Ints, float]]:
+        """Winner and runner-up of one graph, with their scores; see `explain`."""
+        (problem,) = self.problems(X)
+        if problem.methods() == ["elimination"]:
+            return problem.k_best(self.weights, 2)[0]
+        (winner,), (score,), _ = problem.decode(self.weights)
+        (x,) = self.featurizer.transform(X)
+        runner, change = self.structure.nearest(x, self.weights, winner)
+        ranked = [(winner, float(score)), (runner, float(score + change))]
+        return ranked if np.isfinite(change) else ranked[:1]
+
+    def _part_reasons(
+        self, X: Any, outputs: tuple[Ints, Ints]
     ) -> Iterator[Contribution]:
         """Shares of the features of nodes and edges whose labels differ."""
+        (x,) = self.featurizer.transform(X)
         weights = self.structure.weights_of(self.weights, x.features.shape[1])
-        featurizer = self.featurizer
-        for v in np.flatnonzero(winner != runner).tolist():
-            a, b = self.labels[winner[v]], self.labels[runner[v]]
-            share = weights.node[:, winner[v]] - weights.node[:, runner[v]]
-            yield from _shares(v, x.features, v, share, featurizer.feature_names_, a, b)
+        names = (self.featurizer.feature_names_, self.labels)
+        yield from table_reasons(x.features, weights.node, outputs, names)
         pair_of, size = self.structure.pair_of(), len(self.labels)
-        one, other = (pair_of[y[x.edges] @ [size, 1]] for y in (winner, runner))
-        for e in np.flatnonzero(one != other).tolist():
-            a, b = self._pair_name(one[e]), self._pair_name(other[e])
-            share = weights.edge[:, one[e]] - weights.edge[:, other[e]]
-            v = int(x.edges[e, 0])
-            yield from _shares(
-                v, x.edge_features, e, share, featurizer.edge_names_, a, b
-            )
-
-
-def _shares(
-    v: int, matrix: Any, row: int, weights: Floats, names: list[str], a: Any, b: Any
-) -> Iterator[Contribution]:
-    values = matrix[[row]]
-    values = values.toarray() if hasattr(values, "toarray") else values
-    shares = values[0] * weights
-    for f in np.flatnonzero(shares).tolist():
-        yield Contribution(v, names[f], a, b, float(shares[f]))
+        pairs = [pair_of[y[x.edges] @ [size, 1]] for y in outputs]
+        names = (self.featurizer.edge_names_, self.structure.pair_names(self.labels))
+        places = x.edges[:, 0]
+        yield from table_reasons(x.edge_features, weights.edge, pairs, names, places)

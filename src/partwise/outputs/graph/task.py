@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from partwise.outputs.listings import listing, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
+from partwise.outputs.listings import label_details, label_sections, unseen_warning
+from partwise.outputs.task import Answers, Data, Details, Task
 
 
 class GraphTask(Task):
@@ -15,7 +15,8 @@ class GraphTask(Task):
 
     Files have a graph on each line, a JSON object: "nodes" (lists of numbers, lists of
     names, or objects), "edges" (pairs of nodes, from 0 on), "edge_features" (like
-    nodes; may be left out) and "labels" (null where a label is not known).
+    nodes; may be left out), "labels" (null where a label is not known) and "types" (of
+    nodes with labels of their own; may be left out).
 
     Example: `partwise train label train.jsonl --model m --dev dev.jsonl`
     """
@@ -23,44 +24,20 @@ class GraphTask(Task):
     title: ClassVar[str] = "Graph labeller"
     examples_name: ClassVar[str] = "graphs"
 
-    @classmethod
-    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
-        """The task."""
-        return cls()
-
-    @classmethod
-    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """The task."""
-        options.refuse("columns", "label", "separator", "comment", "max_length")
-        return cls()
-
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Graphs, and labels if asked."""
-        from partwise.readers import ReaderError, read_graphs
+        from partwise.readers.graphs import read_graph_files
 
-        files = [read_graphs(path) for path in paths]
-        for path, file in zip(paths, files, strict=True):
-            if truth and None in file.y:
-                raise ReaderError(
-                    f'{path}: graph {file.y.index(None) + 1} has no "labels"; add them'
-                )
-        X = [x for file in files for x in file.X]
-        y = [row for file in files for row in file.y] if truth else None
-        objects = [found for file in files for found in file.objects]
-        return Data(X, y, sum(len(x[0]) for x in X), objects)
+        X, y, objects = read_graph_files(paths, truth=truth)
+        return Data(X, y if truth else None, sum(len(x[0]) for x in X), objects)
 
     def describe(self, data: Data) -> str:
         """Graphs, nodes, edges, labels."""
-        n_labels, n_edges = (
-            len(set(self.labels_in(data))),
-            sum(len(x[1]) for x in data.X),
-        )
-        return (
-            f"{len(data.X):,} graphs, {data.n_tokens:,} nodes, {n_edges:,} edges, "
-            f"{n_labels} labels"
-        )
+        n_edges = sum(len(x[1]) for x in data.X)
+        sizes = f"{len(data.X):,} graphs, {data.n_tokens:,} nodes, {n_edges:,} edges"
+        return f"{sizes}, {len(set(self.labels_in(data)))} labels"
 
     def reader_info(self) -> dict[str, Any]:
         """The format."""
@@ -68,39 +45,26 @@ class GraphTask(Task):
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is an entry of the graphs: labels that must be kept, or null."""
-        missing = [i for i, found in enumerate(data.source) if given not in found]
-        if missing:
-            raise ValueError(
-                f"--given {given}: graph {missing[0] + 1} has no {given!r}"
-            )
+        for i, found in enumerate(data.source, start=1):
+            if given not in found:
+                raise ValueError(f"--given {given}: graph {i} has no {given!r}")
         return [found[given] for found in data.source]
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The graphs with the predicted labels; of several, in the entry "topk"."""
-        import json
+        from partwise.readers.graphs import write_graphs
 
-        from partwise.readers.sink import write_bytes
-
-        lines = []
-        for i, (found, labels) in enumerate(
-            zip(data.source, answers.best, strict=True)
-        ):
-            line = {**found, "labels": labels}
-            if topk > 1:
-                ranked = answers.ranked[i]
-                line["topk"] = [{"labels": y, "score": score} for y, score in ranked]
-            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
-        write_bytes(output, "".join(lines).encode())
+        write_graphs(output, data.source, answers.best, answers.ranked)
 
     # --------------------------------------------------------------- evaluation
 
     def _known(self, data: Data, answers: Answers) -> tuple[list[Any], list[Any]]:
         """True and predicted labels, as strings, of nodes whose label is known."""
-        truth, predicted = [], []
-        for row, found in zip(data.y, answers.best, strict=True):
-            pairs = [(a, b) for a, b in zip(row, found, strict=True) if a is not None]
-            truth.append([str(a) for a, _ in pairs])
-            predicted.append([str(b) for _, b in pairs])
+        rows = [
+            [(str(a), str(b)) for a, b in zip(*both, strict=True) if a is not None]
+            for both in zip(data.y, answers.best, strict=True)
+        ]
+        truth, predicted = ([[pair[k] for pair in row] for row in rows] for k in (0, 1))
         return truth, predicted
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
@@ -115,44 +79,31 @@ class GraphTask(Task):
         """How graphs were searched; precision and recall of each label."""
         from partwise.metrics import label_report
 
-        unseen, warnings = unseen_warning(
-            "labels", self.labels_in(data), model.labels, ", counted as errors"
-        )
-        rows = label_report(*self._known(data, answers))
+        names, note = self.labels_in(data), ", counted as errors"
         bounds = model.bounds(data.X)
-        told = {
-            "n_nodes": data.n_tokens,
-            "unseen_labels": unseen,
-            "decoders": dict(Counter(model.methods(data.X))),
-            "proven_best": int((bounds[:, 0] == bounds[:, 1]).sum()),
-            "labels": [row._asdict() for row in rows],
-        }
-        shown = listing("label", ("precision", "recall", "f1", "n"), rows)
-        return Details(warnings, told, [shown])
+        return label_details(
+            "label",
+            label_report(*self._known(data, answers)),
+            unseen_warning("labels", names, model.labels, note),
+            n_nodes=data.n_tokens,
+            decoders=dict(Counter(model.methods(data.X))),
+            proven_best=int((bounds[:, 0] == bounds[:, 1]).sum()),
+        )
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """A table by label, and confusions."""
-        from partwise.metrics import confusion, label_report
-        from partwise.report.content import Confusion, MetricTable
+        from partwise.metrics import label_report
 
         pairs = self._known(data, answers)
-        header = ("label", "precision", "recall", "F1", "number")
-        rows = [(str(row.label), *row[1:]) for row in label_report(*pairs)]
-        labels, matrix = confusion(*pairs)
-        shown = Confusion([str(label) for label in labels], matrix.tolist())
-        table = MetricTable("By label", {}, header, rows)
-        return {"metrics": [table], "confusion": shown}
+        return label_sections("label", label_report(*pairs), pairs)
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
         """How graphs are scored and searched."""
-        names = ("directed", "decoder", "sweeps", "search_nodes")
-        facts = {name: getattr(model.structure, name) for name in names}
-        cost = model.structure.cost
-        facts["cost"] = cost if isinstance(cost, str) else "matrix"
-        return {"graph": facts, "searches in training": model.info.get("searches", {})}
+        searches = model.info.get("searches", {})
+        return {"graph": model.structure.facts(), "searches in training": searches}
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
@@ -166,8 +117,4 @@ class GraphTask(Task):
 
     def truths(self, model: Any, data: Data) -> Any:
         """Numbers of the labels, −1 where they are not known."""
-        number = {str(label): k for k, label in enumerate(model.labels)}
-        return [
-            [-1 if label is None else number[str(label)] for label in row]
-            for row in data.y
-        ]
+        return model.known.encode(data.y, model.featurizer.transform(data.X))

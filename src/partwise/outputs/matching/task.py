@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.outputs.task import Answers, Data, FileOptions, Task
+from partwise.outputs.task import Answers, Data, Task
 
 if TYPE_CHECKING:
     from partwise.readers.pairs import PairTable
@@ -28,17 +28,6 @@ class MatchTask(Task):
         "fit_intercept": "--intercept/--no-intercept",
         "unmatched": "--unmatched/--complete",
     }
-
-    @classmethod
-    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
-        """The task."""
-        return cls()
-
-    @classmethod
-    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """The task."""
-        options.refuse("columns", "label", "separator", "comment", "max_length")
-        return cls()
 
     # -------------------------------------------------------------------- files
 

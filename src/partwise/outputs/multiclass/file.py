@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from partwise.bounds import MAX_FEATURE, entry, read_numbers
 from partwise.outputs._support_file import support_from_state, support_state
-from partwise.outputs.labels import labels_from_state
+from partwise.outputs.labels import cost_from_state, cost_state, labels_from_state
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.scoring import Arrays, State
@@ -21,9 +18,7 @@ from partwise.structures.multiclass import Multiclass
 def to_state(model: MulticlassModel) -> State:
     """Settings for JSON, and arrays."""
     structure: Any = model.structure
-    cost, arrays = structure.cost, {}
-    if not isinstance(cost, str):
-        arrays["cost"], cost = np.asarray(cost, np.float64), "matrix"
+    cost, arrays = cost_state(structure.cost)
     settings: dict[str, Any] = {"labels": model.labels, "cost": cost}
     labels_from_state(settings)
     scoring, more = model.scoring.to_state(model.weights)
@@ -36,9 +31,7 @@ def from_state(
 ) -> MulticlassModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
     labels = labels_from_state(settings)
-    cost: Any = entry(settings, "cost", str)
-    if cost == "matrix":
-        cost = read_numbers(arrays, "cost", MAX_FEATURE, len(labels), len(labels))
+    cost = cost_from_state(settings, arrays, len(labels))
     structure: Any = Multiclass(len(labels), cost=cost)
     structure.cost_matrix()  # refuses what is none
     scoring, weights = row_scoring_from_state(settings, arrays, labels)

@@ -11,10 +11,14 @@ from partwise.outputs.multilabel.model import MultilabelModel
 from partwise.outputs.row_estimator import RowClassifier
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import WARM
-from partwise.parameters import ParameterError, check_whole
+from partwise.parameters import check_whole
 from partwise.protocol import Floats, Ints
 from partwise.structures.multilabel import Multilabel
 from partwise.structures.multilabel.graphs import label_pairs
+from partwise.structures.multilabel.labelled import (
+    as_label_matrix,
+    number_implications,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -125,7 +129,7 @@ class MultilabelClassifier(RowClassifier):
             label_names = list(y.columns)
         y = y.toarray() if hasattr(y, "toarray") else y
         X, y = self._training_rows(X, y, multi_output=True)
-        y = as_matrix(y)
+        y = as_label_matrix(y)
         X, y, weight = self._used_rows(X, y, sample_weight)
         self._total_weight = float(weight.sum())
         labels = list(range(y.shape[1])) if label_names is None else list(label_names)
@@ -134,7 +138,15 @@ class MultilabelClassifier(RowClassifier):
                 f"label_names has {len(labels)} names where y has {y.shape[1]} columns"
             )
         last = getattr(self, "model_", None) if self.warm_start else None
-        structure = self._structure(labels, y, last)
+        structure = Multilabel(
+            len(labels),
+            # a warm start keeps the pairs, whose weights go on
+            label_pairs(self.graph, y) if last is None else last.structure.pairs,
+            self.cost,
+            self.max_labels,
+            number_implications(self.implications, labels),
+            self.search_nodes,
+        )
         featurizer = self._featurizer(feature_names, has_intercept=self.fit_intercept)
         scoring = RowFeatureScoring(featurizer)
         model = MultilabelModel(scoring, structure, labels, np.zeros(0), {})
@@ -146,28 +158,6 @@ class MultilabelClassifier(RowClassifier):
         self._learn_weights(model, problem, None if sample_weight is None else weight)
         self.classes_ = np.array(labels)
         return self
-
-    def _structure(self, labels: list[Any], y: Ints, last: Any) -> Multilabel:
-        # a warm start keeps the pairs, whose weights go on
-        pairs = label_pairs(self.graph, y) if last is None else last.structure.pairs
-        number = {str(label): k for k, label in enumerate(labels)}
-        given = self.implications or ()
-        if isinstance(given, str):
-            given = [pair.split(">") for pair in given.split(",")]
-        implications = []
-        for pair in given:
-            names = [str(label).strip() for label in pair]
-            known = [number[name] for name in names if name in number]
-            if len(names) != 2 or len(known) != 2:
-                raise ParameterError(
-                    "implications", self.implications,
-                    f"{pair!r} is no pair of labels; give a>b or (a, b)",
-                )  # fmt: skip
-            implications.append(known)
-        return Multilabel(
-            len(labels), pairs, self.cost, self.max_labels, implications,
-            self.search_nodes,
-        )  # fmt: skip
 
     # ---------------------------------------------------------------- prediction
 
@@ -214,19 +204,3 @@ class MultilabelClassifier(RowClassifier):
     def pair_coef_(self) -> Floats:
         """Weights of the pairs, (n_pairs,)."""
         return self.model_.pair_weights()
-
-
-def as_matrix(y: Any) -> Ints:
-    """A 0/1 matrix; refuses anything else with what it should be."""
-    y = np.asarray(y)
-    if y.ndim != 2:
-        raise ValueError(
-            f"Unknown label type: y has shape {y.shape}; give a 0/1 matrix with a "
-            "column for each label, as MultiLabelBinarizer makes of lists"
-        )
-    if y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
-        raise ValueError(
-            "Unknown label type: y holds more than 0 and 1; give a 0/1 matrix with a "
-            "column for each label, as MultiLabelBinarizer makes of lists"
-        )
-    return y.astype(np.int32)

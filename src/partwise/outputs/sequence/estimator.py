@@ -15,20 +15,21 @@ from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.label_fit import fit_scoring
 from partwise.outputs.labels import encode_labels, label_set
-from partwise.outputs.latent_estimator import PartlyLabelledEstimator
+from partwise.outputs.latent_estimator import LabelledEstimator
 from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.segments.learning import SegmentParameters
+from partwise.outputs.segments.model import SegmentModel
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
-from partwise.parameters import SettingsError, check_choice
+from partwise.parameters import check_choice
 from partwise.protocol import Floats
 from partwise.readers.table import Table, refuse_single
 from partwise.readers.tokens import show_tokens
-from partwise.structures.chain import Chain
 from partwise.structures.chain.labelled import make_chain
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
+class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     """Tag sequences with a maximum-margin chain, or a conditional random field.
 
     Minimises ½‖w‖² + (C/n) Σ_i ξ_i, where ξ_i is how much a wrong labelling ŷ of
@@ -72,6 +73,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         not.
     budget, over_budget, gram_options
         See `KernelParameters`.
+    segments, longest, spans, gazetteers
+        See `SegmentParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"hmm"`` is the generative baseline.
     checkpoint, checkpoint_every, n_jobs
@@ -124,7 +127,6 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     n_features_in_: int = field(init=False)
 
     model_class = SequenceModel
-    measured = "labels"
     told = (*SavedEstimator.told, "scheme")
 
     # ------------------------------------------------------------------ learning
@@ -156,12 +158,16 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         labels = label_set(y) if last is None else last.labels
         fit = fit_scoring(self, X, labels, last)
         if last is not None:
-            self._refuse_other_chain(last.structure)
+            self._refuse_other(last.structure, "order", "boundary")
+            self._refuse_other(last, "segments")
         codes = encode_labels(y, fit.offset, labels)
         self._refuse_hidden(codes)
-        chain = make_chain(
-            labels, self.order, self.boundary, self.cost, self.scheme, self.forbidden
-        )
+        chain: Any
+        if self.segments:
+            fit, chain = self.begin_segments(fit, X, labels, codes, last)
+        else:
+            settings = (self.order, self.boundary, self.cost)
+            chain = make_chain(labels, *settings, self.scheme, self.forbidden)
         n_jobs = self._n_jobs()
         problem = chain.pack(
             fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
@@ -176,7 +182,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
             )  # fmt: skip
         scoring, weights = fit.finish(problem, weights)
         info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = SequenceModel(scoring, chain, labels, weights, info, support)
+        make = SegmentModel if self.segments else SequenceModel
+        self.model_ = make(scoring, chain, labels, weights, info, support)
         self._set_n_features_in()
         self._remove_checkpoints()
         return self
@@ -188,15 +195,6 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         if self.model_.featurizer is not None:
             self.n_features_in_ = self.model_.featurizer.n_features_
 
-    def _refuse_other_chain(self, last: Chain) -> None:
-        """Refuse to go on with a model whose transitions are of another kind."""
-        for name in ("order", "boundary"):
-            if getattr(self, name) != getattr(last, name):
-                raise SettingsError(
-                    "<warm_start=True> goes on with the last model, which had "
-                    f"<{name}={getattr(last, name)!r}>; leave it as it was"
-                )
-
     def _default_C(self, n: int) -> float:
         return n if self.loss == "log" else super()._default_C(n)
 
@@ -204,7 +202,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_settings(self.min_count, self.hash_bits)
-        if isinstance(self.cost, str):
+        self.check_segments()
+        if isinstance(self.cost, str) and not self.segments:
             check_choice("cost", self.cost, ("hamming", "normalized", "zero_one"))
         if isinstance(self.kernel, str):
             parse_kernel(self.kernel)
@@ -310,16 +309,6 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
         }
 
     # --------------------------------------------------------------- attributes
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels in the order of `coef_`."""
-        return np.array(self.model_.labels)
-
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features, or anchors, aligned with the columns of `coef_`."""
-        return self.model_.scoring.feature_names
 
     @property
     def key_names_(self) -> list[str]:

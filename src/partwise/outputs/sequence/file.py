@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, entry, read_array, read_numbers, require
+from partwise.bounds import entry, read_array, require
 from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.label_scoring import TokenFeatureScoring, TokenKeyScoring
-from partwise.outputs.labels import labels_from_state
+from partwise.outputs.labels import cost_from_state, cost_state, labels_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.structures.chain import Chain
@@ -38,17 +38,15 @@ def chain_state(model: SequenceModel) -> State:
     for name in MASKS:
         if getattr(chain, name) is not None:
             arrays[f"chain/{name}"] = np.asarray(getattr(chain, name), np.bool_)
-    cost = chain.delta.saved()
-    if not isinstance(cost, str):
-        arrays["chain/cost"] = cost
+    cost, more = cost_state(chain.delta.saved(), "chain/cost")
     settings = {
         "labels": model.labels,
         "order": int(chain.order),
         "boundary": bool(chain.boundary),
-        "cost": cost if isinstance(cost, str) else "matrix",
+        "cost": cost,
     }
     labels_from_state(settings)
-    return settings, arrays
+    return settings, arrays | more
 
 
 def from_state(
@@ -68,9 +66,7 @@ def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) ->
     """The chain over as many labels."""
     order = entry(settings, "order", int)
     require(order in (0, 1, 2), f"order {order}")
-    cost: Any = entry(settings, "cost", str)
-    if cost == "matrix":
-        cost = read_numbers(arrays, "chain/cost", MAX_FEATURE, n_labels, n_labels)
+    cost = cost_from_state(settings, arrays, n_labels, "chain/cost")
     masks = {}
     for name in MASKS:
         if f"chain/{name}" in arrays:

@@ -31,6 +31,20 @@ class SequenceModel(LabelModel):
 
     structure: Chain
     name: ClassVar[str] = "SequenceModel"
+    segments: ClassVar[bool] = False  # whether it scores whole segments
+
+    @property
+    def states(self) -> list[Any]:
+        """What transitions lead from and to, in their order."""
+        return self.labels
+
+    def plain_primal(
+        self, X: Any, codes: Ints, settings: dict[str, Any], objective: Any
+    ) -> float:
+        """The objective by plain Python; see `Task.plain_primal`."""
+        from partwise.structures.chain.plain import plain_primal
+
+        return plain_primal(self, X, codes, settings, objective)
 
     @property
     def n_coefficients(self) -> int:

@@ -215,16 +215,8 @@ class TagTask(Task):
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """The chain."""
-        chain = model.structure
-        return {
-            "chain": {
-                "order": chain.order,
-                "boundary": chain.boundary,
-                "cost": chain.cost if isinstance(chain.cost, str) else "matrix",
-                "constrained": chain.transitions is not None,
-            },
-        }
+        """The chain, or segments."""
+        return model.structure.facts()
 
     @classmethod
     def telling_parts(
@@ -239,18 +231,20 @@ class TagTask(Task):
         if top and weights:
             table = [
                 (str(label), *("×" if w is None else f"{w:.2f}" for w in row))
-                for label, row in zip(model.labels, weights, strict=True)
+                for label, row in zip(model.states, weights, strict=True)
             ]
             title = "transitions, from row to column"
             if any(None in row for row in weights):
                 title += "; × is forbidden"
-            listings.append(Listing(title, ["", *map(str, model.labels)], table))
+            listings.append(Listing(title, ["", *map(str, model.states)], table))
         return {"transitions": weights, **parts}, listings
 
     @staticmethod
     def _transitions(model: Any) -> tuple[list[list[float]], list[list[bool]]]:
         """Weights of the transitions, and which of them the chain allows."""
         bigram = model.parts().bigram
+        if model.segments:  # every type may follow every other
+            return bigram.tolist(), (bigram == bigram).tolist()
         allowed = model.structure.masks()[0] == 0
         return bigram.tolist(), allowed[: len(bigram)].tolist()
 
@@ -274,19 +268,15 @@ class TagTask(Task):
         return np.array([number[label] for label in self.labels_in(data)], np.int32)
 
     def is_possible(self, structure: Any, output: Any) -> bool:
-        """By the masks."""
-        edges, starts, ends = structure.masks()
-        is_forbidden = starts[output[0]] or ends[output[-1]]
-        return not (is_forbidden or edges[output[:-1], output[1:]].any())
+        """By the masks, or the lengths of segments."""
+        return structure.allows(output)
 
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
     ) -> float:
-        """Sentence by sentence, by the reference methods of the chain."""
-        from partwise.structures.chain.plain import plain_primal
-
+        """Sentence by sentence, by the reference methods of the structure."""
         codes = self.truths(model, data)
-        return plain_primal(model, data.X, codes, settings, objective)
+        return model.plain_primal(data.X, codes, settings, objective)
 
 
 def _as_strings(rows: list[Any]) -> list[list[str]]:

@@ -49,7 +49,7 @@ def _by_features(model: Any, X: Any) -> tuple[list[Any], float]:
     """Scores of (token, label) of each sentence, and ‖w‖² without transitions."""
     features, emission = model.featurizer.transform(X), model.parts().emission
     tables = [
-        _matrix(features, a, b) @ emission
+        feature_rows(features, a, b) @ emission
         for a, b in pairwise(features.offset.tolist())
     ]
     return tables, float(np.sum(emission**2))
@@ -94,7 +94,7 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
 SCORES = {"": _by_features, "Kernel": _by_keys}  # by the kind of scoring
 
 
-def _matrix(features: Any, a: int, b: int) -> Any:
+def feature_rows(features: Any, a: int, b: int) -> Any:
     """Rows a to b, (b - a, n_features)."""
     from scipy import sparse
 

@@ -113,6 +113,23 @@ class Chain(ChainReference, Structure):
             masks.append(np.where(allowed, 0.0, -np.inf))
         return masks[0], masks[1], masks[2]
 
+    def allows(self, y: Any) -> bool:
+        """Whether the masks allow an output, an array of labels."""
+        edges, starts, ends = self.masks()
+        is_forbidden = starts[y[0]] or ends[y[-1]]
+        return not (is_forbidden or edges[y[:-1], y[1:]].any())
+
+    def facts(self) -> dict[str, Any]:
+        """What `inspect` says of it."""
+        return {
+            "chain": {
+                "order": self.order,
+                "boundary": self.boundary,
+                "cost": self.cost if isinstance(self.cost, str) else "matrix",
+                "constrained": self.transitions is not None,
+            },
+        }
+
     def n_outputs(self, n: int) -> int:
         """Number of label sequences of n tokens, |Y|, forbidden ones left out.
 

@@ -16,7 +16,8 @@ _OPENING = {"BIO": "BO", "IOB1": "IO", "BIOES": "BSO"}
 _PREFIXES = {"BIO": "BIO", "IOB1": "BIO", "BIOES": "BIOES"}
 
 
-def _split(label: Any, scheme: str) -> tuple[str, str]:
+def split_tag(label: Any, scheme: str) -> tuple[str, str]:
+    """Prefix and type of a tag: ("B", "PER"), or ("O", "")."""
     prefix, _, kind = str(label).partition("-")
     valid = prefix in _PREFIXES[scheme] and len(prefix) == 1
     if not valid or (prefix == "O") != (kind == ""):
@@ -62,7 +63,7 @@ def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
     scheme = _ALIASES.get(scheme, scheme)
     if scheme not in SCHEMES:
         raise SettingsError(f"<scheme={scheme!r}>: choose {', '.join(SCHEMES)}")
-    split = [_split(label, scheme) for label in labels]
+    split = [split_tag(label, scheme) for label in labels]
     transitions = [[_may_follow(scheme, a, b) for b in split] for a in split]
     starts = [prefix in _OPENING[scheme] for prefix, _ in split]
     ends = [scheme != "BIOES" or prefix in "ESO" for prefix, _ in split]

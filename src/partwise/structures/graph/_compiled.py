@@ -30,8 +30,9 @@ from partwise.structures.graph._messages import (
     search_graph,
     slack_of,
 )
+from partwise.structures.graph._milp import search_by_milp
 
-ELIMINATION, CUT, MESSAGES = 0, 1, 2  # how a block is searched
+ELIMINATION, CUT, MESSAGES, MILP = 0, 1, 2, 3  # how a block is searched
 
 TABLE = types.float64[:, ::1]
 NODES = types.int32[::1]
@@ -67,8 +68,10 @@ def search(
 call_search = called_at(SEARCH)
 
 
-def search_address():
+def search_address(is_milp=False):
     """Of `search`, for blocks: it is compiled once for the rows of all scorers."""
+    if is_milp:
+        return address_of(SEARCH, search_by_milp, is_cached=False)
     return address_of(SEARCH, search)
 
 
@@ -107,7 +110,8 @@ class GraphBlocks(NamedTuple):
     n_pairs: int
     n_sweeps: int
     limit: int
-    search: Any  # the address of `search`
+    search: Any  # the address of `search`, or of another with its signature
+    banned: np.ndarray  # (n_nodes, L) uint8, labels of other types, or (0, L)
     is_prediction: int
 
     def code_length(blocks, i):
@@ -129,6 +133,10 @@ class GraphBlocks(NamedTuple):
                 work.score[v, x] = work.emit[v, x]
                 if blocks.is_prediction == 0:
                     work.score[v, x] += node_loss(blocks, i, v, x)
+        if blocks.banned.shape[0] > 0:
+            n_edges = blocks.edge_offset[i + 1] - blocks.edge_offset[i]
+            penalty = penalty_of(work.score, work.pairs, n, n_edges)
+            take_away(blocks.banned, begin, n, penalty, work.score)
         is_seeded = np.int64(1 - blocks.is_prediction)  # the truth is an output, too
         bound = search_block(blocks, work, i, is_seeded, code)
         margin = recall_margin(blocks, work, i, code)
@@ -221,6 +229,15 @@ def node_loss(blocks, i, v, label):
 
 
 @kernel
+def take_away(banned, begin, n, penalty, score):
+    """Lower the scores of labels that the nodes from `begin` on must not have."""
+    for v in range(n):
+        for x in range(score.shape[1]):
+            if banned[begin + v, x] > 0:
+                score[v, x] -= penalty
+
+
+@kernel
 def score_block(blocks, work, w, i):
     """Scores of the nodes and edges of block i into `emit` and `pairs`."""
     n_features, size = blocks.rows.n_features, blocks.cost.shape[1]
@@ -276,8 +293,8 @@ def decode_rows(blocks, work, w, banned, first, last, code, value, bound):
         for v in range(n):
             for x in range(size):
                 work.score[v, x] = work.emit[v, x]
-                if banned.shape[0] > 0 and banned[begin + v, x] > 0:
-                    work.score[v, x] -= penalty
+        if banned.shape[0] > 0:
+            take_away(banned, begin, n, penalty, work.score)
         here = code[begin : begin + n]
         bound[i] = search_block(blocks, work, i, np.int64(0), here)
         value[i] = 0.0

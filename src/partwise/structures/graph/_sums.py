@@ -8,7 +8,7 @@ knows, times those of the node given the scope.
 import numpy as np
 
 from partwise.compiled import allocating, kernel
-from partwise.structures.graph._compiled import score_block
+from partwise.structures.graph._compiled import score_block, take_away
 from partwise.structures.graph._elimination import fill_clique, lay_out, stride_in
 
 
@@ -95,6 +95,8 @@ def sum_rows(blocks, work, w, first, last, node, edge, log_z, truth):
     for i in range(first, last):
         score_block(blocks, work, w, i)
         begin, end = blocks.offset[i], blocks.offset[i + 1]
+        if blocks.banned.shape[0] > 0:
+            take_away(blocks.banned, begin, end - begin, np.inf, work.emit)
         low, high = blocks.edge_offset[i], blocks.edge_offset[i + 1]
         scope_ptr = blocks.scope_ptr[begin : end + 1]
         log_z[i] = sum_graph(

@@ -3,22 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partwise.features.graphs import GraphInput
-from partwise.protocol import Ints
+from partwise.parameters import ParameterError
+from partwise.protocol import Floats, Ints
 
 
-def label_set(y: Any, graphs: list[GraphInput]) -> list[Any]:
-    """Distinct labels in order."""
+class NodeLabels(NamedTuple):
+    """Labels by number, and the type of node that each belongs to, if there are any."""
+
+    labels: list[Any]
+    types: list[Any] | None
+
+    def encode(self, y: Any, graphs: list[GraphInput], what: str = "y") -> list[Ints]:
+        """Numbers of the labels of nodes, −1 for None; refuses what does not fit X."""
+        if len(y) != len(graphs):
+            raise ValueError(
+                f"{what} has {len(y)} items where X has {len(graphs)} graphs"
+            )
+        types = self.types or [None] * len(self.labels)
+        number = {
+            pair: k for k, pair in enumerate(zip(types, self.labels, strict=True))
+        }
+        codes: list[Ints] = []
+        for i, (row, x) in enumerate(zip(y, graphs, strict=True)):
+            listed = labels_of(row, x.names, what, i)
+            if len(listed) != x.n_nodes:
+                raise ValueError(
+                    f"graph {i} has {x.n_nodes} nodes in X and {len(listed)} labels in "
+                    f"{what}"
+                )
+            of_nodes = [None] * x.n_nodes if self.types is None else x.types or ()
+            pairs = list(zip(of_nodes, listed, strict=False))
+            for kind, label in pairs:
+                if label is not None and (kind, label) not in number:
+                    where = "" if kind is None else f" of a node of type {kind!r}"
+                    raise ValueError(
+                        f"{what}: graph {i} has label {label!r}{where}, which the "
+                        "model does not know"
+                    )
+            codes.append(np.array([number.get(pair, -1) for pair in pairs], np.int32))
+        return codes
+
+    def factors(self, class_weight: Any, codes: list[Ints]) -> Floats:
+        """Factors of the costs of labels, (L,), by a parameter `class_weight`."""
+        if isinstance(class_weight, Mapping):
+            return np.array([class_weight.get(label, 1.0) for label in self.labels])
+        if class_weight != "balanced":
+            raise ParameterError(
+                "class_weight", class_weight, "give a dict, 'balanced' or None"
+            )
+        known = np.concatenate(codes)
+        counts = np.bincount(known[known >= 0], minlength=len(self.labels))
+        return counts.sum() / (len(counts) * np.maximum(counts, 1))
+
+
+def label_set(y: Any, graphs: list[GraphInput]) -> NodeLabels:
+    """Distinct labels in order, those of each type of nodes together."""
     if len(y) != len(graphs):
         raise ValueError(f"y has {len(y)} items where X has {len(graphs)} graphs")
+    has_types = {x.types is not None for x in graphs}
+    if len(has_types) > 1:
+        raise ValueError("X: some graphs have types of nodes and others not")
     seen: set[Any] = set()
     for i, (row, x) in enumerate(zip(y, graphs, strict=True)):
-        seen.update(labels_of(row, x.names, "y", i))
-    seen.discard(None)
+        listed = labels_of(row, x.names, "y", i)
+        types = x.types or [""] * len(listed)
+        seen |= {
+            pair for pair in zip(types, listed, strict=False) if pair[1] is not None
+        }
     if not seen:
         raise ValueError("y: no node has a label")
     try:
@@ -27,32 +83,11 @@ def label_set(y: Any, graphs: list[GraphInput]) -> list[Any]:
         raise ValueError(
             "y: labels are of different types; make them all str"
         ) from None
-    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
-
-
-def encode_labels(
-    y: Any, graphs: list[GraphInput], labels: list[Any], what: str = "y"
-) -> list[Ints]:
-    """Numbers of the labels of nodes, −1 for None; refuses what does not fit X."""
-    if len(y) != len(graphs):
-        raise ValueError(f"{what} has {len(y)} items where X has {len(graphs)} graphs")
-    number = {label: k for k, label in enumerate(labels)} | {None: -1}
-    codes: list[Ints] = []
-    for i, (row, x) in enumerate(zip(y, graphs, strict=True)):
-        listed = labels_of(row, x.names, what, i)
-        if len(listed) != x.n_nodes:
-            raise ValueError(
-                f"graph {i} has {x.n_nodes} nodes in X and {len(listed)} labels in "
-                f"{what}"
-            )
-        unknown = [label for label in listed if label not in number]
-        if unknown:
-            raise ValueError(
-                f"{what}: graph {i} has label {unknown[0]!r}, which the model does not "
-                "know"
-            )
-        codes.append(np.array([number[label] for label in listed], np.int32))
-    return codes
+    labels, types = (
+        [item.item() if isinstance(item, np.generic) else item for item in column]
+        for column in ([label for _, label in ordered], [kind for kind, _ in ordered])
+    )
+    return NodeLabels(labels, types if True in has_types else None)
 
 
 def labels_of(row: Any, names: list[Any] | None, what: str, i: int) -> list[Any]:

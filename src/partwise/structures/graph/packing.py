@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from partwise.structures.graph._compiled import (
     CUT,
     ELIMINATION,
     MESSAGES,
+    MILP,
     GraphBlocks,
     search_address,
 )
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2**24  # of a table of elimination; 2**20 where it was not asked for
 MOST_CYCLES = 2000  # above, elimination is not tried: the attempt itself takes time
+MOST_VARIABLES = 10**6  # of an integer program
 CHEAP = 200  # sweeps of messages that elimination may cost
 
 
@@ -40,6 +43,7 @@ def pack_graphs(
     formulation: Formulation,
     n_jobs: int,
     node_weight: Any,
+    scorer: LinearScorer,
 ) -> GraphProblem:
     """Lay graphs end to end, with plans of their searches."""
     size = graph.n_labels
@@ -52,16 +56,18 @@ def pack_graphs(
     if Y is not None:
         y[:] = np.concatenate(Y)
     is_hidden = y < 0
-    if is_hidden.any():  # begin with the most frequent label
+    banned = np.concatenate([graph.banned(x) for x in X])
+    if is_hidden.any():  # begin with the most frequent label that a node may have
         if node_weight is None:
             node_weight = np.ones(len(y))
         node_weight = np.where(is_hidden, 0.0, node_weight)
-        known = np.bincount(y[~is_hidden], minlength=size)
-        y[is_hidden] = int(np.argmax(known))
+        known = np.tile(np.bincount(y[~is_hidden], minlength=size), (len(y), 1))
+        if len(banned):
+            known = np.where(banned, -1, known)
+        y[is_hidden] = np.argmax(known, axis=1)[is_hidden]
     costs = graph.delta.pack(y, offset, size)
     is_sparse = any(sparse.issparse(x.features) for x in X)
     wrap = sparse.csr_array if is_sparse else np.asarray
-    scorer = LinearScorer()
     rows = scorer.bind(as_features([wrap(x.features) for x in X]))
     near_ptr, near = _adjacency(ends, offset, edge_offset)
     plans = [_plan(graph, i, x) for i, x in enumerate(X)]
@@ -97,7 +103,8 @@ def pack_graphs(
         n_pairs=graph.n_pairs,
         n_sweeps=int(graph.sweeps),
         limit=int(graph.search_nodes),
-        search=search_address(),
+        search=_search_of(graph),
+        banned=plain_array(banned, np.uint8),
         is_prediction=0,
     )
     if is_hidden.any():
@@ -109,6 +116,13 @@ def _plan(graph: Graph, i: int, x: GraphInput) -> tuple[int, Plan | None]:
     """How graph i is searched."""
     n, n_edges, size = x.n_nodes, len(x.edges), graph.n_labels
     choice = graph.decoder
+    if choice == "milp":
+        if n * size + n_edges * size**2 > MOST_VARIABLES:
+            raise ValueError(
+                f"graph {i} is too large for <decoder='milp'>; use 'messages', or "
+                "'auto'"
+            )
+        return MILP, None
     if choice in ("auto", "elimination"):
         is_asked = choice == "elimination"
         cells = MOST_CELLS if is_asked else MOST_CELLS // 16
@@ -130,6 +144,14 @@ def _plan(graph: Graph, i: int, x: GraphInput) -> tuple[int, Plan | None]:
     if size == 2 and choice in ("auto", "cut"):
         return CUT, None
     return MESSAGES, None
+
+
+def _search_of(graph: Graph) -> Any:
+    """The address of the search of all methods, or of integer programs."""
+    with warnings.catch_warnings():
+        # numba says that Python does not run in parallel, which nobody expects
+        warnings.filterwarnings("ignore", message=".*object mode.*")
+        return search_address(graph.decoder == "milp")
 
 
 def _adjacency(ends: Ints, offset: Ints, edge_offset: Ints) -> tuple[Ints, Ints]:

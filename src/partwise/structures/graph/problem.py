@@ -17,6 +17,7 @@ from partwise.structures.graph._compiled import (
     CUT,
     ELIMINATION,
     MESSAGES,
+    MILP,
     GraphBlocks,
     GraphWork,
     decode_rows,
@@ -29,7 +30,7 @@ from partwise.threads import run_sharded
 if TYPE_CHECKING:
     from partwise.structures.graph.structure import Graph
 
-METHODS = {ELIMINATION: "elimination", CUT: "cut", MESSAGES: "messages"}
+METHODS = {ELIMINATION: "elimination", CUT: "cut", MESSAGES: "messages", MILP: "milp"}
 
 
 class GraphProblem(PackedProblem):
@@ -101,8 +102,11 @@ class GraphProblem(PackedProblem):
         blocks: Any = self.blocks
         code = np.zeros(blocks.offset[-1], np.int32)
         value, bound = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
-        size = self.structure.n_labels
-        marks = np.zeros((0, size), np.uint8) if banned is None else banned
+        marks: Any = blocks.banned
+        if banned is not None:
+            marks = np.asarray(banned, bool)
+            if len(blocks.banned):
+                marks = marks | (blocks.banned > 0)
         marks = plain_array(marks, np.uint8)
 
         def work_on(first: int, last: int) -> None:
@@ -119,9 +123,9 @@ class GraphProblem(PackedProblem):
         """The k best labellings of each graph with their scores.
 
         Lawler (1972): labellings besides the best one are divided by the first node
-        that differs, with the nodes before it fixed.
+        that differs, with the nodes before it fixed. Refuses graphs whose searches do
+        not prove what they find.
         """
-        self._require_elimination("several best labellings")
         return [self._k_best_of(i, model, k) for i in range(self.n_blocks)]
 
     def _k_best_of(self, i: int, model: Floats, k: int) -> list[tuple[Ints, float]]:
@@ -129,6 +133,8 @@ class GraphProblem(PackedProblem):
         here = slice(int(blocks.offset[i]), int(blocks.offset[i + 1]))
         n_nodes, size = int(blocks.offset[-1]), self.structure.n_labels
         code, banned = np.zeros(n_nodes, np.int32), np.zeros((n_nodes, size), np.uint8)
+        if len(blocks.banned):
+            banned[:] = blocks.banned
         value, bound = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
         work = self.borrow_work()
         heap: list[Any] = []
@@ -141,6 +147,13 @@ class GraphProblem(PackedProblem):
                 return
             banned[here] = marks
             decode_rows(blocks, work, model, banned, i, i + 1, code, value, bound)
+            if bound[i] > value[i]:
+                raise CapabilityError(
+                    f"graph {i} is searched by {self.methods()[i]}, which did not "
+                    "prove a labelling to be the best; several best labellings need "
+                    "<decoder='elimination'>, for graphs of small width, more "
+                    "<search_nodes>, or <decoder='milp'>"
+                )
             n_pushed += 1
             best = code[here].copy()
             heapq.heappush(heap, (-float(value[i]), n_pushed, best, marks, fixed))
@@ -249,18 +262,24 @@ class LatentGraphProblem(GraphProblem):
         self._observed = np.where(is_hidden, -1, blocks.y).astype(np.int32)
 
     def complete(self, model: Floats) -> Cuts:
-        """Label the hidden nodes; the old truths of graphs that have changed."""
+        """Label the hidden nodes; the old truths of graphs that have changed.
+
+        Completions depend on the model alone, in ties, too, where searches prove what
+        they find. Others are taken unless they are worse than the labels that are
+        there, so that no round becomes worse by a poor search.
+        """
         blocks: Any = self.blocks
         banned = np.ones((len(self._observed), self.structure.n_labels), np.uint8)
         banned[np.arange(len(banned)), blocks.y] = 0
         banned[self._is_hidden] = 0
-        codes, _, _ = self.decode(model, banned)
+        codes, value, bound = self.decode(model, banned)
         rows = np.arange(self.n_blocks)
         zero, one = np.zeros(self.n_blocks), np.ones(self.n_blocks)
         found = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
-        # a search that is not exact may have found a worse labelling
-        is_better = np.repeat(self.margins(model, found) < 0, np.diff(blocks.offset))
-        code = np.where(is_better, found.code, blocks.y)
+        is_taken = (bound <= value) | (self.margins(model, found) <= 0)
+        code = np.where(
+            np.repeat(is_taken, np.diff(blocks.offset)), found.code, blocks.y
+        )
         return replace_truths(blocks.y, blocks.offset, code)
 
     def truths_for_keys(self) -> Ints:

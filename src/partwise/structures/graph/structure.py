@@ -14,10 +14,11 @@ from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
 from partwise.parameters import ParameterError, check_choice, check_whole
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.scorers.linear import LinearScorer
 from partwise.structures.losses import ADDITIVE, TokenLoss
 from partwise.structures.losses.tokens import token_loss
 
-DECODERS = ("auto", "elimination", "cut", "messages")
+DECODERS = ("auto", "elimination", "cut", "messages", "milp")
 
 
 class GraphWeights(NamedTuple):
@@ -43,17 +44,22 @@ class Graph(Structure):
     cost : {"hamming", "normalized"}, matrix or TokenLoss
         The loss: wrong nodes, their share, or costs of the column's label for the
         row's.
-    decoder : {"auto", "elimination", "cut", "messages"}
+    decoder : {"auto", "elimination", "cut", "messages", "milp"}
         How the best labelling is searched. *elimination* is exact: max-sum on trees
         and forests, in general on a junction tree, for graphs of small width. *cut* is
         exact for two labels where neighbours attract each other, by a maximum flow;
         where they do not, messages are passed. *messages* is sequential tree-reweighted
         message passing, with an upper bound; then branch and bound. *auto* takes the
-        first of these that a graph allows.
+        first of these that a graph allows. *milp* is an integer program for small
+        graphs, solved by HiGHS to a billionth of the largest score.
     sweeps : int
         Most sweeps of messages.
     search_nodes : int
-        Branches that branch and bound may look at, where messages leave a gap.
+        Branches that branch and bound may look at, where messages leave a gap; of an
+        integer program, where it is not 0, else 10,000.
+    types : list (L,), optional
+        The type of nodes that may have each label. Without it all nodes may have all
+        labels. Labels of different types have weights of their own, so have pairs.
 
     Notes
     -----
@@ -75,9 +81,10 @@ class Graph(Structure):
         n_labels: int,
         directed: bool = False,
         cost: Any = "hamming",
-        decoder: Literal["auto", "elimination", "cut", "messages"] = "auto",
+        decoder: Literal["auto", "elimination", "cut", "messages", "milp"] = "auto",
         sweeps: int = 100,
         search_nodes: int = 0,
+        types: list[Any] | None = None,
     ) -> None:
         self.n_labels = n_labels
         self.directed = directed
@@ -85,6 +92,40 @@ class Graph(Structure):
         self.decoder = decoder
         self.sweeps = sweeps
         self.search_nodes = search_nodes
+        self.types = types
+
+    def banned(self, x: GraphInput) -> Any:
+        """1 for labels of other types than the node's, (n_nodes, L); else (0, L)."""
+        if self.types is None:
+            return np.zeros((0, self.n_labels), np.uint8)
+        types = [None] * x.n_nodes if x.types is None else x.types
+        unknown = [one for one in types if one not in self.types]
+        if unknown:
+            raise ValueError(
+                f"a node has type {unknown[0]!r}; there are labels of "
+                f"{', '.join(map(repr, dict.fromkeys(self.types)))}"
+            )
+        number = {one: k for k, one in enumerate(dict.fromkeys(self.types))}
+        of_label = np.array([number[one] for one in self.types])
+        of_node = np.array([number[one] for one in types])
+        return (of_node[:, None] != of_label).astype(np.uint8)
+
+    def check_search(self) -> None:
+        """Refuse settings of searches that no graph allows."""
+        check_choice("decoder", self.decoder, DECODERS)
+        check_whole("sweeps", self.sweeps, 1)
+        check_whole("search_nodes", self.search_nodes, 0)
+
+    def facts(self) -> dict[str, Any]:
+        """What `inspect` says of it."""
+        return {
+            "directed": bool(self.directed),
+            "cost": self.cost if isinstance(self.cost, str) else "matrix",
+            "decoder": self.decoder,
+            "sweeps": int(self.sweeps),
+            "search_nodes": int(self.search_nodes),
+            "types": None if self.types is None else list(self.types),
+        }
 
     # ------------------------------------------------------------------- weights
 
@@ -119,6 +160,12 @@ class Graph(Structure):
         upper = np.triu_indices(size)
         table[upper] = np.arange(len(upper[0]))
         return np.maximum(table, table.T).ravel()
+
+    def pair_names(self, labels: Sequence[Any]) -> list[str]:
+        """What the pairs of labels with weights of their own are called."""
+        size, arrow = self.n_labels, "→" if self.directed else "–"
+        places = np.unique(self.pair_of(), return_index=True)[1].tolist()
+        return [f"{labels[k // size]}{arrow}{labels[k % size]}" for k in places]
 
     def n_weights(self, n_features: int, n_edge_features: int) -> int:
         """Length of a model."""
@@ -164,8 +211,9 @@ class Graph(Structure):
 
     def enumerate(self, x: Any) -> Iterator[Ints]:
         """All labellings; for tiny graphs."""
-        n = GraphInput.create(x).n_nodes
-        for labels in product(range(self.n_labels), repeat=n):
+        x = GraphInput.create(x)
+        banned = self.banned(x) if self.types else np.zeros((x.n_nodes, self.n_labels))
+        for labels in product(*(np.flatnonzero(row == 0) for row in banned)):
             yield np.array(labels, np.int32)
 
     def nearest(self, x: Any, w: Floats, y: Ints) -> tuple[Ints, float]:
@@ -181,6 +229,8 @@ class Graph(Structure):
         np.add.at(score, second, table[numbers, y[first], :])
         change = score - score[nodes, y][:, None]
         change[nodes, y] = -np.inf
+        if self.types is not None:
+            change[self.banned(x) > 0] = -np.inf
         v, label = divmod(int(np.argmax(change)), self.n_labels)
         other = y.copy()
         other[v] = label
@@ -196,6 +246,7 @@ class Graph(Structure):
         *,
         n_jobs: int = 1,
         node_weight: Any = None,
+        scorer: LinearScorer | None = None,
     ) -> Any:
         """Lay graphs out for a solver.
 
@@ -210,6 +261,8 @@ class Graph(Structure):
             Threads over graphs.
         node_weight : list of arrays (n_nodes,), optional
             Factor of each node's loss.
+        scorer : LinearScorer, optional
+            How nodes and edges are scored.
         """
         from partwise.structures.graph.packing import pack_graphs
 
@@ -219,9 +272,7 @@ class Graph(Structure):
                 "graphs have no `frontier`: use <formulation='margin'> with "
                 "<penalty='l1'>"
             )
-        check_choice("decoder", self.decoder, DECODERS)
-        check_whole("sweeps", self.sweeps, 1)
-        check_whole("search_nodes", self.search_nodes, 0)
+        self.check_search()
         if self.decoder == "cut" and self.n_labels != 2:
             raise ParameterError(
                 "decoder", "cut", f"cuts need 2 labels, not {self.n_labels}"
@@ -232,6 +283,7 @@ class Graph(Structure):
         for i, x in enumerate(X):
             try:
                 graphs.append(GraphInput.create(x))
+                self.banned(graphs[-1])
             except ValueError as error:
                 raise ValueError(f"graph {i}: {error}") from None
         if Y is not None:
@@ -245,7 +297,8 @@ class Graph(Structure):
             check_magnitude(weight, MAX_FEATURE, "node_weight")
             if (weight < 0).any():
                 raise ValueError("node_weight: give numbers that are not negative")
-        return pack_graphs(self, graphs, Y, formulation, n_jobs, weight)
+        scorer = scorer or LinearScorer()
+        return pack_graphs(self, graphs, Y, formulation, n_jobs, weight, scorer)
 
     def _checked(self, graphs: list[GraphInput], Y: Any) -> list[Ints]:
         """Truths as arrays of numbers of labels."""
@@ -264,5 +317,8 @@ class Graph(Structure):
                     f"graph {i}: labels must be whole numbers below {self.n_labels}, "
                     "or −1 where they are not known"
                 )
+            known = np.flatnonzero(y >= 0)
+            if self.types is not None and self.banned(x)[known, y[known]].any():
+                raise ValueError(f"graph {i}: a label of another type than its node")
             checked.append(y.astype(np.int32))
         return checked

@@ -2,8 +2,9 @@
 
 A model is a matrix (n_features, width) with three columns of weights for each label, of
 the first tokens of its segments, of their other ones, and of their last ones, padded to
-whole vectors; behind it weights of lengths (L, D) and of pairs of labels (L, L). A code
-names the label of each token and whether a segment begins there.
+whole vectors; behind it a matrix (n_span_features, S) with weights of features of whole
+segments, then weights of lengths (L, D) and of pairs of labels (L, L). A code names the
+label of each token and whether a segment begins there.
 """
 
 from typing import Any, NamedTuple
@@ -11,16 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import add_row, kernel, score_rows, uncounted
-from partwise.structures._semirings import LOG_PLUS, MAX_PLUS
+from partwise.structures._semirings import MAX_PLUS
 from partwise.structures.segments import segment_losses
 from partwise.structures.segments._planes import ADD, DOT, READ, SUM, WIPE, walk
-from partwise.structures.segments._programs import (
-    backward,
-    forward,
-    k_forward,
-    k_trace,
-    trace,
-)
+from partwise.structures.segments._programs import forward, trace
 
 segment_cost = kernel(segment_losses.segment_cost)
 count_segments = kernel(segment_losses.count_segments)
@@ -41,16 +36,19 @@ class SegmentWork(NamedTuple):
     ended: np.ndarray  # (n + 1, S)
     ahead: np.ndarray  # (n + 1, S)
     spare: np.ndarray  # (n, width)
+    spans: np.ndarray  # (n·D, S) scores of segments by their features, or (0, 0)
     nothing: np.ndarray  # (0, 0)
 
 
-def new_segment_work(n: int, width: int, size: int, depth: int) -> SegmentWork:
+def new_segment_work(
+    n: int, width: int, size: int, depth: int, has_spans: bool
+) -> SegmentWork:
     """Buffers."""
     wide = -(-size // 4) * 4
     shapes = (
         (n, width), (size * (depth + size),), (n, wide), (n, wide), (n, wide),
         (depth, wide), (wide, wide), (n, depth, wide), (n + 1, wide), (n + 1, wide),
-        (n, width), (0, 0),
+        (n, width), (n * depth if has_spans else 0, wide), (0, 0),
     )  # fmt: skip
     return SegmentWork(*(np.zeros(shape) for shape in shapes))
 
@@ -60,6 +58,7 @@ class SegmentBlocks(NamedTuple):
     """Packed sequences with a segmentation each, over rows of any scorer."""
 
     rows: Any  # a tag with the row operations of `partwise.compiled`
+    span_rows: Any  # of segments: row t·D + d − 1 of d tokens from token t on; or none
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 codes of the truths
     longest: np.ndarray  # (L,) int64 tokens of the segments of a label at most
@@ -72,6 +71,7 @@ class SegmentBlocks(NamedTuple):
     outside: int  # label whose segments do not count, −1 for none
     has_loss: int  # 0 for predictions
     width: int  # columns of weights, padding included
+    span_width: int  # S, labels with padding
 
     def code_length(blocks, i):
         return blocks.offset[i + 1] - blocks.offset[i]
@@ -80,11 +80,7 @@ class SegmentBlocks(NamedTuple):
         return loss_of(blocks, i, code)
 
     def find_output(blocks, work, w, i, code):
-        score_tokens(blocks, w, i, work.parts)
-        fill_tables(blocks, work, w)
-        begin = blocks.offset[i]
-        n = blocks.offset[i + 1] - begin
-        split_columns(n, blocks.longest, work)
+        n = score_parts(blocks, work, w, i)
         if blocks.has_loss:
             add_losses(blocks, work, i)
         fill_segments(n, work)
@@ -92,44 +88,68 @@ class SegmentBlocks(NamedTuple):
             forgive_matches(blocks, i, work.segment)
         search(blocks, work, n, code)
         loss = loss_of(blocks, i, code) if blocks.has_loss else 0.0
-        margin = walk(
-            blocks, work.tail, np.int64(0), work.parts, i, code, np.int64(0), READ, 1.0
-        )
+        margin = recalled(blocks, work, i, code)
         return loss, 1.0, loss - margin, loss - margin
 
     def recall_margin(blocks, work, i, code):
-        return walk(
-            blocks, work.tail, np.int64(0), work.parts, i, code, np.int64(0), READ, 1.0
-        )
+        return recalled(blocks, work, i, code)
 
     def margin(blocks, w, i, code):
-        none, tail = w[:0].reshape(0, 0), blocks.rows.n_features * blocks.width
-        return walk(blocks, w, tail, none, i, code, np.int64(0), DOT, 1.0)
+        none, tail = w[:0].reshape(0, 0), tail_of(blocks)
+        return walk(blocks, w, tail, none, none, i, code, np.int64(0), DOT, 1.0)
 
     def margins(blocks, work, w, i, codes, at, n, out):
         if n == 0:
             return
         score_tokens(blocks, w, i, work.spare)
         length = blocks.offset[i + 1] - blocks.offset[i]
-        tail = blocks.rows.n_features * blocks.width
+        tail = tail_of(blocks)
         for p in range(n):
             out[p] = walk(
-                blocks, w, tail, work.spare, i, codes, at + p * length, READ, 1.0
-            )
+                blocks, w, tail, work.spare, work.nothing, i, codes, at + p * length,
+                READ, 1.0,
+            )  # fmt: skip
 
     def push(blocks, w, i, code, coef):
-        none, tail = w[:0].reshape(0, 0), blocks.rows.n_features * blocks.width
-        walk(blocks, w, tail, none, i, code, np.int64(0), ADD, coef)
+        none, tail = w[:0].reshape(0, 0), tail_of(blocks)
+        walk(blocks, w, tail, none, none, i, code, np.int64(0), ADD, coef)
 
     def push_sum(blocks, work, w, i, codes, at, n, coef):
         push_many(blocks, work, w, i, codes, at, n, coef)
 
     def wipe(blocks, w, i, code):
-        none, tail = w[:0].reshape(0, 0), blocks.rows.n_features * blocks.width
-        walk(blocks, w, tail, none, i, code, np.int64(0), WIPE, 0.0)
+        none, tail = w[:0].reshape(0, 0), tail_of(blocks)
+        walk(blocks, w, tail, none, none, i, code, np.int64(0), WIPE, 0.0)
 
 
 # ------------------------------------------------------------------------- scores
+
+
+@kernel
+def tail_of(blocks):
+    """Where the weights of lengths begin, behind those of features."""
+    spans = blocks.span_rows.n_features * blocks.span_width
+    return blocks.rows.n_features * blocks.width + spans
+
+
+@kernel
+def recalled(blocks, work, i, code):
+    """<w, δ(code)> from the scores in `work`."""
+    start = np.int64(0)
+    return walk(
+        blocks, work.tail, start, work.parts, work.spans, i, code, start, READ, 1.0
+    )
+
+
+@kernel
+def score_spans(blocks, w, i, spans):
+    """Scores of the segments of block i by features of their own."""
+    n_features, width = blocks.span_rows.n_features, blocks.span_width
+    if n_features > 0:
+        at, depth = blocks.rows.n_features * blocks.width, blocks.depth
+        weights = w[at : at + n_features * width].reshape(n_features, width)
+        first, last = blocks.offset[i] * depth, blocks.offset[i + 1] * depth
+        score_rows(blocks.span_rows, weights, first, last, spans)
 
 
 @kernel
@@ -141,6 +161,17 @@ def score_tokens(blocks, w, i, parts):
 
 
 @kernel
+def score_parts(blocks, work, w, i):
+    """Scores of tokens by column, of spans, lengths and pairs of labels; tokens."""
+    score_tokens(blocks, w, i, work.parts)
+    score_spans(blocks, w, i, work.spans)
+    fill_tables(blocks, work, w)
+    n = blocks.offset[i + 1] - blocks.offset[i]
+    split_columns(n, blocks.longest, work)
+    return n
+
+
+@kernel
 def fill_tables(blocks, work, w):
     """Weights of lengths and pairs of labels, plain and padded."""
     size, depth, length, edge = (
@@ -149,7 +180,7 @@ def fill_tables(blocks, work, w):
         work.length,
         work.edge,
     )
-    tail, start = work.tail, blocks.rows.n_features * blocks.width
+    tail, start = work.tail, tail_of(blocks)
     for k in range(tail.shape[0]):
         tail[k] = w[start + k]
     for k in range(length.shape[1]):
@@ -170,15 +201,16 @@ def split_columns(n, longest, work):
         for k in range(size):
             first[t, k] = parts[t, k]
             rest[t, k] = parts[t, size + k]
-            last[t, k] = parts[t, 2 * size + k]
+            last[t, k] = parts[t, 2 * size + k] if longest[k] > 1 else 0.0
 
 
 @kernel
 def fill_segments(n, work):
     """Scores of all segments; their room in `segment` at [b, 0] holds a running sum."""
     first, rest, last, length = work.first, work.rest, work.last, work.length
-    segment = work.segment
+    segment, spans = work.segment, work.spans
     depth, size = segment.shape[1], segment.shape[2]
+    has_spans = spans.shape[0] > 0
     for b in range(n):
         for k in range(size):
             segment[b, 0, k] = first[b, k]
@@ -188,6 +220,9 @@ def fill_segments(n, work):
         for d in range(min(depth, n - b)):
             for k in range(size):
                 segment[b, d, k] += last[b + d, k] + length[d, k]
+            if has_spans:
+                for k in range(size):
+                    segment[b, d, k] += spans[b * depth + d, k]
 
 
 @kernel
@@ -203,7 +238,7 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
     """Add Σ_p coef[p]·δ_p to w: first summed per (token, column), then per feature."""
     begin, parts = blocks.offset[i], work.spare
     length = blocks.offset[i + 1] - begin
-    tail = blocks.rows.n_features * blocks.width
+    tail = tail_of(blocks)
     for t in range(length):
         for k in range(blocks.width):
             parts[t, k] = 0.0
@@ -211,7 +246,10 @@ def push_many(blocks, work, w, i, codes, at, n, coef):
     for p in range(n):
         if coef[p] != 0.0:
             largest = max(largest, abs(coef[p]))
-            walk(blocks, w, tail, parts, i, codes, at + p * length, SUM, coef[p])
+            walk(
+                blocks, w, tail, parts, work.nothing, i, codes, at + p * length, SUM,
+                coef[p],
+            )  # fmt: skip
     for t in range(length):
         for k in range(3 * blocks.longest.shape[0]):
             # what rounding leaves of mass that cancels is not worth a pass over a row
@@ -289,74 +327,4 @@ def loss_of(blocks, i, code):
                 blocks.y, begin, n, blocks.label_of, blocks.begins,
             )  # fmt: skip
             first = t
-    return total
-
-
-# ------------------------------------------------------------- other ways to decode
-
-
-@kernel
-def score_segments(blocks, work, w, i):
-    """Scores of all segments of block i, and of pairs of labels, into `work`."""
-    score_tokens(blocks, w, i, work.parts)
-    fill_tables(blocks, work, w)
-    n = blocks.offset[i + 1] - blocks.offset[i]
-    split_columns(n, blocks.longest, work)
-    fill_segments(n, work)
-    return n
-
-
-@kernel
-def best_given(blocks, work, w, i, given, code):
-    """The best output whose codes are those of `given` where these are not negative."""
-    score_tokens(blocks, w, i, work.parts)
-    fill_tables(blocks, work, w)
-    begin = blocks.offset[i]
-    n = blocks.offset[i + 1] - begin
-    split_columns(n, blocks.longest, work)
-    for t in range(n):
-        known = given[begin + t]
-        for k in range(blocks.longest.shape[0] if known >= 0 else 0):
-            if known != blocks.begin_code[k]:
-                work.first[t, k] = -np.inf
-            if known != blocks.inside_code[k]:
-                work.rest[t, k] = -np.inf
-    fill_segments(n, work)
-    search(blocks, work, n, code)
-    best = -np.inf
-    for k in range(work.ended.shape[1]):
-        best = max(best, work.ended[n, k])
-    return best
-
-
-@kernel
-def best_of_block(
-    blocks, work, w, i, k, ended, ended_at, ahead, ahead_at, codes, value
-):
-    """The k best outputs of block i: codes (k, n) and falling scores (k,)."""
-    n, size = score_segments(blocks, work, w, i), work.edge.shape[0]
-    k_forward(n, work.segment, work.edge, k, ended, ended_at, ahead, ahead_at)
-    for rank in range(k):
-        value[rank] = ahead[n * size, rank]
-        if value[rank] > -np.inf:
-            k_trace(
-                n, size, rank, ended_at, ahead_at, blocks.begin_code,
-                blocks.inside_code, codes[rank],
-            )  # fmt: skip
-
-
-@kernel
-def marginals_of_block(blocks, work, w, i, behind, begun, out):
-    """P(segment) under exp(score) into `out`, (n, D, L), by its first token; log Z."""
-    n = score_segments(blocks, work, w, i)
-    total = forward(LOG_PLUS, n, work.segment, work.edge, work.ended, work.ahead)
-    backward(LOG_PLUS, n, work.segment, work.edge, behind, begun)
-    for b in range(n):
-        for d in range(out.shape[1]):
-            for k in range(out.shape[2]):
-                out[b, d, k] = 0.0
-        for d in range(min(out.shape[1], n - b)):
-            for k in range(out.shape[2]):
-                value = work.ahead[b, k] + work.segment[b, d, k]
-                out[b, d, k] = np.exp(value + behind[b + d + 1, k] - total)
     return total

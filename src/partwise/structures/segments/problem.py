@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
-from partwise.structures.packed import PackedProblem
-from partwise.structures.segments import _compiled as compiled
+from partwise.scorers._rows import number_locally
+from partwise.structures.packed import PackedProblem, Ranker, Ranking, row_digests
+from partwise.structures.segments import _batch as batch
 from partwise.structures.segments._compiled import SegmentBlocks, new_segment_work
+from partwise.threads import run_sharded
 
 
-class SegmentsProblem(PackedProblem):
+class SegmentsProblem(Ranker, PackedProblem):
     """Packed sequences with segmentations.
 
     A model has padded rows of weights and may number features in its own way; `compact`
@@ -32,91 +36,155 @@ class SegmentsProblem(PackedProblem):
         size, width, depth = structure.n_labels, blocks.width, blocks.depth
         n_rest = size * (depth + size)
         most = int(np.diff(blocks.offset).max(initial=1))
+        has_spans = blocks.span_rows.n_features > 0
 
         def localise() -> tuple[Any, int]:
             local = scorer.local(blocks.rows, blocks.offset)
-            return blocks._replace(rows=local), local.n_features * width + n_rest
+            spans = blocks.span_rows
+            if has_spans:
+                indices = np.empty_like(spans.indices)
+                n_local = number_locally(
+                    blocks.offset * depth, spans.indptr, spans.indices,
+                    spans.n_features, indices,
+                )  # fmt: skip
+                n_local = max(1, int(n_local))  # 0 stands for no features of segments
+                spans = spans._replace(indices=indices, n_features=n_local)
+            n_weights = local.n_features * width + spans.n_features * blocks.span_width
+            return blocks._replace(rows=local, span_rows=spans), n_weights + n_rest
 
-        self.n_table = blocks.rows.n_features * width
+        n_tokens = blocks.rows.n_features * width
+        n_spans = blocks.span_rows.n_features * blocks.span_width
         super().__init__(
             blocks,
             blocks._replace(has_loss=0),
             localise,
             n_blocks=len(blocks.offset) - 1,
-            n_weights=self.n_table + n_rest,
+            n_weights=n_tokens + n_spans + n_rest,
             formulation=formulation,
-            new_work=lambda: new_segment_work(most, width, size, depth),
+            new_work=lambda: new_segment_work(most, width, size, depth, has_spans),
             n_jobs=n_jobs,
         )
         self.structure = structure
-        self.number = slice(None) if number is None else number
+        self.number: Any = slice(None) if number is None else number
+        self._ends = (n_tokens, n_tokens + n_spans)
+
+    def _tables(self, model: Floats) -> tuple[Floats, Floats, Floats]:
+        """Weights of tokens and spans without padding, and the others; views."""
+        a, b = self._ends
+        size = self.structure.n_labels
+        tokens = model[:a].reshape(-1, self.blocks.width)[:, : 3 * size]
+        spans = model[a:b].reshape(-1, self.blocks.span_width)[:, :size]
+        return tokens, spans, model[b:]
 
     def compact(self, model: Floats) -> Floats:
         """A model in the plain layout, flat."""
-        table = model[: self.n_table].reshape(-1, self.blocks.width)
-        weights = table[self.number, : 3 * self.structure.n_labels].ravel()
-        return np.concatenate([weights, model[self.n_table :]])
+        tokens, spans, rest = self._tables(model)
+        return np.concatenate([tokens[self.number].ravel(), spans.ravel(), rest])
 
     def expand(self, weights: Floats) -> Floats:
         """A model of this problem from the plain layout."""
-        model, columns = self.zero(), 3 * self.structure.n_labels
-        table = model[: self.n_table].reshape(-1, self.blocks.width)
-        n_plain = len(table) * columns
-        weights = np.asarray(weights)
-        table[self.number, :columns] = weights[:n_plain].reshape(-1, columns)
-        model[self.n_table :] = weights[n_plain:]
+        model, weights = self.zero(), np.asarray(weights)
+        tokens, spans, rest = self._tables(model)
+        a, b = tokens.size, tokens.size + spans.size
+        tokens[self.number] = weights[:a].reshape(tokens.shape)
+        spans[:] = weights[a:b].reshape(spans.shape)
+        rest[:] = weights[b:]
         return model
 
     def effort(self) -> Floats:
         """Tokens of each sequence."""
         return np.diff(self.blocks.offset) + 1.0
 
+    def keys(self) -> list[bytes] | None:
+        """Digests of features of tokens and truths; None with features of segments."""
+        blocks: Any = self.blocks
+        if blocks.span_rows.n_features:
+            return None
+        return row_digests(blocks.rows, self.number, blocks.y, blocks.offset)
+
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Segments of the cuts."""
         bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
         return [self.structure.decode_code(cuts.code[a:z]) for a, z in bounds]
 
-    def decode(self, model: Floats) -> list[Any]:
-        """The best segmentation of each sequence."""
-        return self.outputs(self.predict_codes(model))
+    def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:
+        """Codes of the best segmentations, (n_tokens,), and their scores.
 
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
-        """The k best segmentations of each sequence with their scores, best first."""
-        offset, listed, work = self.blocks.offset, [], self.borrow_work()
-        size = -(-self.structure.n_labels // 4) * 4
-        for i in range(self.n_blocks):
-            n = int(offset[i + 1] - offset[i])
-            rows = (n + 1) * size
-            ended, ahead = np.empty((rows, k)), np.empty((rows, k))
-            ended_at, ahead_at = (np.zeros((rows, k, 2), np.int32) for _ in range(2))
-            codes, value = np.zeros((k, n), np.int32), np.empty(k)
-            compiled.best_of_block(
-                self.plain_blocks, work, model, i, k, ended, ended_at, ahead, ahead_at,
-                codes, value,
+        Parameters
+        ----------
+        model : array (n_weights,)
+        given : int array (n_tokens,), optional
+            Codes that are known; −1 where they are not.
+        """
+        code = np.zeros(self.blocks.offset[-1], np.int32)
+        value = np.zeros(self.n_blocks)
+        known = plain_array([] if given is None else given, np.int32)
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            batch.decode_rows(self.blocks, work, model, known, first, last, code, value)
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        return code, value
+
+    def rank_rows(
+        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
+        work: Any, ranking: Ranking,
+    ) -> None:  # fmt: skip
+        """Write the best outputs of rows [first, last)."""
+        k, size = ranking.k, self.blocks.span_width
+        for r in range(first, last):
+            a, z = ranking.indptr[r], ranking.indptr[r + 1]
+            places = (int(z - a) + 1) * size
+            ended, ahead = np.empty((places, k)), np.empty((places, k))
+            ended_at, ahead_at = (np.zeros((places, k, 2), np.int32) for _ in range(2))
+            batch.best_of_block(
+                self.blocks, work, model, rows[r], k, ended, ended_at, ahead, ahead_at,
+                ranking.code[a * k : z * k].reshape(k, -1), ranking.value[r],
             )  # fmt: skip
-            pairs = zip(codes, value.tolist(), strict=True)
-            decode = self.structure.decode_code
-            listed.append([(decode(code), v) for code, v in pairs if v > -np.inf])
-        self.return_work(work)
-        return listed
+            ranking.n_found[r] = np.sum(ranking.value[r] > -np.inf)
 
-    def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
+        """Codes of the k best segmentations with their scores, for each sequence."""
+        return self.k_best_codes(model, k)
+
+    def _sums(self) -> Iterator[tuple[int, tuple[Floats, Floats, Floats]]]:
+        """Each block with room for sums from its end, and for those of segments."""
+        size, wide = self.structure.n_labels, self.blocks.span_width
+        for i, n in enumerate(np.diff(self.blocks.offset).tolist()):
+            behind, begun = np.empty((n + 1, wide)), np.empty((n + 1, wide))
+            yield i, (behind, begun, np.empty((n, self.blocks.depth, size)))
+
+    def segment_marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(segment) under exp(score), and log Z of each sequence.
 
         Entry (b, d, l) of an array (n, D, L) is that of the segment of d + 1 tokens
         with label l that begins with token b.
         """
-        size, offset = self.structure.n_labels, self.blocks.offset
-        wide = -(-size // 4) * 4
-        depth, work = self.blocks.depth, self.borrow_work()
-        shares, totals = [], np.empty(self.n_blocks)
-        for i in range(self.n_blocks):
-            n = int(offset[i + 1] - offset[i])
-            behind, begun = np.empty((n + 1, wide)), np.empty((n + 1, wide))
-            out = np.empty((n, depth, size))
-            totals[i] = compiled.marginals_of_block(
-                self.plain_blocks, work, model, i, behind, begun, out
-            )
-            shares.append(out)
+        shares, totals, work = [], np.empty(self.n_blocks), self.borrow_work()
+        for i, room in self._sums():
+            totals[i] = batch.marginals_of_block(self.blocks, work, model, i, *room)
+            shares.append(room[-1])
         self.return_work(work)
         return shares, totals
+
+    def marginals(self, model: Floats) -> tuple[Floats, Floats]:
+        """P(code at token), (n_tokens, n_codes), and log Z of each sequence."""
+        blocks: Any = self.blocks
+        out = np.zeros((blocks.offset[-1], len(blocks.label_of)))
+        shares, totals = self.segment_marginals(model)
+        for i, share in enumerate(shares):
+            batch.sum_by_code(blocks, i, share, out)
+        return out, totals
+
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
+        losses, gradient = np.empty(self.n_blocks), self.zero()
+        work = self.borrow_work()
+        for i, room in self._sums():
+            losses[i] = batch.add_gradient(
+                self.blocks, work, model, i, weight[i], *room, gradient
+            )
+        self.return_work(work)
+        return losses, gradient

@@ -1,0 +1,1 @@
+"""Segments as an output of `SequenceTagger`: what a tagger has besides with them."""
