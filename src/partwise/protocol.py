@@ -112,8 +112,14 @@ class Problem(ABC):
     blocks: Any
     plain_blocks: Any
     local_blocks: Any
-    # With searches that are faster because they leave out some outputs, or None.
-    narrow_blocks: Any = None
+
+    def narrow_blocks(self) -> tuple[Any, Model] | None:
+        """Blocks for faster visits, and their model; None where there are none.
+
+        Their searches may miss the most violated output. The model is zero and in
+        single precision; their operations work on it whatever model they are given.
+        """
+        return None
 
     @abstractmethod
     def zero(self) -> Model:
@@ -122,6 +128,9 @@ class Problem(ABC):
     @abstractmethod
     def local_zero(self) -> Model:
         """The zero model for `local_blocks`."""
+
+    def recycle(self, model: Model) -> None:  # noqa: B027 — memory may also be left
+        """Take back a model that nobody has any more: its memory may serve again."""
 
     @abstractmethod
     def borrow_work(self) -> Any:

@@ -114,15 +114,16 @@ def test_narrow_searches_are_best_among_their_heads(seed, n_labels, projective, 
     """Against enumeration; and no bound is claimed."""
     single = {"projective": projective, "single_root": True, "cost": "las"}
     plain, stored, w, _ = make(seed, [4, 3, 1], 9, n_labels, **single)
+    w = np.round(16 * w) / 16  # such sums are exact in single precision
     size = max(n_labels, 1)
     truth = stored.blocks.y // size
-    rows = stored.narrow_blocks.rows
+    blocks, w32 = stored.narrow_blocks()
     heads = likely_heads(stored.blocks.rows, truth, extra)
     assert heads.shape == (len(truth), extra + 2)
     assert (heads == truth[:, None]).any(axis=1).all()
-    narrow = stored.narrow_blocks._replace(rows=rows._replace(heads=heads))
-    own = stored.expand(w)
-    cuts = stored._search(narrow, own, None)
+    narrow = blocks._replace(rows=blocks.rows._replace(heads=heads))
+    w32[:] = stored.expand(w)
+    cuts = stored._search(narrow, np.zeros(0), None)
     exact = plain.oracle(w)
     assert np.isinf(cuts.bound).all()
     assert (cuts.violation <= exact.violation + 1e-9).all()
@@ -145,6 +146,50 @@ def test_narrow_searches_are_best_among_their_heads(seed, n_labels, projective, 
         assert np.isclose(cuts.violation[i], best - gold, atol=1e-9)
 
 
+@settings(max_examples=25, deadline=None)
+@given(cases)
+def test_narrow_blocks_work_on_their_own_model(case):
+    """Sums of planes and margins as on the model in double precision."""
+    _, stored, w, _ = make(*case)
+    blocks, w32 = stored.narrow_blocks()
+    own = np.round(16 * stored.expand(w)) / 16
+    cuts = stored.oracle(own)
+    w32[:] = own
+    none = np.zeros(0)
+    codes = list(enumerate(stored.outputs(cuts)))
+    margins = [blocks.margin(none, i, code) for i, code in codes]
+    np.testing.assert_array_equal(margins, stored.margins(own, cuts))
+    for i, code in codes:
+        blocks.push(none, i, code, 0.25)
+    moved = own + stored.combine(cuts, np.full(stored.n_blocks, 0.25))
+    np.testing.assert_array_equal(w32, moved)
+
+
+@settings(max_examples=25, deadline=None)
+@given(cases)
+def test_inner_products_by_a_small_model(case):
+    """Of several random outputs, sentence by sentence, one model for all of them."""
+    _, stored, _, rng = make(*case)
+    local, scratch = stored.local_blocks, stored.local_zero()
+    n_table = local.rows.n_table
+    for i in rng.integers(stored.n_blocks, size=6):
+        n = int(np.diff(stored.blocks.offset)[i])
+        size = stored.blocks.n_labels
+        codes = []
+        for _ in range(3):
+            heads = (rng.integers(n, size=n) + 1 + np.arange(1, n + 1)) % (n + 1)
+            codes.append((heads * size + rng.integers(size, size=n)).astype(np.int32))
+        for code in codes:
+            local.push(scratch, i, code, 1.0)
+            model = stored.zero()
+            stored.blocks.push(model, i, code, 1.0)
+            for other in codes:
+                value = local.margin(scratch, i, other)
+                assert value == stored.blocks.margin(model, i, other)
+            local.wipe(scratch, i, code)
+            assert not scratch[n_table:].any()
+
+
 def _augmented(tables, h, t, y, size):
     """The best score of an arc with its loss."""
     values = tables[h, t + 1].copy()
@@ -159,7 +204,7 @@ def test_training_with_lists_ends_at_the_same_optimum():
     objective = Objective.create(5.0, plain.n_blocks, "l1")
     solver = BCFW(tol=1e-6)
     one, other = solver.solve(plain, objective), solver.solve(stored, objective)
-    assert stored.narrow_blocks is not None and plain.narrow_blocks is None
+    assert stored.narrow_blocks() is not None and plain.narrow_blocks() is None
     assert other.dual <= one.primal + 1e-9 and one.dual <= other.primal + 1e-9
     # the model of one is as good by the searches of the other
     weights = stored.compact(other.model)
@@ -174,7 +219,7 @@ def test_losses_that_need_other_searches_have_no_narrow_ones():
         plain.features, plain.blocks.y, formulation, scorer=ArcScorer(PLENTY)
     )
     assert isinstance(stored.blocks.rows, StoredRows)
-    assert stored.narrow_blocks is None
+    assert stored.narrow_blocks() is None
 
 
 def test_parsers_with_and_without_lists_predict_alike():

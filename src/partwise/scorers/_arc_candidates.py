@@ -18,6 +18,7 @@ from partwise.scorers._arc_rows import (
     TWO,
     bind_rows,
     touch_made,
+    touch_part,
     unpacked,
 )
 from partwise.scorers._arc_scoring import (
@@ -37,11 +38,14 @@ from partwise.scorers._arc_touching import (
 )
 
 PAIRS = types.int32[:, ::1]
-SCORE_SOME = types.void(
-    *ARRAYS, types.int64, PAIRS, TWO, TWO, THREE, TWO, TWO, ONE_INT, PAIRS, TWO, TWO
-)
+SCORES = (types.int64, PAIRS, TWO, TWO, THREE, TWO, TWO, ONE_INT, PAIRS, TWO, TWO)
+SCORE_SOME = types.void(*ARRAYS, *SCORES)
+SINGLE = (*ARRAYS[:-1], types.float32[::1])  # with a model in single precision
+SCORE_NARROW = types.void(*SINGLE, *SCORES)
+TOUCH_NARROW = types.float64(*SINGLE, *(types.int64,) * 6, types.float64)
 
-call_score = called_at(SCORE_SOME)
+call_score, call_narrow = called_at(SCORE_SOME), called_at(SCORE_NARROW)
+call_touch_narrow = called_at(TOUCH_NARROW)
 
 
 class PartScores(NamedTuple):
@@ -69,18 +73,35 @@ class CandidateRows(NamedTuple):
     n_labels: int
     width: int
     heads: np.ndarray  # (n_words, K) int32 candidates; −1 for none
+    w32: np.ndarray  # (n_weights,) float32, the model of a narrow tag; else (0,)
     score: Any  # the address of `score_some`
+    score_narrow: Any  # the same for float32
     touch: Any  # that of `touch_part`
+    touch_narrow: Any
 
     def score_arcs(rows, w, i, scores):
         arcs = scores.arcs
-        call_score(rows.score, (
-            rows.offset, rows.single, rows.shares, rows.slots, rows.keys, rows.layout,
-            w, i, rows.heads, arcs.arc, arcs.total, arcs.label, arcs.sums,
-            arcs.label_sums, arcs.near, scores.row, scores.sibling, scores.grandparent,
-        ))  # fmt: skip
+        if rows.w32.shape[0] > 0:
+            call_narrow(rows.score_narrow, (
+                rows.offset, rows.single, rows.shares, rows.slots, rows.keys,
+                rows.layout, rows.w32, i, rows.heads, arcs.arc, arcs.total, arcs.label,
+                arcs.sums, arcs.label_sums, arcs.near, scores.row, scores.sibling,
+                scores.grandparent,
+            ))  # fmt: skip
+        else:
+            call_score(rows.score, (
+                rows.offset, rows.single, rows.shares, rows.slots, rows.keys,
+                rows.layout, w, i, rows.heads, arcs.arc, arcs.total, arcs.label,
+                arcs.sums, arcs.label_sums, arcs.near, scores.row, scores.sibling,
+                scores.grandparent,
+            ))  # fmt: skip
 
     def touch_rows(rows, w, i, h, d, part, other, mode, coef):
+        if rows.w32.shape[0] > 0:
+            return call_touch_narrow(rows.touch_narrow, (
+                rows.offset, rows.single, rows.shares, rows.slots, rows.keys,
+                rows.layout, rows.w32, i, h, d, part, other, mode, coef,
+            ))  # fmt: skip
         return touch_made(rows, w, i, h, d, part, other, mode, coef)
 
 
@@ -88,8 +109,9 @@ def bind_candidates(features, n_labels, heads):
     """The tag of features and candidate heads, (n_words, K) with −1 for none."""
     rows = bind_rows(features, n_labels)
     return CandidateRows(  # type: ignore[call-arg]
-        *rows[:8], np.ascontiguousarray(heads, np.int32),
-        address_of(SCORE_SOME, score_some), rows.touch,
+        *rows[:8], np.ascontiguousarray(heads, np.int32), np.zeros(0, np.float32),
+        address_of(SCORE_SOME, score_some), address_of(SCORE_NARROW, score_some),
+        rows.touch, address_of(TOUCH_NARROW, touch_part),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class ArcScores(NamedTuple):
     total: np.ndarray  # (N, N) with the best label: what decoders read and edit
     label: np.ndarray  # (N, N, width), or (1, 1, 1) without labels
     sums: np.ndarray  # (2N, N_VARIANTS) over features of each head; each dependent
-    label_sums: np.ndarray  # (4N, width) to the right and left of each; likewise
+    label_sums: np.ndarray  # (4N + 1, width) to the right and left of each; and a line
     near: np.ndarray  # (2N,) int64 kinds of tokens between, counts; or rows of weights
 
 
@@ -41,7 +41,7 @@ def new_arc_scores(longest, width):
         np.zeros((size, size)),
         np.zeros((labelled, labelled, width)),
         np.zeros((2 * size, N_VARIANTS)),
-        np.zeros((4 * labelled, width)),
+        np.zeros((4 * labelled + 1, width)),
         np.zeros(max(2 * size, AT_ONCE), np.int64),
     )
 

@@ -32,20 +32,24 @@ def likely_heads(rows: StoredRows, truth, n_heads: int = LIKELY_HEADS):
     """
     layout = rows.layout.copy()
     layout[WIDTH] = 0  # arcs alone
-    rows = rows._replace(layout=layout, width=0, is_narrow=0)
     truth = np.ascontiguousarray(truth, np.int32)
     longest = int(np.diff(rows.offset).max()) - 1
-    weights = likelihood_weights(rows, truth)
+    rows = rows._replace(
+        layout=layout, width=0, w32=likelihood_weights(rows, truth), is_narrow=1
+    )
     heads = np.full((len(truth), n_heads + 2), -1, np.int32)
-    choose_heads(rows, weights, new_arc_scores(longest, 0), truth, heads)
+    choose_heads(rows, np.zeros(0), new_arc_scores(longest, 0), truth, heads)
     # in order of the lists, which are then read from front to back
     heads.sort(axis=1)
     return heads
 
 
 def likelihood_weights(rows: StoredRows, truth):
-    """A model of arcs: positive mutual information of being true with each weight."""
-    on_true = np.zeros(len(rows.used) * N_VARIANTS, np.int32)
+    """A model of arcs: positive mutual information of being true with each weight.
+
+    In the memory of the counts, whose first use takes longer than counting.
+    """
+    on_true = np.zeros(len(rows.used) * N_VARIANTS, np.float32)
     n_variant = np.zeros(N_VARIANTS, np.int64)
     count_true(rows, truth, on_true, n_variant)
     n_arcs = n_variant.sum()
@@ -55,10 +59,9 @@ def likelihood_weights(rows: StoredRows, truth):
     seen = np.flatnonzero(on_true)  # the others have no positive information
     # features by variant are not counted on all arcs: their share is that of all arcs
     expected = rows.frequency[seen // N_VARIANTS] * share[seen % N_VARIANTS]
-    weights = np.zeros(len(on_true))
     ratio = (on_true[seen] / rate + PRIOR) / (expected + PRIOR)
-    weights[seen] = np.maximum(0.0, np.log(ratio))
-    return weights
+    on_true[seen] = np.maximum(0.0, np.log(ratio))
+    return on_true
 
 
 @kernel
@@ -80,12 +83,12 @@ def count_true(rows, truth, on_true, n_variant):
 
 
 @kernel
-def choose_heads(rows, weights, scores, truth, heads):
+def choose_heads(rows, unused, scores, truth, heads):
     """The heads of highest scores; the true one and the word before come first."""
     offset, arc = rows.offset, scores.arc
     for i in range(offset.shape[0] - 1):
         n = offset[i + 1] - offset[i] - 1
-        score_arcs(rows, weights, i, scores)
+        score_arcs(rows, unused, i, scores)
         for d in range(1, n + 1):
             t = offset[i] - i + d - 1
             heads[t, 0] = truth[t]

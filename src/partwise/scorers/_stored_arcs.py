@@ -1,6 +1,12 @@
 """Arcs whose rows of weights are listed (`_arc_lists.py`), as a numba tag.
 
 Operations and model are those of `ArcRows`, with rows numbered anew.
+
+Most of the time is spent waiting for weights, so two tags have smaller models. A narrow
+one has a float32 model of its own, in which a row of an arc is one cache line; its
+operations work on that instead of the model that they are given. A local one, for inner
+products of the planes of one sentence, has a small model with a row for each row that
+these planes have, which is found by a table that lies before the weights.
 """
 
 from typing import Any, NamedTuple
@@ -12,18 +18,20 @@ from partwise.compiled import address_of, called_at, kernel
 from partwise.features._arc_compiled import N_VARIANTS, variant
 from partwise.scorers._arc_lists import ArcLists
 from partwise.scorers._arc_rows import ONE, ONE_INT, THREE, TWO
-from partwise.scorers._arc_touching import ARC, DOT, touch, with_arcs
+from partwise.scorers._arc_touching import ADD, ARC, DOT, touch, with_arcs
 
 NUMBERS = types.int32[::1]
 TABLE = types.int32[:, ::1]
-LISTS = (ONE_INT, TABLE, ONE_INT, NUMBERS, NUMBERS, ONE_INT, ONE)
-SCORE_STORED = types.void(
-    *LISTS, types.int64, TABLE, types.int64, TWO, TWO, THREE, TWO, TWO
-)
-TOUCH_STORED = types.float64(*LISTS, *(types.int64,) * 5, types.float64)
-call_score, call_touch = called_at(SCORE_STORED), called_at(TOUCH_STORED)
+SINGLES = types.float32[::1]
+LISTS = (ONE_INT, TABLE, ONE_INT, NUMBERS, NUMBERS, ONE_INT)
+BUFFERS = (TWO, TWO, THREE, TWO, TWO)
+SCORE_ALL = types.void(*LISTS, ONE, types.int64, TABLE, *BUFFERS)
+SCORE_NARROW = types.void(*LISTS, SINGLES, types.int64, TABLE, *BUFFERS)
+TOUCH_STORED = types.float64(*LISTS, ONE, SINGLES, *(types.int64,) * 5, types.float64)
+call_all, call_narrow = called_at(SCORE_ALL), called_at(SCORE_NARROW)
+call_touch = called_at(TOUCH_STORED)
 # places of numbers in `layout`
-ROWS, HEAD, DEP, LABEL_HEAD, LABEL_DEP, LABELS, WIDTH = range(7)
+ROWS, HEAD, DEP, LABEL_HEAD, LABEL_DEP, LABELS, WIDTH, LABEL_ROWS = range(8)
 
 
 @with_arcs
@@ -35,31 +43,41 @@ class StoredRows(NamedTuple):
     first: np.ndarray  # these three as in `ArcLists`
     ptr: np.ndarray
     row: np.ndarray
-    layout: np.ndarray  # (7,) int64: rows of arcs, columns of `single`, labels, width
+    layout: np.ndarray  # (8,) int64, see above
     heads: np.ndarray  # (n_words, K) int32 candidates in order, −1: none; or (0, 0)
     n_labels: int  # 1 without labels
     width: int  # labels padded to whole vectors; 0 without labels
     used: np.ndarray  # as in `ArcLists`: the rows of a featurizer's model
     label_used: np.ndarray
     frequency: np.ndarray
+    w32: np.ndarray  # (n_weights,) float32, the model of a narrow tag; else (0,)
     is_narrow: int  # 1: other heads than the candidates are forbidden
-    score: Any  # the address of `score_stored`
-    touch: Any  # that of `touch_stored`
+    n_table: int  # length of the table of a small model; 0 for other models
+    score: Any  # the address of `score_stored`, for float64
+    score_narrow: Any  # for float32
+    touch: Any  # the address of `touch_stored`
 
     def score_arcs(rows, w, i, scores):
-        call_score(rows.score, (
-            rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout, w, i,
-            rows.heads, rows.is_narrow, scores.arc, scores.total, scores.label,
-            scores.sums, scores.label_sums,
-        ))  # fmt: skip
+        if rows.is_narrow:
+            call_narrow(rows.score_narrow, (
+                rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout,
+                rows.w32, i, rows.heads, scores.arc, scores.total, scores.label,
+                scores.sums, scores.label_sums,
+            ))  # fmt: skip
+        else:
+            call_all(rows.score, (
+                rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout,
+                w, i, rows.heads[:0], scores.arc, scores.total, scores.label,
+                scores.sums, scores.label_sums,
+            ))  # fmt: skip
 
     def knows_all(rows):
         return rows.is_narrow == 0
 
     def touch_rows(rows, w, i, h, d, part, other, mode, coef):
         return call_touch(rows.touch, (
-            rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout, w, i,
-            h, d, part, mode, coef,
+            rows.offset, rows.single, rows.first, rows.ptr, rows.row, rows.layout, w,
+            rows.w32, i, h, d, part, mode, coef,
         ))  # fmt: skip
 
 
@@ -69,31 +87,49 @@ def bind_lists(features, lists: ArcLists, n_labels):
     layout = np.array(
         [
             len(lists.used), features.n_head, features.n_dep, features.n_label_head,
-            features.n_label_dep, max(n_labels, 1), width,
+            features.n_label_dep, max(n_labels, 1), width, len(lists.label_used),
         ],
         np.int64,
     )  # fmt: skip
     return StoredRows(  # type: ignore[call-arg]
         features.offset, lists.single, lists.first, lists.ptr, lists.row, layout,
         np.zeros((0, 0), np.int32), max(n_labels, 1), width, lists.used,
-        lists.label_used, lists.frequency, 0, address_of(SCORE_STORED, score_stored),
+        lists.label_used, lists.frequency, np.zeros(0, np.float32), 0, 0,
+        address_of(SCORE_ALL, score_stored), address_of(SCORE_NARROW, score_stored),
         address_of(TOUCH_STORED, touch_stored),
     )  # fmt: skip
 
 
+def bind_local(rows):
+    """The tag of a small model."""
+    n_table = table_length(rows.layout)
+    return rows._replace(touch=address_of(TOUCH_STORED, touch_local), n_table=n_table)
+
+
+@kernel
+def table_length(layout):
+    """Numbers of eight bytes of the table that finds rows of a small model."""
+    return layout[ROWS] + max(layout[LABEL_ROWS], 1)
+
+
 @kernel
 def score_stored(
-    offset, single, first, ptr, row, layout, w, i, heads, is_narrow, arc, total, label,
-    sums, label_sums,
+    offset, single, first, ptr, row, layout, w, i, heads, arc, total, label, sums,
+    label_sums,
 ):  # fmt: skip
-    """Scores of all arcs of sentence i, or of the candidates alone."""
+    """Scores of all arcs of sentence i, or of the candidates `heads` alone.
+
+    Sums are made in the precision of w.
+    """
     begin = offset[i]
     n = offset[i + 1] - begin - 1
     width, start = layout[WIDTH], layout[ROWS] * N_VARIANTS
     # a table, because loops over ``w[at + k]`` do not vectorise: see `MaxPlus.absorb`
     size = (w.shape[0] - start) // max(width, 1)
     weights = w[start : start + size * width].reshape(size, width)
-    sum_singles(single, layout, w, weights, begin, n, sums, label_sums)
+    token_sums, token_label_sums = sums.view(w.dtype), label_sums.view(w.dtype)
+    sum_singles(single, layout, w, weights, begin, n, token_sums, token_label_sums)
+    is_narrow = heads.shape[0] > 0
     if is_narrow:
         for h in range(n + 1):
             for d in range(n + 1):
@@ -106,8 +142,8 @@ def score_stored(
                 continue
             a = 2 * (first[i] + (d - 1) * (n + 1) + h)
             v = variant(h, d)
-            plain = sums[2 * h, 0] + sums[2 * d + 1, 0]
-            varied = sums[2 * h, v] + sums[2 * d + 1, v]
+            plain = token_sums[2 * h, 0] + token_sums[2 * d + 1, 0]
+            varied = token_sums[2 * h, v] + token_sums[2 * d + 1, v]
             for k in range(ptr[a], ptr[a + 1]):
                 at = np.int64(row[k]) * N_VARIANTS
                 plain += w[at]
@@ -116,8 +152,8 @@ def score_stored(
             total[h, d] = plain + varied
             if width > 0:
                 total[h, d] += score_label(
-                    row, ptr[a + 1], ptr[a + 2], layout[LABELS], weights, h, d, label,
-                    label_sums,
+                    row, ptr[a + 1], ptr[a + 2], layout[LABELS], weights, h, d,
+                    token_label_sums, label[h, d],
                 )  # fmt: skip
 
 
@@ -152,32 +188,35 @@ def sum_singles(single, layout, w, weights, begin, n, sums, label_sums):
 
 
 @kernel
-def score_label(row, begun, last, n_labels, weights, h, d, label, sums):
+def score_label(row, begun, last, n_labels, weights, h, d, sums, label):
     """Scores of all labels of one arc into `label`; returns the best."""
     width = weights.shape[1]
     side = 0 if d > h else 1
     p, q = 4 * h + side, 4 * d + 2 + side
+    line = sums[sums.shape[0] - 1]
     for k in range(width):
-        label[h, d, k] = sums[p, k] + sums[q, k]
+        line[k] = sums[p, k] + sums[q, k]
     # two rows at a time: the scores are loaded and stored half as often
     for j in range(begun, last - 1, 2):
         one, two = 2 * np.int64(row[j]) + side, 2 * np.int64(row[j + 1]) + side
         for k in range(width):
-            label[h, d, k] += weights[one, k] + weights[two, k]
+            line[k] += weights[one, k] + weights[two, k]
     if (last - begun) % 2 == 1:
         one = 2 * np.int64(row[last - 1]) + side
         for k in range(width):
-            label[h, d, k] += weights[one, k]
+            line[k] += weights[one, k]
+    for k in range(width):
+        label[k] = line[k]
     # four maxima side by side, because a single one waits for itself at every step
-    best = second = third = fourth = label[h, d, 0]
+    best = second = third = fourth = line[0]
     fours = n_labels // 4 * 4
     for k in range(0, fours, 4):
-        best = max_of(best, label[h, d, k])
-        second = max_of(second, label[h, d, k + 1])
-        third = max_of(third, label[h, d, k + 2])
-        fourth = max_of(fourth, label[h, d, k + 3])
+        best = max_of(best, line[k])
+        second = max_of(second, line[k + 1])
+        third = max_of(third, line[k + 2])
+        fourth = max_of(fourth, line[k + 3])
     for k in range(fours, n_labels):
-        best = max_of(best, label[h, d, k])
+        best = max_of(best, line[k])
     return max_of(max_of(best, second), max_of(third, fourth))
 
 
@@ -189,49 +228,106 @@ def max_of(one, other):
 
 @kernel
 def touch_stored(
-    offset, single, first, ptr, row, layout, w, i, h, d, part, mode, coef
+    offset, single, first, ptr, row, layout, w, w32, i, h, d, part, mode, coef
 ):  # fmt: skip
-    """Sum the weights of an arc's features, or a label's; add to them, or erase them.
+    """Sum the weights of an arc's features, or its label's; add to them; erase them."""
+    slots = ptr[:0]
+    if w32.shape[0] > 0:
+        return touch_listed(
+            offset, single, first, ptr, row, layout, w32, slots, i, h, d, part, mode,
+            coef,
+        )  # fmt: skip
+    return touch_listed(
+        offset, single, first, ptr, row, layout, w, slots, i, h, d, part, mode, coef
+    )
 
-    One text for all, so that they cannot disagree about what an arc has.
+
+@kernel
+def touch_local(
+    offset, single, first, ptr, row, layout, w, w32, i, h, d, part, mode, coef
+):  # fmt: skip
+    """`touch_stored` of a small model, whose weights are zero between sentences.
+
+    The table has two int32 for each row of the model, see `place`. Row 0 of arcs has
+    the stamp of the present sentence and the number of rows in use; row 0 of labels,
+    the number of the sentence and that of rows for labels.
+    """
+    n_table, labels = table_length(layout), 2 * layout[ROWS]
+    slots = w[:n_table].view(np.int32)
+    if slots[labels] != i + 1:
+        slots[labels] = i + 1
+        slots[0] += 1
+        slots[1] = slots[labels + 1] = 0
+    return touch_listed(
+        offset, single, first, ptr, row, layout, w[n_table:], slots, i, h, d, part,
+        mode, coef,
+    )  # fmt: skip
+
+
+@kernel
+def touch_listed(
+    offset, single, first, ptr, row, layout, w, slots, i, h, d, part, mode, coef
+):  # fmt: skip
+    """`touch_stored` of a model, and with `slots` of a small one.
+
+    One text for all modes, so that they cannot disagree about what an arc has.
     """
     begin = offset[i]
     n = offset[i + 1] - begin - 1
     a = 2 * (first[i] + (d - 1) * (n + 1) + h)
-    step, start = np.int64(N_VARIANTS), np.int64(0)
+    step, start, base = np.int64(N_VARIANTS), np.int64(0), np.int64(0)
     second = variant(h, d)  # a row of an arc has two weights, that of a label one
     column, n_head, n_dep = np.int64(0), layout[HEAD], layout[DEP]
     if part != ARC:
-        step = 2 * layout[WIDTH]
+        step, base = 2 * layout[WIDTH], layout[ROWS]
         start = layout[ROWS] * N_VARIANTS + part + (0 if d > h else layout[WIDTH])
         second = np.int64(0)
         column, n_head, n_dep = n_head + n_dep, layout[LABEL_HEAD], layout[LABEL_DEP]
         a += 1
     total = 0.0
     for t in range(column, column + n_head):
-        r = np.int64(single[begin + h, t])
+        r = place(slots, base, np.int64(single[begin + h, t]), mode)
         if r > 0:
             total += touch_two(w, start + r * step, second, mode, coef)
     for t in range(column + n_head, column + n_head + n_dep):
-        r = np.int64(single[begin + d, t])
+        r = place(slots, base, np.int64(single[begin + d, t]), mode)
         if r > 0:
             total += touch_two(w, start + r * step, second, mode, coef)
-    if mode == DOT and second > 0:  # most of the work: two sums at a time
-        varied = 0.0
+    if mode == DOT and second > 0 and slots.shape[0] == 0:
+        varied = 0.0  # most of the work: two sums at a time
         for k in range(ptr[a], ptr[a + 1]):
             at = np.int64(row[k]) * N_VARIANTS
             total += w[at]
             varied += w[at + second]
         return total + varied
     for k in range(ptr[a], ptr[a + 1]):
-        total += touch_two(w, start + np.int64(row[k]) * step, second, mode, coef)
+        r = place(slots, base, np.int64(row[k]), mode)
+        total += touch_two(w, start + r * step, second, mode, coef)
     return total
+
+
+@kernel
+def place(slots, base, r, mode):
+    """The row of a small model for row r, 0 for none; r itself without a table.
+
+    In the table a row has the stamp of the sentence that used it last, and its place.
+    """
+    if slots.shape[0] == 0 or r == 0:
+        return r
+    k = 2 * (base + r)
+    if slots[k] != slots[0]:
+        if mode != ADD:
+            return np.int64(0)
+        slots[k] = slots[0]
+        slots[2 * base + 1] += 1
+        slots[k + 1] = slots[2 * base + 1]
+    return np.int64(slots[k + 1])
 
 
 @kernel
 def touch_two(w, at, second, mode, coef):
     """`touch` one weight, and the one so much further unless `second` is 0."""
-    total = touch(w, at, mode, coef)
+    total = np.float64(touch(w, at, mode, coef))
     if second > 0:
         total += touch(w, at + second, mode, coef)
     return total

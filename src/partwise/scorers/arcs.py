@@ -15,7 +15,7 @@ from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.protocol import Ints, Scorer
 from partwise.scorers._arc_lists import list_arcs
 from partwise.scorers._arc_rows import ArcRows, bind_rows
-from partwise.scorers._stored_arcs import StoredRows, bind_lists
+from partwise.scorers._stored_arcs import StoredRows, bind_lists, bind_local
 
 
 @operation
@@ -105,17 +105,19 @@ class ArcScorer(Scorer):
         return rows, None
 
     def local(self, rows: Any, offset: Ints) -> Any:
-        """For inner products within a sentence: the rows themselves."""
-        return rows
+        """For inner products within a sentence: with a small model, if listed."""
+        return bind_local(rows) if isinstance(rows, StoredRows) else rows
 
 
 def n_weights(rows: ArcRows | StoredRows) -> int:
     """Length of a model."""
+    n_table = 0
     if isinstance(rows, StoredRows):
         n_rows, n_label_rows = len(rows.used), len(rows.label_used)
+        n_table = rows.n_table
     else:
         n_rows, n_label_rows = rows.layout[3:5].tolist()
-    return n_rows * N_VARIANTS + n_label_rows * 2 * rows.width
+    return n_table + n_rows * N_VARIANTS + n_label_rows * 2 * rows.width
 
 
 def all_weights(rows: ArcRows | StoredRows, features: ArcFeatures, model: Any) -> Any:

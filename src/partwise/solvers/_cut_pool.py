@@ -25,6 +25,7 @@ from partwise.state import State
 
 MAX_MASS = 1e100  # of all α b; only an unbounded dual comes near it
 PENALTY = {"l1": 0, "l2": 1, "hard": 2}
+NO_MODEL = np.zeros(0)
 
 
 def new_pool(lengths: Ints, capacity: int) -> Pool:
@@ -82,7 +83,14 @@ class BlockDual:
     Runs the kernels compiled for tags of arrays and interpreted for Python structures.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, capacity: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective,
+        capacity: int,
+        *,
+        narrow: bool = False,
+    ) -> None:
         self.problem = problem
         self.objective = objective
         self.penalty = PENALTY[objective.penalty]
@@ -92,7 +100,11 @@ class BlockDual:
         self.lengths = np.diff(problem.indptr_of(rows))
         self.effort = problem.effort()
         self.pool = new_pool(self.lengths, capacity)
+        self.blocks: Any = problem.blocks
         self.w: Model = problem.zero()
+        fast = problem.narrow_blocks() if narrow else None
+        if fast is not None:
+            self.blocks, self.w = fast
         self.scratch = problem.local_zero()
         self.work = problem.borrow_work()
         self.fresh = np.zeros(int(self.lengths.max()), np.int32)
@@ -112,21 +124,18 @@ class BlockDual:
         eps: float = -1.0,
         steps: int = 10,
         limit: int = 10,
-        narrow: bool = False,
     ) -> int:
         """Visit blocks with the oracle; returns the number of planes added.
 
-        Ends early when the time is over; `state` counts the calls and the planes. With
-        `narrow`, by searches that leave out some outputs (`Problem.narrow_blocks`).
+        Ends early when the time is over; `state` counts the calls and the planes.
         """
         added = 0
-        blocks = self.problem.narrow_blocks if narrow else self.problem.blocks
 
         def visit(first: int, last: int) -> int:
             nonlocal added
             new, stop = kernels.sweep(
-                blocks, self.problem.local_blocks, self.work, self.pool,
-                self.w, self.scratch, order, first, last, self.objective.weight,
+                self.blocks, self.problem.local_blocks, self.work, self.pool,
+                self._model(), self.scratch, order, first, last, self.objective.weight,
                 self.cap, self.ridge, self.penalty, eps, steps, limit, self.fresh,
                 self.slope, self.old, self.gaps, self.excess,
             )  # fmt: skip
@@ -140,6 +149,10 @@ class BlockDual:
         self._count(added, state)
         return added
 
+    def _model(self) -> Model:
+        """The model as kernels get it; narrow blocks have their own."""
+        return NO_MODEL if self.is_narrow else self.w
+
     def show(
         self, cuts: Cuts, state: State, *, steps: int = 10, limit: int = 10
     ) -> int:
@@ -149,8 +162,8 @@ class BlockDual:
         def visit(first: int, last: int) -> int:
             nonlocal added
             new, stop = kernels.show(
-                self.problem.blocks, self.problem.local_blocks, self.work, self.pool,
-                self.w, self.scratch, cuts, first, last, self.objective.weight,
+                self.blocks, self.problem.local_blocks, self.work, self.pool,
+                self._model(), self.scratch, cuts, first, last, self.objective.weight,
                 self.cap, self.ridge, self.penalty, steps, limit, self.slope, self.old,
                 self.gaps, self.excess,
             )  # fmt: skip
@@ -176,7 +189,7 @@ class BlockDual:
         def visit(first: int, last: int) -> int:
             nonlocal largest
             promise = kernels.polish(
-                self.problem.blocks, self.work, self.pool, self.w, order[first:last],
+                self.blocks, self.work, self.pool, self._model(), order[first:last],
                 self.cap, self.ridge, steps, self.slope, self.old, tol,
             )  # fmt: skip
             largest = max(largest, float(promise))
@@ -225,11 +238,23 @@ class BlockDual:
 
     # ------------------------------------------------------------ the dual point
 
-    def rebuild(self) -> None:
-        """Recompute w from α alone, in an array of its own."""
-        support = self.support()
-        self.w = self.problem.zero()  # gives memory back before it is needed
+    def rebuild(self, *, recycle: bool = False) -> None:
+        """Recompute w from α alone, in an array of its own; narrow visits end.
+
+        With `recycle` in the memory of the last w, which nobody else may then have.
+        """
+        support, last = self.support(), self.w
+        del self.w  # gives memory back before it is needed
+        if recycle and not self.is_narrow:
+            self.problem.recycle(last)
+        del last
+        self.blocks = self.problem.blocks
         self.w = self.problem.combine(support.cuts, support.alpha)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether visits may miss the best output, and w is in single precision."""
+        return self.blocks is not self.problem.blocks
 
     def detach(self, model: Model) -> None:
         """Go on with a copy of w where `model`, which is to stay, is w itself."""
@@ -264,8 +289,11 @@ class BlockDual:
         return offset, mass
 
     def value(self) -> float:
-        """D(α), rounded down."""
-        return self.objective.dual(self.problem.dot(self.w, self.w), *self.masses())
+        """D(α), rounded down; of narrow visits by a thousandth of ‖w‖²."""
+        square = self.problem.dot(self.w, self.w)
+        if self.is_narrow:
+            square *= 1.001
+        return self.objective.dual(square, *self.masses())
 
     def support(self, *, idle: bool = False) -> Support:
         """All planes with α > 0, and on demand the idle ones."""
@@ -385,6 +413,7 @@ class BlockDual:
         return {
             "pool": pool,
             "w": self.w,
+            "is_narrow": self.is_narrow,
             "gaps": self.gaps,
             "excess": self.excess,
             "n_planes": self.n_planes,
@@ -395,6 +424,8 @@ class BlockDual:
         self.pool = Pool(
             **{name: np.array(tree["pool"][name]) for name in Pool._fields}
         )
+        if self.is_narrow and not tree["is_narrow"]:
+            self.blocks, self.w = self.problem.blocks, self.problem.zero()
         self.w[:] = tree["w"]
         self.gaps[:] = tree["gaps"]
         self.excess[:] = tree["excess"]

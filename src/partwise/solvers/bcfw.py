@@ -12,9 +12,10 @@ A sweep visits blocks in proportion to their last known share of the duality gap
 divided by what a visit costs, mixed with the uniform distribution (`visits`). Between
 sweeps, cheap visits reuse the pools without asking the oracle.
 
-Any violated plane raises the dual, so the first sweeps may search a part of the
-outputs where a problem has such a search (`Problem.narrow_blocks`). All outputs are
-searched in the sweeps from the one before the first full pass on, and in all passes.
+Any violated plane raises the dual, so the first sweeps may search faster and miss the
+most violated one, where a problem has such a search (`Problem.narrow_blocks`). All
+outputs are searched in the sweeps from the one before the first full pass on, and in
+all passes.
 
 With few blocks and a large C, steps along single blocks are short: on six noisy
 sequences at C = 10⁴, 1,000 sweeps left a gap of 49 %. Problems of few blocks whose
@@ -63,6 +64,7 @@ from partwise.solvers._starts import kept_memo, transferred
 
 WARM_POLISH = 10  # passes over the pools per sweep that begin with another dual
 PATIENCE = 20  # sweeps in which the gaps of few blocks should halve
+NARROW_TOL = 1e-3  # tolerances that single precision can reach with ease
 
 
 @dataclass
@@ -77,7 +79,6 @@ class Memo:
     joint: JointSteps | None  # once sweeps alone are too slow
     totals: list[float]  # gaps of all blocks, after each of the last sweeps
     polish: int  # passes over the pools per sweep
-    is_narrow: bool  # whether sweeps leave out some outputs
 
 
 def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> Ints:
@@ -161,11 +162,11 @@ polish=1, batch=16, capacity=8, averaging=False)
         if memo is not None:
             memo.dual.rebuild()
             return State(model=start.model, memo=memo, dual=memo.dual.value())
-        memo = self._new_memo(problem, objective)
-        state = State(model=problem.zero(), memo=memo, dual=0.0)
         support = transferred(problem, start)
-        if support is not None or start.model is not None:
-            memo.is_narrow = False  # planes at hand have parts that it does not score
+        # planes at hand have parts that narrow searches do not score
+        is_new = support is None and start.model is None
+        memo = self._new_memo(problem, objective, narrow=is_new)
+        state = State(model=problem.zero(), memo=memo, dual=0.0)
         if support is not None:
             memo.dual.begin_from(support)
             if not has_own_step(problem.blocks):
@@ -178,10 +179,15 @@ polish=1, batch=16, capacity=8, averaging=False)
             memo.dual.show(cuts, state, steps=self.steps)
         return state
 
-    def _new_memo(self, problem: Problem, objective: Objective) -> Memo:
+    def _new_memo(
+        self, problem: Problem, objective: Objective, *, narrow: bool
+    ) -> Memo:
         return Memo(
             objective,
-            BlockDual(problem, objective, self.capacity),
+            # a batch is searched by `Problem.oracle`
+            BlockDual(
+                problem, objective, self.capacity, narrow=narrow and self.batch == 1
+            ),
             np.random.default_rng(self.random_state),
             problem.zero() if self.averaging else None,
             problem.effort(),
@@ -189,7 +195,6 @@ polish=1, batch=16, capacity=8, averaging=False)
             [],
             # visits with a step of their own cost no more than those of the pool alone
             0 if has_own_step(problem.blocks) else self.polish,
-            problem.narrow_blocks is not None,
         )
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
@@ -222,8 +227,9 @@ polish=1, batch=16, capacity=8, averaging=False)
             is_solved = memo.joint.solve(dual, 0.1 * self.tol)
             state.dual = max(state.dual, dual.value())
         if is_solved or self._is_due(objective, state):
-            if memo.is_narrow:
-                memo.is_narrow = False  # and a sweep later it is worth a pass
+            if dual.is_narrow:
+                dual.rebuild()  # and a sweep later it is worth a pass
+                state.dual = dual.value()
             else:
                 self._evaluate(problem, objective, state)
 
@@ -233,7 +239,7 @@ polish=1, batch=16, capacity=8, averaging=False)
         dual, done = memo.dual, 0
         while done < problem.n_blocks:
             order = visits(dual.gaps / memo.effort, memo.rng, problem.run_length)
-            dual.sweep(order, state, steps=self.steps, narrow=memo.is_narrow)
+            dual.sweep(order, state, steps=self.steps)
             done += max(len(order), 1)
             if state.is_late():
                 break
@@ -256,23 +262,26 @@ polish=1, batch=16, capacity=8, averaging=False)
     def _is_due(self, objective: Objective, state: State) -> bool:
         """Whether what is known of the blocks promises a successful full pass."""
         dual = state.memo.dual
+        least = NARROW_TOL if dual.is_narrow else 0.0
         if self.eps is not None:
-            return bool(np.max(dual.excess) <= self.eps)
+            return bool(np.max(dual.excess) <= max(self.eps, least))
+        tol = max(self.tol, least)
         if objective.penalty == "hard":  # ½‖w‖²/(1 − v)² is within 2v of the optimum
-            return bool(np.max(dual.gaps) <= 0.5 * self.tol)
+            return bool(np.max(dual.gaps) <= 0.5 * tol)
         # Shares seen at the last visits add up to more than the gap: on CoNLL-2000, the
         # only corpus where it was looked at, by 6 to 60 % and less towards the end. A
         # pass that fails renews them, so a wrong guess costs one pass.
         # Narrow sweeps end a little earlier: one more sweep comes before the pass.
-        allowed = self.tol / max(1 - self.tol, 1e-9) * state.dual
-        factor = 1.5 if state.memo.is_narrow else 1.25
+        allowed = tol / max(1 - tol, 1e-9) * state.dual
+        factor = 1.5 if dual.is_narrow else 1.25
         return float(np.sum(dual.gaps)) <= factor * allowed
 
     def _evaluate(self, problem: Problem, objective: Objective, state: State) -> bool:
         """Full passes at the last model, and at the average; whether time allowed."""
         memo: Memo = state.memo
         dual = memo.dual
-        dual.rebuild()  # rounding of many small steps, or Ctrl-C between α and w
+        # rounding of many small steps, or Ctrl-C between α and w
+        dual.rebuild(recycle=state.model is not dual.w)
         state.dual = dual.value()
         models: list[Model] = [dual.w]
         if memo.average is not None:
@@ -292,6 +301,7 @@ polish=1, batch=16, capacity=8, averaging=False)
             if meets or state.keep_better(model, found.primal, found.found):
                 # not a copy, which is made when there is a next step: models are large
                 state.model = model if model is dual.w else model.copy()
+                state.last_pass = state.model, found.cuts
         return True
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
@@ -328,7 +338,6 @@ polish=1, batch=16, capacity=8, averaging=False)
             "rng": memo.rng.bit_generator.state,
             "average": memo.average,
             "polish": memo.polish,
-            "is_narrow": memo.is_narrow,
             "joint": None if memo.joint is None else memo.joint.export(),
             "totals": np.array(memo.totals),
         }
@@ -337,11 +346,10 @@ polish=1, batch=16, capacity=8, averaging=False)
         self, problem: Problem, objective: Objective, tree: dict[str, Any]
     ) -> Memo:
         """The memo that `export` described."""
-        memo = self._new_memo(problem, objective)
+        memo = self._new_memo(problem, objective, narrow=True)
         memo.dual.restore(tree["dual"])
         memo.rng.bit_generator.state = tree["rng"]
         memo.polish = int(tree["polish"])
-        memo.is_narrow = bool(tree["is_narrow"])
         if memo.average is not None:
             memo.average[:] = tree["average"]
         memo.totals = [float(total) for total in tree["totals"]]

@@ -27,6 +27,8 @@ from partwise.protocol import (
 from partwise.structures import _packed_compiled as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
 
+SMALL_PLANES = 0.1  # integers of codes per weight of a model
+
 
 class PackedProblem(Problem):
     """Problem over a tag of arrays.
@@ -97,8 +99,22 @@ class PackedProblem(Problem):
         self._idle.append(work)
 
     def zero(self) -> Floats:
-        """The zero model, shape (n_weights,), beginning at a cache line."""
-        return aligned_zeros(self.n_weights)
+        """The zero model, shape (n_weights,), beginning at a cache line.
+
+        In memory that was used before if there is some: the first use of new memory
+        takes 0.25 s for the 120 MB of a parser's model, to which 12,000 planes are
+        added in 0.1 s.
+        """
+        try:
+            model = self._spare.pop()
+        except IndexError:
+            return aligned_zeros(self.n_weights)
+        model.fill(0.0)
+        return model
+
+    def recycle(self, model: Floats) -> None:
+        """Keep the memory for the next zero model."""
+        self._spare.append(model)
 
     def local_zero(self) -> Floats:
         """The zero model over local coordinates."""
@@ -177,13 +193,14 @@ class PackedProblem(Problem):
     def combine(self, cuts: Cuts, alpha: Floats) -> Floats:
         """Σ α a: two halves of the rows, each summed in row order, then added.
 
-        Always two, whatever `n_jobs`, so that the bits are the same.
+        One sum where the planes are small beside the model, for which a second model
+        would take longer. Whatever `n_jobs`, so that the bits are the same.
         """
         coef = cuts.scale * alpha
         half = max(1, -(-len(coef) // 2))
-        models = [self.zero()]
-        if len(coef) > half:
-            models.append(self._take_spare())
+        if len(cuts.code) < SMALL_PLANES * self.n_weights:
+            half = len(coef)
+        models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
         def work_on(first: int, last: int) -> None:
             work = self.borrow_work()
@@ -196,27 +213,14 @@ class PackedProblem(Problem):
         run_sharded(self.n_jobs, len(coef), work_on, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
-            self._spare.append(models[1])
+            self.recycle(models[1])
         return models[0]
 
-    def _take_spare(self) -> Floats:
-        """A zero model, in the memory of the last sum if there was one.
 
-        The first use of new memory costs more than the sum itself: 0.25 s for the
-        120 MB of a parser's model, to which 12,000 planes are added in 0.1 s.
-        """
-        try:
-            spare = self._spare.pop()
-        except IndexError:
-            return self.zero()
-        spare.fill(0.0)
-        return spare
-
-
-def aligned_zeros(*shape: int) -> Floats:
+def aligned_zeros(*shape: int, dtype: Any = np.float64) -> Any:
     """Zeros that begin at a cache line, so that vectors do not lie across two."""
     size = math.prod(shape)
-    room = np.zeros(size + 7)
+    room = np.zeros(size + 15, dtype)
     skip = -room.ctypes.data % 64 // room.itemsize
     return room[skip : skip + size].reshape(shape)
 

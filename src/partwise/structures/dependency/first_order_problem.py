@@ -18,6 +18,7 @@ from partwise.structures.dependency._sums import new_sum_work
 from partwise.structures.dependency.problem import TreeProblem
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
+from partwise.structures.packed import aligned_zeros
 from partwise.threads import add_scaled, run_sharded
 
 
@@ -53,13 +54,18 @@ class ArborescenceProblem(TreeProblem):
             new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
             n_jobs=n_jobs,
         )
-        rows: Any = blocks.rows
-        if isinstance(rows, StoredRows) and len(rows.heads):
-            narrow = blocks._replace(rows=rows._replace(is_narrow=1))
-            self.narrow_blocks = Reference(narrow)
         self.structure = structure
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
+
+    def narrow_blocks(self) -> tuple[Any, Any] | None:
+        """Blocks that search likely heads, with a model in single precision."""
+        rows: Any = self.blocks.rows
+        if not isinstance(rows, StoredRows) or not len(rows.heads):
+            return None
+        w32 = aligned_zeros(self.n_weights, dtype=np.float32)
+        rows = rows._replace(is_narrow=1, w32=w32)
+        return Reference(self.blocks._replace(rows=rows)), w32
 
     def compact(self, model: Floats) -> Floats:
         """Weights of all rows of the featurizer."""

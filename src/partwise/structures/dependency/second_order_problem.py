@@ -15,6 +15,7 @@ from partwise.structures.dependency._second_order_compiled import (
     new_second_order_work,
 )
 from partwise.structures.dependency.problem import ScoreTables, TreeProblem
+from partwise.structures.packed import aligned_zeros
 
 FIRST_HEADS = 5  # of each word's candidates, and the true one, for narrow searches
 
@@ -62,8 +63,14 @@ class SecondOrderProblem(TreeProblem):
             n_jobs=n_jobs,
         )
         self.structure = structure
-        few = rows._replace(heads=first_heads(rows.heads, blocks.y // blocks.n_labels))
-        self.narrow_blocks = Reference(blocks._replace(rows=few, is_narrow=1))
+
+    def narrow_blocks(self) -> tuple[Any, Any] | None:
+        """Blocks that search fewer candidates, with a model in single precision."""
+        blocks = self.blocks
+        heads = first_heads(blocks.rows.heads, blocks.y // blocks.n_labels)
+        w32 = aligned_zeros(self.n_weights, dtype=np.float32)
+        rows = blocks.rows._replace(heads=heads, w32=w32)
+        return Reference(blocks._replace(rows=rows, is_narrow=1)), w32
 
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated trees; with crossing arcs k good ones."""
