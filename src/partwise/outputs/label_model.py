@@ -51,7 +51,7 @@ class LabelModel(LabelledModel):
             first = last
 
     def training_problem(
-        self, X: Any, codes: Ints, formulation: Formulation, n_jobs: int = 1
+        self, X: Any, codes: Any, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
         """The problem whose objective the certificate speaks of.
 

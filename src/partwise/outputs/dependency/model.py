@@ -205,10 +205,9 @@ class DependencyModel(TreeModel):
     ) -> Explanation:
         trees: list[Any] = [self._trees(x, code)[0] for code in codes]
         winner, runner_up = (*trees, None)[:2]
-        arcs = [written_arcs(tree) for tree in trees]
-        explanation = Explanation(self._words(x), *(*arcs, None)[:2], score, lead)
-        explanation.drawn = x, winner, runner_up
-        return explanation
+        other = None if runner_up is None else written_arcs(runner_up)
+        words, drawn = self._words(x), (x, winner, runner_up)
+        return Explanation(words, written_arcs(winner), other, score, lead, drawn=drawn)
 
     def _reasons(self, x: Table, codes: Sequence[Ints]) -> list[Contribution]:
         """Words that hang from another head, or by another label."""
