@@ -181,7 +181,7 @@ def test_calibration_refuses_what_it_cannot_use():
         tagger.calibrate([], [])
     with pytest.raises(ValueError, match="does not know"):
         tagger.calibrate([[("a", "NNP")]], [["B-NEW"]])
-    with pytest.raises(ValueError, match="1 sequences"):
+    with pytest.raises(ValueError, match="y has 2 sequences where X has 1"):
         tagger.calibrate(X[:1], y[:2])
 
 

@@ -41,6 +41,8 @@ class LabelModel(LabelledModel):
 
     def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed sequences with their labels; hidden ones (None) are refused."""
+        if len(y) != len(X):
+            raise ValueError(f"y has {len(y)} sequences where X has {len(X)}")
         first = 0
         for parts, scorer in self.scoring.batches(X) if len(X) else ():
             last = first + len(parts.offset) - 1
