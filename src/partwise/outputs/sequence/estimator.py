@@ -37,8 +37,8 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; by default a tenth of the number of sequences, and with
-        ``loss="log"`` their number, which is CRFsuite's ``c2=0.5``.
+        Weight of the losses; by default n/10 for n sequences, and n/2 with
+        ``loss="log"``, which is CRFsuite's ``c2=1``.
     templates : str, list of str or None
         Feature templates for columns of text, or the name of a preset (``"chunk"``,
         ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
@@ -198,7 +198,7 @@ class SequenceTagger(KernelParameters, PartlyLabelledEstimator):
                 )
 
     def _default_C(self, n: int) -> float:
-        return n if self.loss == "log" else super()._default_C(n)
+        return n / 2 if self.loss == "log" else super()._default_C(n)
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
