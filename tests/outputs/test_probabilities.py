@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from partwise import (
     ConstituencyParser,
@@ -181,7 +182,7 @@ def test_calibration_refuses_what_it_cannot_use():
         tagger.calibrate([], [])
     with pytest.raises(ValueError, match="does not know"):
         tagger.calibrate([[("a", "NNP")]], [["B-NEW"]])
-    with pytest.raises(ValueError, match="1 sequences"):
+    with pytest.raises(ValueError, match="y has 2 sequences where X has 1"):
         tagger.calibrate(X[:1], y[:2])
 
 
@@ -205,3 +206,13 @@ def test_other_outputs_have_confidence_and_calibrate(estimator, toy):
         shares = np.exp([value for _, value in ranked])
         assert shares[0] == pytest.approx(share, rel=1e-9)
         assert shares.sum() == pytest.approx(1.0, rel=1e-9)
+
+
+def test_sparse_rows_are_calibrated_as_dense_ones():
+    X, y = toy_points(40, random_state=0)
+    dense = MulticlassClassifier(tol=0.1).fit(X, y)
+    sparse = MulticlassClassifier(tol=0.1).fit(csr_array(X), y)
+    dense.calibrate(X, y)
+    sparse.calibrate(csr_array(X), y)
+    expected = pytest.approx(dense.model_.temperature, rel=1e-6)
+    assert sparse.model_.temperature == expected

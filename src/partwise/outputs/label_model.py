@@ -41,8 +41,11 @@ class LabelModel(LabelledModel):
 
     def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed sequences with their labels; hidden ones (None) are refused."""
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} sequences where X has {n}")
         first = 0
-        for parts, scorer in self.scoring.batches(X) if len(X) else ():
+        for parts, scorer in self.scoring.batches(X) if n else ():
             last = first + len(parts.offset) - 1
             codes = encode_labels(y[first:last], parts.offset, self.labels)
             yield self.structure.pack(

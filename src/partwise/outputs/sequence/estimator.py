@@ -38,8 +38,8 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     Parameters
     ----------
     C : float or None
-        Weight of the losses; by default a tenth of the number of sequences, and with
-        ``loss="log"`` their number, which is CRFsuite's ``c2=0.5``.
+        Weight of the losses; by default n/10 for n sequences, and n/2 with
+        ``loss="log"``, which is CRFsuite's ``c2=1``.
     templates : str, list of str or None
         Feature templates for columns of text, or the name of a preset (``"chunk"``,
         ``"ner"``, ``"pos"``, ``"window"``). Not for dicts and arrays.
@@ -196,7 +196,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             self.n_features_in_ = self.model_.featurizer.n_features_
 
     def _default_C(self, n: int) -> float:
-        return n if self.loss == "log" else super()._default_C(n)
+        return n / 2 if self.loss == "log" else super()._default_C(n)
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
