@@ -52,13 +52,16 @@ LOSSES = {
 
 
 def run_svm_perf(program, measure, path):
-    """Seconds of processor time without reading the file, as SVM-perf prints them."""
-    options = ["-c", "20", "-e", "0.1", *LOSSES[measure]]
+    """Seconds of processor time as SVM-perf prints them, else with reading the file."""
+    # -w 3: its default trains error rates alone
+    options = ["-w", "3", "-c", "20", "-e", "0.1", *LOSSES[measure]]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = subprocess.run(
         [program, *options, path, os.devnull], capture_output=True, text=True,
         check=False,
     )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"{program}: {done.stdout[-300:]}{done.stderr[-300:]}")
     spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     found = re.search(r"Runtime in cpu-seconds: ([\d.]+)", done.stdout)
     values = re.findall(

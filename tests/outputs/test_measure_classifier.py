@@ -272,7 +272,7 @@ def test_the_command_line(tmp_path, capsys):
     assert ask("explain", model, new)["contributions"]
     ask("train", "measure", train, "--model", model, "--kernel", "rbf")
     assert ask("verify", model, train)["holds"]
-    assert "rbf" in ask("inspect", model)["kernel"].values()
+    assert ask("inspect", model)["kernel"]["kernel"] == "rbf.v1"
     assert ask("explain", model, new)["contributions"]
     assert len(ask("predict", model, new)["labels"]) == 200
     assert run(["predict", str(model), str(new), "--topk", "2"]) == 2
