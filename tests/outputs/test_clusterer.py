@@ -114,9 +114,9 @@ def test_a_document_of_a_thousand_items_takes_less_than_a_second():
     features = np.random.default_rng(0).normal(size=(len(one), 3))
     x = (1000, np.column_stack([one, other]), features)
     clusterer.predict([x])
-    began = time.perf_counter()
+    began = time.process_time()  # one thread; other programs may be running
     clusterer.predict([x])
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 @pytest.mark.parametrize(

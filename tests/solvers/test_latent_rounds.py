@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from places import optimum, posed
 
+from partwise.datasets import planted_motifs
 from partwise.protocol import Latent, offers
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.n_slack import NSlack
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.latent_loop import LatentLoopProblem
+from partwise.structures.motif import Motif
 from partwise.testing import check_structure
 from partwise.testing.toys import ToyPlaces
 
@@ -69,3 +71,13 @@ def test_rebased_planes_lead_to_the_optimum_with_fewer_calls(solver, n):
         n_warm, n_cold = n_warm + warm.oracle_calls, n_cold + cold.oracle_calls
         state = warm
     assert n_warm <= n_cold
+
+
+def test_no_change_adds_nothing():
+    """A problem on arrays, too: rounds that end leave all truths as they are."""
+    X, y, _ = planted_motifs(6)
+    problem = Motif(4, order=0).setup().pack(X, y)
+    problem.complete(problem.zero())
+    old = problem.complete(problem.zero())
+    assert not len(old.block)
+    assert not problem.combine(old, np.zeros(0)).any()
