@@ -237,7 +237,7 @@ def test_bad_models(run, model, toys, tmp_path, command):
 def test_data_of_another_layout(run, model, toys, tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("the\ncat\n", encoding="utf-8")
-    assert_refused(run("predict", model, path), "1 columns where word, pos, c2")
+    assert_refused(run("predict", model, path), "1 column where word, pos, c2")
     assert_refused(run("evaluate", model, toys / "unlabelled.txt"), "no column 'c2'")
     assert_refused(run("predict", model, toys / "none.txt"), "no such file")
     done = run("predict", model, toys / "ten.txt", "--columns", "a,b,c")
