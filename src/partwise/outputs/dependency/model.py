@@ -138,8 +138,7 @@ class DependencyModel(TreeModel):
         table = sentence_table(X)
         fixed = None if given is None else tree_codes.known_heads(given, table.offset)
         rules, names = list(constraints), self.joint_labels
-        parsed: list[Ints] = []
-        valid: list[Any] = []
+        parsed, valid = [], []
         begin = row = 0
         for problem in self.problems(table, n_jobs, fixed):
             end = begin + int(problem.blocks.offset[-1])
@@ -205,8 +204,8 @@ class DependencyModel(TreeModel):
     ) -> Explanation:
         trees: list[Any] = [self._trees(x, code)[0] for code in codes]
         winner, runner_up = (*trees, None)[:2]
-        arcs = [written_arcs(tree) for tree in trees]
-        explanation = Explanation(self._words(x), *(*arcs, None)[:2], score, lead)
+        first, second = (*map(written_arcs, trees), None)[:2]
+        explanation = Explanation(self._words(x), first or [], second, score, lead)
         explanation.drawn = x, winner, runner_up
         return explanation
 
