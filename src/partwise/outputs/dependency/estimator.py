@@ -79,8 +79,6 @@ class DependencyParser(TreeParser):
         With a kernel or `match`: group the words of the training text by their
         neighbours, or by word vectors (``WordClusters(vectors=…)``), into a column
         ``cluster``, as in ``match="cluster+distance"``.
-    loss, formulation, penalty, solver, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`.
     tol : float
         Stop at this relative duality gap. The default is loose because accuracy on
         held-out treebanks stands still long before (docs/parsing.md).
@@ -207,13 +205,9 @@ class DependencyParser(TreeParser):
     def _structure(self, n_labels: int) -> Arborescence:
         is_exact = self.construction == "exact"
         return Arborescence(
-            n_labels,
-            projective=self.projective and is_exact,
-            single_root=self.single_root and is_exact,
-            cost=self.cost if n_labels else "uas",
-            normalized=self.normalized,
-            construction=self.construction,
-        )
+            n_labels, self.projective and is_exact, self.single_root and is_exact,
+            self.cost if n_labels else "uas", self.normalized, self.construction,
+        )  # fmt: skip
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -221,6 +215,11 @@ class DependencyParser(TreeParser):
         check_whole("n_candidates", self.n_candidates, 1)
         if self.order == 2 and self.loss == "log":
             raise SettingsError("<order=2> needs <loss='hinge'>")
+        if self.hash_bits is not None and self.min_count > 1:
+            raise SettingsError(
+                f"<min_count={self.min_count!r}>: hashed features are not counted; add "
+                "<hash_bits=None>, which keeps their names"
+            )
         check_settings(self.min_count, self.hash_bits)
 
     def _default_C(self, n: int) -> float:
@@ -284,8 +283,6 @@ class DependencyParser(TreeParser):
             **({} if model.pruner is None else {"n_candidates": model.n_candidates}),
             **model.scoring.parameters(),
         }
-
-    # --------------------------------------------------------------- attributes
 
     @property
     def classes_(self) -> np.ndarray:
