@@ -199,7 +199,7 @@ class PackedProblem(Problem):
         coef = cuts.scale * alpha
         half = max(1, -(-len(coef) // 2))
         if len(cuts.code) < SMALL_PLANES * self.n_weights:
-            half = len(coef)
+            half = max(1, len(coef))
         models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
         def work_on(first: int, last: int) -> None:
