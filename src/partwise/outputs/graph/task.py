@@ -24,8 +24,6 @@ class GraphTask(Task):
     title: ClassVar[str] = "Graph labeller"
     examples_name: ClassVar[str] = "graphs"
 
-    # -------------------------------------------------------------------- files
-
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Graphs, and labels if asked."""
         from partwise.readers.graphs import read_graph_files
@@ -108,8 +106,6 @@ class GraphTask(Task):
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
         return model.explain(data.X[row : row + 1], top=top)
-
-    # ------------------------------------------------------------------- verify
 
     def labels_in(self, data: Data) -> Iterator[str]:
         """Labels of all nodes."""

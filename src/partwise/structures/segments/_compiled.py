@@ -278,7 +278,7 @@ def add_losses(blocks, work, i):
 @kernel
 def forgive_matches(blocks, i, segment):
     """Take back what segments gain by their overlap with true ones, twice."""
-    begin, depth = blocks.offset[i], blocks.depth
+    begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     truth = blocks.y[begin : begin + n]
     label_of, begins = blocks.label_of, blocks.begins
@@ -293,17 +293,23 @@ def forgive_matches(blocks, i, segment):
         if blocks.kind != OVERLAP:
             segment[s, t - s - 1, label] -= 2.0
             continue
-        for b in range(max(0, s - depth + 1), t):
-            # two true segments of one label: the first of them counts both
-            is_second = False
-            for u in range(b, s):
-                is_second = is_second or label_of[truth[u]] == label
-            for e in range(max(b, s) + 1, 0 if is_second else min(n, b + depth) + 1):
-                gain = segment_cost(
-                    blocks.kind, b, e, label, blocks.outside, blocks.y, begin, n,
-                    label_of, begins,
-                )  # fmt: skip
-                segment[b, e - b - 1, label] += gain - 1.0
+        most = blocks.longest[label]
+        left, right = s, t  # up to the next tokens of this label on both sides
+        while left > max(0, s - most) and label_of[truth[left - 1]] != label:
+            left -= 1
+        while right < min(n, t + most) and label_of[truth[right]] != label:
+            right += 1
+        # two true segments of one label: the first of them counts both
+        for b in range(max(left, max(0, s - most + 1)), t):
+            for e in range(max(b, s) + 1, min(n, b + most) + 1):
+                if e <= right:
+                    gain = -2.0 * (min(t, e) - max(s, b)) / (max(t, e) - min(s, b))
+                else:
+                    gain = -1.0 + segment_cost(
+                        blocks.kind, b, e, label, blocks.outside, blocks.y, begin, n,
+                        label_of, begins,
+                    )  # fmt: skip
+                segment[b, e - b - 1, label] += gain
 
 
 @kernel
