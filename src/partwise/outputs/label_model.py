@@ -80,6 +80,10 @@ class LabelModel(LabelledModel):
             Number of reasons and of support structures.
         """
         ranked = next(self.ranked(X, 2))
+        if not ranked:
+            raise ValueError(
+                "no output is possible for this sequence under the constraints"
+            )
         winner, score = ranked[0]
         explanation = Explanation(tokens, self._name(winner), None, score, np.inf)
         if len(ranked) == 1:
