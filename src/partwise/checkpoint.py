@@ -212,10 +212,10 @@ def read_tree(path: Path) -> dict[str, Any]:
     try:
         with safe_open(path, framework="numpy") as file:
             described = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(
-            f"{path}: cannot be read as a checkpoint ({ascii(str(error)[:200])}); "
+            f"{path}: cannot be read as a checkpoint ({str(error)[:200]!a}); "
             "delete it to start afresh"
         ) from error
     text = described.get("partwise", "")

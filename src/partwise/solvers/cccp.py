@@ -412,8 +412,8 @@ class CCCP(Solver):
             )  # fmt: skip
         if checkpoint is not None:
             raise CapabilityError(
-                f"restarts={self.restarts} does not write checkpoints; leave checkpoint "
-                "out, or give restarts=1"
+                f"restarts={self.restarts} does not write checkpoints; leave "
+                "checkpoint out, or give restarts=1"
             )
         self.refuse(problem, objective)
         runs = [self._run(r) for r in range(self.restarts)]

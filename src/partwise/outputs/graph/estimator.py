@@ -13,6 +13,7 @@ from partwise.features.graphs import GraphFeaturizer, parts_of
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
+from partwise.outputs.labels import check_labels
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.outputs.scoring import FeatureScoring
 from partwise.parameters import SettingsError, check_choice, check_whole
@@ -129,6 +130,7 @@ class GraphLabeler(PartlyLabelledEstimator):
         fitting = featurizer.fit_transform if last is None else featurizer.transform
         graphs = fitting(X)
         labels = label_set(y, graphs) if last is None else last.labels
+        check_labels(labels)
         codes = encode_labels(y, graphs, labels)
         self._refuse_hidden(np.concatenate(codes))
         structure = Graph(

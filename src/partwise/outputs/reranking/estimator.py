@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from partwise.bounds import MAX_FEATURE, check_magnitude
-from partwise.certificate import Certificate
 from partwise.features.dicts import DictFeaturizer
 from partwise.kernels.gram import gram
 from partwise.kernels.naming import as_kernel
@@ -27,7 +26,7 @@ from partwise.outputs.reranking.model import (
 )
 from partwise.outputs.saved import portable_parameters
 from partwise.parameters import SettingsError
-from partwise.protocol import Floats, HistoryPoint, Ints, Votes
+from partwise.protocol import Floats, Ints, Votes
 from partwise.structures.candidates import CandidateProblem
 
 
@@ -325,9 +324,5 @@ class Reranker(StructuredEstimator):
         reranker = cls(model.kernel, features=features, base=base, **kept)
         model.features = features
         reranker.model_ = model
-        reranker.certificate_ = Certificate.from_dict(model.info["certificate"])
-        reranker.history_ = [
-            HistoryPoint(*row) for row in model.info.get("history", [])
-        ]
-        reranker.n_iter_ = model.info.get("n_iter", 0)
+        reranker._recall_training(model.info)
         return reranker

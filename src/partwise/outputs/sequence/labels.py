@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.outputs.labels import check_labels
 from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 from partwise.structures.chain import Chain
@@ -28,7 +29,9 @@ def label_set(y: Any) -> list[Any]:
         raise ValueError(
             "y: labels are of different types; make them all str"
         ) from None
-    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
+    known = [item.item() if isinstance(item, np.generic) else item for item in ordered]
+    check_labels(known)
+    return known
 
 
 def is_unknown(label: Any) -> bool:
