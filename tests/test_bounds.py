@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from partwise import SequenceTagger
+from partwise import (
+    DiverseSelector,
+    GraphLabeler,
+    MeasureClassifier,
+    MulticlassClassifier,
+    Ranker,
+    SequenceTagger,
+)
 from partwise.bounds import (
     MAX_FEATURE,
     MAX_WEIGHT,
@@ -22,6 +29,8 @@ from partwise.readers.table import Column, Table
 from partwise.scorers.linear import LinearScorer
 from partwise.solvers import SOLVERS
 from partwise.structures.chain import Chain
+from partwise.structures.matching.structure import CandidatePairs
+from partwise.structures.parts._inputs import part_features
 
 HUGE, LOW = 2**63 - 1, -(2**63)
 
@@ -108,6 +117,12 @@ def test_damaged_sparse_matrices_are_refused_by_all_doors(name):
         lambda X: as_features([X]),
         as_matrix,
         lambda X: SequenceTagger(max_iter=1).fit([X], [["a", "b"]]),
+        lambda X: MulticlassClassifier(max_iter=1).fit(X, ["a", "b"]),
+        lambda X: Ranker(max_iter=1).fit([X], [[0, 1]]),
+        lambda X: GraphLabeler(max_iter=1).fit([(X, [[0, 1]])], [["a", "b"]]),
+        lambda X: DiverseSelector(k=1, max_iter=1).fit([X], [[{1}, {2}]]),
+        lambda X: CandidatePairs.create((X, [[0, 0], [0, 1]], (1, 2))),
+        part_features,
     ):
         with pytest.raises(ValueError, match="build the sparse matrix again"):
             door(matrix)
@@ -223,3 +238,26 @@ def test_certificates_at_the_limits_are_finite(solver, scale, C, penalty):
     assert np.isfinite([n for n in numbers if n is not None]).all()
     assert np.abs(tagger.model_.weights).max() <= MAX_WEIGHT
     assert 0 <= certificate.relative_gap <= 1
+
+
+@pytest.mark.parametrize("name", ["tol", "time_limit", "eps", "n_jobs"])
+def test_parameters_beyond_floating_point_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name}=1000"):
+        SequenceTagger(**{name: 10**400}).fit([["a", "b"]], [["x", "y"]])
+
+
+@pytest.mark.parametrize(
+    ("label", "text"), [("\ud800", "half a character"), (10**400, "beyond 64 bits")]
+)
+def test_labels_that_no_file_can_keep_are_refused_before_training(label, text):
+    other = "a" if isinstance(label, str) else 1
+    with pytest.raises(ValueError, match=text):
+        SequenceTagger().fit([["a", "b"]], [[label, other]])
+    graph = (np.eye(2), [[0, 1]])
+    with pytest.raises(ValueError, match=text):
+        GraphLabeler().fit([graph], [[label, other]])
+    if isinstance(label, str):  # scikit-learn refuses the number
+        with pytest.raises(ValueError, match=text):
+            MulticlassClassifier().fit(np.eye(2), [label, other])
+        with pytest.raises(ValueError, match=text):
+            MeasureClassifier().fit(np.eye(2), [label, other])

@@ -9,6 +9,7 @@ from partwise.objective import Formulation, Objective
 from partwise.protocol import CapabilityError
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
+from partwise.solvers.cccp import CCCP
 from partwise.solvers.generative import Generative
 from partwise.solvers.lbfgs import LBFGS
 from partwise.solvers.n_slack import NSlack
@@ -16,7 +17,7 @@ from partwise.solvers.one_slack import OneSlack
 from partwise.solvers.online import MIRA, Pegasos, Perceptron
 from partwise.solvers.sampled_cuts import SampledCuts
 from partwise.structures.chain import Chain
-from partwise.testing.toys import toy_classes
+from partwise.testing.toys import ToyPlaces, toy_classes, toy_places
 
 SOLVERS = [
     BCFW(tol=1e-6),
@@ -43,6 +44,21 @@ def chain_problem(n=30, seed=0):
 def loop_problem(n=30, seed=0):
     structure, X, Y = toy_classes(seed, n=n)
     return structure.pack(X, Y, Formulation())
+
+
+def hidden_labels(n=20, seed=0):
+    """Sequences of which a third of the labels is not known."""
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(rng.integers(1, 6), 4)) for _ in range(n)]
+    Y = np.concatenate([rng.integers(0, 3, size=len(x)) for x in X])
+    Y[rng.random(len(Y)) < 0.3] = -1
+    return Chain(3).pack(as_features(X), Y, Formulation(), may_hide=True)
+
+
+def hidden_places(n=20, seed=0):
+    """A user's structure whose truths have hidden parts."""
+    X, Y = toy_places(n, seed)
+    return ToyPlaces().setup(X, Y).pack(X, Y, Formulation())
 
 
 def objective_of(solver, problem, C=50.0):
@@ -74,10 +90,29 @@ def test_a_resumed_run_has_the_bits_of_one_that_was_not_interrupted(
 ):
     if isinstance(solver, LBFGS) and pose is loop_problem:
         pytest.skip("a loop has no likelihood")  # as `test_lbfgs.py` checks
+    assert_resumes(solver, pose, tmp_path / "run.checkpoint")
+
+
+@pytest.mark.parametrize("pose", [hidden_labels, hidden_places])
+@pytest.mark.parametrize(
+    "solver",
+    [
+        CCCP("bundle", tol=1e-5),
+        CCCP("bcfw", tol=1e-5),
+        CCCP("one_slack", tol=1e-5, first="random"),
+        CCCP("n_slack", tol=1e-4, self_paced=True),
+    ],
+    ids=str,
+)
+def test_rounds_over_hidden_parts_are_resumed(solver, pose, tmp_path):
+    assert_resumes(solver, pose, tmp_path / "run.checkpoint")
+
+
+def assert_resumes(solver, pose, place):
+    """Solve at once, and killed after every second step: the same bits."""
     problem = pose()
     objective = objective_of(solver, problem)
     whole = solver.solve(problem, objective)
-    place = tmp_path / "run.checkpoint"
     n_killed = 0
     while True:
         try:
@@ -179,6 +214,8 @@ def test_what_cannot_be_kept_is_refused_before_any_work(tmp_path):
     place = FileCheckpoint(tmp_path / "run")
     with pytest.raises(CapabilityError, match="Generative does not write checkpoints"):
         Generative().solve(problem, Objective.create(1.0, 30, "l1"), checkpoint=place)
+    with pytest.raises(CapabilityError, match="restarts=2 does not write checkpoints"):
+        CCCP(restarts=2).solve(problem, Objective.create(1, 30, "l1"), checkpoint=place)
     with pytest.raises(ValueError, match="checkpoint_every=0"):
         FileCheckpoint(tmp_path / "run", every=0)
 

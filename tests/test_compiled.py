@@ -11,6 +11,7 @@ import sys
 import textwrap
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba import njit, types
@@ -36,6 +37,65 @@ SWEEPS = (
     "partwise.solvers._online_compiled",
     "partwise.structures._packed_compiled",
 )
+
+
+# what numba does not promise to keep, by the file that relies on it
+PRIVATE = {
+    "jit.py": {
+        "numba.core.caching:_CacheLocator": (
+            "from_function", "ensure_cache_path", "get_cache_path", "get_source_stamp",
+            "get_disambiguator",
+        ),
+        "numba.core.caching:CompileResultCacheImpl": ("_locator_classes",),
+        "numba.core.caching:FunctionCache": (
+            "_impl_class", "load_overload", "save_overload", "disable", "cache_path",
+        ),
+        "numba.core.dispatcher:Dispatcher": ("enable_caching",),
+        "numba.core.event:_registered": ("__getitem__",),
+    },
+    "compiled/_parts.py": {
+        "numba.core.codegen:JITCodeLibrary": (
+            "codegen", "finalize", "get_pointer_to_function", "_optimize_functions",
+            "_raise_if_finalized", "_ensure_finalized", "_get_module_for_linking",
+            "_finalize_dynamic_globals", "enable_object_caching",
+        ),
+        "numba.core.compiler:Compiler": ("compile_extra",),
+        "numba.core.dispatcher:Dispatcher": ("get_call_template", "get_overload"),
+    },
+    "vectors.py": {"numba.np.arrayobj:make_array": ("__call__",)},
+}  # fmt: skip
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("file", "place", "name"),
+    [
+        (file, place, name)
+        for file, places in PRIVATE.items()
+        for place, names in places.items()
+        for name in names
+    ],
+)
+def test_numba_has_the_private_names_that_are_used(file, place, name):
+    module, _, owner = place.partition(":")
+    found = getattr(importlib.import_module(module), owner, None)
+    assert hasattr(found, name), (
+        f"numba {numba.__version__} has no {place}.{name}; mend partwise/{file} and "
+        "set the versions of numba in pyproject.toml"
+    )
+
+
+@needs_compiler
+def test_numba_keeps_a_cache_and_a_library_where_they_are_looked_for():
+    compiled = njit(lambda x: x + 1)
+    assert hasattr(compiled, "_cache")
+    compiled(1)
+    (result,) = compiled.overloads.values()
+    for name in ("_linking_libraries", "_reload_init", "_final_module", "_finalized"):
+        assert hasattr(result.library, name), f"numba {numba.__version__}: {name}"
+    assert hasattr(result.library._codegen, "_data_layout")
+    assert hasattr(result.library._codegen, "set_env")
+    assert result.fndesc.llvm_cfunc_wrapper_name and result.fndesc.llvm_func_name
 
 
 @inner

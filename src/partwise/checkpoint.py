@@ -4,6 +4,10 @@ A checkpoint is a safetensors file: the arrays of the state and of the solver's 
 and a JSON document with everything else. It holds digests of the data, the objective
 and the settings; one of another run is refused. It is written beside its place and
 moved there, so that a run killed at any moment leaves the last whole one.
+
+A checkpoint is the memory of a run, down to tables that kernels follow unchecked. A
+digest of the whole content, the seal, refuses a file that was damaged or edited before
+anything of it is used. It does not tell who wrote the file.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from partwise.files import write_atomically
 from partwise.parameters import SettingsError
 from partwise.protocol import HistoryPoint, Objective, Problem, Solver, State
 
-FORMAT = "partwise checkpoint 1"
+FORMAT = "partwise checkpoint 2"
 LIMITS = ("max_iter", "time_limit")  # settings that a resumed run may change
 RESUMABLE = ("max_iter", "time limit", "callback")
 NUMBERS = (
@@ -191,8 +195,9 @@ def write_tree(path: Path, tree: dict[str, Any]) -> None:
         return value
 
     document = json.dumps({"format": FORMAT, "tree": flat(tree)})
+    described = {"partwise": document, "seal": _seal(document, arrays)}
     try:
-        write_atomically(path, save(arrays, {"partwise": document}))
+        write_atomically(path, save(arrays, described))
     except OSError as error:
         raise CheckpointError(
             f"{path}: the checkpoint cannot be written ({error.strerror}); choose "
@@ -206,30 +211,39 @@ def read_tree(path: Path) -> dict[str, Any]:
 
     try:
         with safe_open(path, framework="numpy") as file:
-            document = json.loads((file.metadata() or {}).get("partwise", "null"))
-            if not isinstance(document, dict) or document.get("format") != FORMAT:
-                raise CheckpointError(
-                    f"{path} is no checkpoint of this version; give another file"
-                )
-            names = set(file.keys())
-
-            def deep(value: Any) -> Any:
-                if isinstance(value, dict):
-                    if value.keys() == {"@"} and value["@"] in names:
-                        return file.get_tensor(value["@"])
-                    return {key: deep(inner) for key, inner in value.items()}
-                if isinstance(value, list):
-                    return [deep(inner) for inner in value]
-                return value
-
-            tree = deep(document["tree"])
-    except (SafetensorError, OSError, ValueError, RecursionError) as error:
-        if isinstance(error, CheckpointError):
-            raise
+            described = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(
-            f"{path}: cannot be read as a checkpoint ({error}); delete it to start "
-            "afresh"
+            f"{path}: cannot be read as a checkpoint ({str(error)[:200]!a}); "
+            "delete it to start afresh"
         ) from error
-    if not isinstance(tree, dict):
+    text = described.get("partwise", "")
+    if not text.startswith(f'{{"format": "{FORMAT}"'):
+        raise CheckpointError(
+            f"{path} is no checkpoint of this version; give another file"
+        )
+    if described.get("seal") != _seal(text, arrays):
         raise CheckpointError(f"{path}: damaged checkpoint; delete it to start afresh")
+
+    def deep(value: Any) -> Any:
+        if isinstance(value, dict):
+            if value.keys() == {"@"}:
+                return arrays[value["@"]]
+            return {key: deep(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [deep(inner) for inner in value]
+        return value
+
+    tree: dict[str, Any] = deep(json.loads(text)["tree"])
     return tree
+
+
+def _seal(document: str, arrays: Mapping[str, np.ndarray]) -> str:
+    """A digest of all that a checkpoint holds."""
+    digest = hashlib.blake2b(document.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(repr((name, array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from types import UnionType
@@ -14,6 +15,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin
 
 # <name=value>, <name=> or <name> in a message. A value may be a repr in angle brackets
 # itself; what has no = must look like a parameter, not like <file> or <unk>.
+LARGEST = sys.float_info.max
 MENTION = re.compile(
     r"<([A-Za-z_]\w*)=((?:[^<>]|<[^<>]*>)*)>|<([a-z]+_[a-z_]+|C|eps|preset|template|tol)>"
 )
@@ -131,8 +133,8 @@ def look_up(name: str, value: Any, presets: Mapping[str, Any]) -> Any:
 
 
 def check_positive(name: str, value: float | None) -> None:
-    """Refuse a number that is not above zero; None is fine."""
-    if value is not None and not value > 0:
+    """Refuse a number that is not above zero, or is no float; None is fine."""
+    if value is not None and not 0 < value < LARGEST:
         raise ParameterError(name, value, "give a positive number")
 
 

@@ -20,6 +20,7 @@ half of the contract, for structures with numba kernels, is `partwise.compiled`.
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -482,6 +483,21 @@ class Checkpoint(Protocol):
         """Keep the result of a run that has reached its end."""
 
 
+class _Loops(threading.local):
+    """States of the loops of solvers that run in a thread, the outermost first."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = []
+
+
+_loops = _Loops()
+
+
+def is_solving() -> bool:
+    """Whether a loop of this thread answers KeyboardInterrupt with its model so far."""
+    return any(state.stopped is None for state in _loops.states)
+
+
 class Solver(Parameters, ABC):
     """One outer loop for all algorithms; a solver writes `begin` and `step`.
 
@@ -598,7 +614,9 @@ class Solver(Parameters, ABC):
         if self.time_limit is not None:
             state.deadline = clock + self.time_limit
         state.pulse = pulse
+        depth = len(_loops.states)
         try:
+            _loops.states.append(state)
             while state.stopped is None:
                 state.share = 0.0
                 self.step(problem, objective, state)
@@ -612,6 +630,8 @@ class Solver(Parameters, ABC):
                     checkpoint.keep(self, state)
         except KeyboardInterrupt:  # perhaps between α and w: nothing to keep
             state.stopped = "interrupted"
+        finally:
+            del _loops.states[depth:]
         self.finish(problem, objective, state)
         state.seconds = time.perf_counter() - clock
         if checkpoint is not None:

@@ -10,11 +10,12 @@ import pytest
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from partwise import Reranker, SequenceTagger
+from partwise import Reranker, SequenceTagger, StructuredSVM
 from partwise.cli import main
 from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
 from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.readers import Table, write_brackets, write_columns, write_conllu
+from partwise.testing.toys import toy_classes
 
 TRAINING = {
     "tagger.txt": ("tag", ""),
@@ -165,10 +166,12 @@ def test_forgeries_get_one_sentence_and_little_work(run, forge, honest, forgery)
         assert line.startswith(f"error: {path}: ") and "train it again" in line
 
 
-def test_a_model_without_a_certificate_predicts(run, forge, honest):
+def test_a_model_may_lack_a_certificate(run, forge, honest, tmp_path):
     path = forge("tagger.txt", lambda document, _: document["info"].pop("certificate"))
     tagger = SequenceTagger.load(path)
-    assert not hasattr(tagger, "certificate_") and len(tagger.classes_)
+    assert tagger.certificate_ is None
+    tagger.save(tmp_path / "again.model")
+    assert "certificate" not in load_model(tmp_path / "again.model").info
     assert run("predict", path, honest / "tagger.txt").code == 0
     assert run("verify", path, honest / "tagger.txt").code == 2
 
@@ -273,3 +276,19 @@ def test_a_kind_must_be_that_of_the_content(forge, name, kind):
     path = forge(name, lambda document, arrays: document.update(kind=kind))
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(path)
+
+
+def test_python_models_may_lack_a_certificate(tmp_path):
+    path = tmp_path / "m.model"
+    structure, X, y = toy_classes()
+    StructuredSVM(structure, max_iter=2).fit(X, y).save(path)
+    rewrite(path, path, lambda document, _: document["info"].pop("certificate"))
+    svm = StructuredSVM.load(path, structure.setup(X, y))
+    assert svm.certificate_ is None
+    svm.save(path)
+    _, trees = toy_treebank(4, random_state=0)
+    lists = [[(tree, 0.5), (trees[0], 0.25)] for tree in trees]
+    ranker = Reranker("tree", metric=lambda truth, tree: float(truth == tree))
+    ranker.fit(lists, trees).save(path)
+    rewrite(path, path, lambda document, _: document["info"].pop("certificate"))
+    assert Reranker.load(path).certificate_ is None

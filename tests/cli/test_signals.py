@@ -4,11 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from partwise.model_file import load_model
+from partwise.objective import Objective
+from partwise.protocol import is_solving
+from partwise.solvers.bcfw import BCFW
+from partwise.testing.toys import toy_classes
 
 
 def start(toys, path, **streams):
@@ -55,3 +60,29 @@ def test_nobody_listens(toys, tmp_path):
     done = subprocess.run(["sh", "-c", f"{text} >/dev/full 2>&-"], check=False)
     assert done.returncode == 1
     assert load_model(path)
+
+
+def test_loops_of_solvers_tell_whether_they_answer_signals():
+    structure, X, y = toy_classes()
+    problem, seen = structure.pack(X, y), []
+    objective = Objective.create(1.0, problem.n_blocks, "l1")
+
+    def look(state):
+        seen.append(is_solving())
+        thread = threading.Thread(target=lambda: seen.append(is_solving()))
+        thread.start()
+        thread.join()
+
+    BCFW(max_iter=1).solve(problem, objective, callback=look)
+    # a run at its limit no longer answers, and other threads never did
+    assert seen == [False, False] and not is_solving()
+    seen.clear()
+    BCFW(max_iter=2, tol=1e-12).solve(problem, objective, callback=look)
+    assert seen == [True, False, False, False] and not is_solving()
+
+    def fail(state):
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        BCFW(max_iter=2, tol=1e-12).solve(problem, objective, callback=fail)
+    assert not is_solving()

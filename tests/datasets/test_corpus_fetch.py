@@ -1,9 +1,11 @@
+import contextlib
 import hashlib
 import re
 import socket
 import subprocess
 import sys
 import threading
+import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -70,6 +72,23 @@ def test_a_good_download_gives_paths_licence_and_citation(server, tiny, cache):
     assert fetched.folder == cache / "tiny"
     assert (fetched.licence, fetched.citation) == ("Free.", "Us.")
     assert kept(cache) == ["test.txt", "train.txt"]
+
+
+def test_a_download_has_a_total_time_limit(server, tiny, cache, monkeypatch):
+    """A server that sends something now and then never runs into other limits."""
+
+    def trickle(handler):
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(OSError):  # until the other side hangs up
+            for _ in range(1000):
+                handler.wfile.write(bytes(1024))
+                time.sleep(0.02)
+
+    monkeypatch.setattr(QuietHandler, "do_GET", trickle)
+    with pytest.raises(FetchError, match=r"not complete after 0\.2 seconds"):
+        fetch("tiny", cache_dir=cache, base_url=server.url, time_limit=0.2)
+    assert kept(cache) == []
 
 
 def test_cached_files_are_not_asked_for_again(server, tiny, cache):

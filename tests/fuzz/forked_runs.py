@@ -20,10 +20,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model_mutations import mutate
 from model_subjects import Misbehaviour, Subject
 
-from partwise.model_file import ModelFileError, load_model
+from partwise.checkpoint import CheckpointError
+from partwise.model_file import ModelFileError
 
 BATCH = 250  # mutants of one process
 PATIENCE = 50  # how much longer than its processor time a mutant may wait
@@ -49,12 +49,12 @@ class Worker(NamedTuple):
 def judge(path: Path, subject: Subject, number: int, *, quiet: bool = True) -> str:
     """The outcome of one mutant: refused, used, or what went wrong."""
     rng = random.Random(number)
-    _, content = mutate(subject.content, rng)
+    _, content = subject.mutate(subject.content, rng)
     path.write_bytes(content)
     try:
         try:
-            model = load_model(path)
-        except ModelFileError as error:
+            model = subject.load(path)
+        except (ModelFileError, CheckpointError) as error:
             text = str(error)
             if "\n" in text or len(text) > len(str(path)) + 700:
                 raise Misbehaviour("a refusal that is no sentence") from error
@@ -202,4 +202,4 @@ def warm(subjects: list[Subject], folder: Path) -> None:
         path = folder / "warm.model"
         path.write_bytes(subject.content)
         for seed in range(8):
-            subject.use(path, load_model(path), random.Random(seed))
+            subject.use(path, subject.load(path), random.Random(seed))

@@ -1,4 +1,4 @@
-"""Tiny models of every kind, and what a user does with their files."""
+"""Tiny models of every kind and a checkpoint, and what a user does with the files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from model_mutations import mutate
 from scipy import sparse
 
 from partwise import (
@@ -19,6 +20,7 @@ from partwise import (
     StructuredSVM,
     TaxonomyClassifier,
 )
+from partwise.checkpoint import FileCheckpoint
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_alignments,
@@ -28,7 +30,9 @@ from partwise.datasets import (
     toy_taxonomy,
     toy_treebank,
 )
+from partwise.features.arrays import as_features
 from partwise.model_file import load_model, model_kind
+from partwise.objective import Objective
 from partwise.outputs.registry import OUTPUTS, file_modules
 from partwise.readers import (
     Family,
@@ -40,6 +44,8 @@ from partwise.readers import (
     write_families,
 )
 from partwise.readers.fasta import aligned_rows
+from partwise.solvers.bcfw import BCFW
+from partwise.structures.chain import Chain
 from partwise.testing.toys import toy_classes
 
 N_SENTENCES = 12
@@ -92,11 +98,13 @@ class Misbehaviour(Exception):
 
 
 class Subject(NamedTuple):
-    """A model file, and how its mutants are used."""
+    """A file, and how its mutants are made, loaded and used."""
 
     name: str
     content: bytes
     use: Callable[[Path, Any, random.Random], None]  # of a file that loads
+    mutate: Callable[[bytes, random.Random], tuple[str, bytes]] = mutate
+    load: Callable[[Path], Any] = load_model
 
 
 def make_subjects(folder: Path, only: Collection[str] = ()) -> Iterator[Subject]:
@@ -124,9 +132,34 @@ def make_subjects(folder: Path, only: Collection[str] = ()) -> Iterator[Subject]
         estimator.save(path)
         covered.add(model_kind(load_model(path)))
         yield Subject(name, path.read_bytes(), use)
+    if not only or "checkpoint" in only:
+        yield _checkpoint(folder / "run.checkpoint")
     missing = {kind.split(".")[0] for kind in file_modules()} - covered
     if missing and not only:
         raise RuntimeError(f"no model of kind {', '.join(sorted(missing))}")
+
+
+def _checkpoint(place: Path) -> Subject:
+    """A run that was stopped; its mutants are refused, or end with the same bits."""
+    rng = np.random.default_rng(0)
+    X = as_features([rng.normal(size=(3, 4)) for _ in range(8)])
+    y = rng.integers(0, 3, size=24)
+    objective = Objective.create(50.0, 8, "l1")
+
+    def run(path: Path | None, max_iter: int) -> Any:
+        kept = None if path is None else FileCheckpoint(path)
+        problem = Chain(3).pack(X, y)
+        solver = BCFW(tol=1e-9, max_iter=max_iter)
+        return solver.solve(problem, objective, checkpoint=kept)
+
+    def compare(path: Path, state: Any, rng: random.Random) -> None:
+        if state.model.tobytes() != whole:
+            raise Misbehaviour("a checkpoint that leads elsewhere")
+
+    whole = run(None, 5).model.tobytes()
+    run(place, 3)
+    content = place.read_bytes()
+    return Subject("checkpoint", content, compare, load=lambda path: run(path, 5))
 
 
 def _write_data(folder: Path) -> None:
@@ -179,13 +212,14 @@ def _use_by_commands(folder: Path, suffix: str) -> Any:
         ]
         for call in rng.sample(calls, 3):
             code, text = command(*call)
-            _check_answer(" ".join(map(str, call[:1] + call[3:])), code, text)
+            check_answer(" ".join(map(str, call[:1] + call[3:])), code, text)
         _resave(path, model)
 
     return use
 
 
-def _check_answer(name: str, code: int, text: str) -> None:
+def check_answer(name: str, code: int, text: str) -> None:
+    """Refuse what no command may print."""
     last = (text.strip().splitlines() or [""])[-1][-200:]
     if code not in (0, 1, 2) or "please report" in text or "Traceback" in text:
         raise Misbehaviour(f"{name}: {last}")
@@ -303,4 +337,4 @@ def _use_by_ranking(lists: Any, features: Any) -> Any:
 
 
 def _inspect_only(path: Path, model: Any, rng: random.Random) -> None:
-    _check_answer("inspect", *command("inspect", path))
+    check_answer("inspect", *command("inspect", path))

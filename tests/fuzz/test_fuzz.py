@@ -13,7 +13,8 @@ from model_subjects import Subject, make_subjects
 from texts import SEEDS, judge_text
 
 N_TEXTS = 400
-N_MUTANTS = 300
+N_MUTANTS = 360
+SEED = 7 * 10**9
 MODELS = (
     "tag",
     "tag-sequences",
@@ -22,6 +23,8 @@ MODELS = (
     "con",
     "rank-trees",
     "cluster",
+    "weights",
+    "checkpoint",
 )
 
 
@@ -47,7 +50,7 @@ def test_mutants_of_model_files(tmp_path):
         assert len(subjects) == len(MODELS)
         warm(subjects, tmp_path)
         fuzzer = Fuzzer(subjects, tmp_path, Limits(seconds=60, megabytes=1000), jobs=1)
-        fuzzer.run(0, N_MUTANTS)
+        fuzzer.run(SEED, SEED + N_MUTANTS)
     assert not fuzzer.failures
     assert fuzzer.counts["refused"] > N_MUTANTS / 4 and fuzzer.counts["used"]
 

@@ -1,5 +1,6 @@
 """SequenceTagger in scikit-learn's world, and its own promises."""
 
+import contextlib
 import warnings
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 from partwise import SequenceTagger
 from partwise.datasets import digit_strings, toy_entities
 from partwise.metrics import scorer
+from partwise.outputs.sequence.file import chain_from_state
 from partwise.readers import Table
 from partwise.solvers.bcfw import BCFW
 
@@ -205,6 +207,32 @@ def test_scheme_constraints_hold_in_predictions(entities):
             if label.startswith("I-"):
                 assert before[2:] == label[2:]
             before = label
+
+
+def test_sequences_without_an_allowed_output_are_refused():
+    """A single token can be neither B-X nor E-X."""
+    X, y = [[{"word": "a"}, {"word": "b"}]] * 2, [["B-X", "E-X"]] * 2
+    tagger = SequenceTagger(scheme="BIOES", max_iter=3).fit(X, y)
+    with pytest.raises(ValueError, match="no output is possible"):
+        tagger.predict([X[0][:1]])
+    with pytest.raises(ValueError, match="no output is possible"):
+        tagger.explain(X[0][:1])
+
+
+@pytest.mark.parametrize(
+    ("masks", "is_refused"),
+    [
+        ({"transitions": [[0, 1], [0, 0]], "starts": [1, 0], "ends": [0, 1]}, False),
+        ({"transitions": [[0, 0], [0, 0]], "starts": [1, 0], "ends": [0, 1]}, True),
+        ({"transitions": [[1, 1], [1, 1]], "starts": [0, 0], "ends": [1, 1]}, True),
+    ],
+)
+def test_files_whose_constraints_allow_nothing_are_refused(masks, is_refused):
+    settings = {"order": 1, "boundary": False, "cost": "hamming"}
+    arrays = {f"chain/{name}": np.array(m, bool) for name, m in masks.items()}
+    refusal = pytest.raises(ValueError, match="allow no sequence of labels")
+    with refusal if is_refused else contextlib.nullcontext():
+        chain_from_state(settings, arrays, 2)
 
 
 def test_forbidden_pairs_hold_in_predictions(entities):

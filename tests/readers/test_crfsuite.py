@@ -143,7 +143,7 @@ def test_loading_a_converted_model_needs_no_certificate(peer, tmp_path):
     model = load_model(tmp_path / "m")
     assert model.info["converted_from"] == "CRFsuite"
     loaded = SequenceTagger.load(tmp_path / "m")
-    assert not hasattr(loaded, "certificate_")
+    assert loaded.certificate_ is None
     loaded.save(tmp_path / "again")
     X, y = toy_entities(5, random_state=0)
     assert loaded.fit(items(X), y).certificate_.primal > 0

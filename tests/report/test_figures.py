@@ -277,6 +277,8 @@ def test_own_drawing_becomes_part_of_the_page():
         '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
         '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
         '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="url(#x)"/></svg>',
+        '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="u\\72l(#x)"/></svg>',
+        f'<svg xmlns="http://www.w3.org/2000/svg">{"<g>" * 5000}{"</g>" * 5000}</svg>',
         '<svg xmlns="http://www.w3.org/2000/svg"><a href="x"><text>y</text></a></svg>',
         '<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg"/>',
         "<svg><rect></svg>",

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any, Self
 
 from partwise.cli.output import say
-from partwise.protocol import Solver
+from partwise.protocol import is_solving
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -51,18 +51,8 @@ class Interruption:
         """From now on there is a model to lose."""
         self._has_begun = True
 
-    def _receive(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, _: FrameType | None) -> None:
         self.number = number
-        if not self._has_begun or _is_solving(frame):
+        if not self._has_begun or is_solving():
             raise KeyboardInterrupt
         say("the model is being saved; please wait")
-
-
-def _is_solving(frame: FrameType | None) -> bool:
-    """Whether the loop of a solver is running, which keeps its model when stopped."""
-    while frame is not None:
-        if frame.f_code is Solver.solve.__code__:
-            state = frame.f_locals.get("state")
-            return state is not None and state.stopped is None
-        frame = frame.f_back
-    return False

@@ -6,11 +6,12 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from partwise.datasets._progress import Bar
+from partwise.datasets._progress import Bar, Deadline
 from partwise.datasets.registry import RemoteFile, corpus
 
 CACHE_VARIABLE = "PARTWISE_DATA_CACHE"
 _TIMEOUT = 30  # seconds without an answer
+_CHUNK = 1 << 10  # bytes between two looks at the clock
 
 
 class FetchError(ValueError):
@@ -49,6 +50,7 @@ def fetch(
     base_url: str | None = None,
     progress: bool = False,
     allow_unverified: bool = False,
+    time_limit: float = 3600.0,
 ) -> Fetched:
     """Download a public corpus, unless it is in the cache, and verify its files.
 
@@ -66,6 +68,8 @@ def fetch(
     allow_unverified : bool, default=False
         Accept files whose checksum the registry does not know; their SHA-256 is
         given in a warning.
+    time_limit : float, default=3600.0
+        Seconds that one file may take.
 
     Returns
     -------
@@ -98,7 +102,8 @@ def fetch(
     files = {}
     for file in wanted.files:
         path = folder / file.name
-        _download(wanted.name, file, f"{url}/{file.name}", path, progress)
+        bar = Deadline(time_limit, Bar(file.name) if progress else None)
+        _download(wanted.name, file, f"{url}/{file.name}", path, bar)
         files[file.name] = path
         if file.sha256 is None:
             warnings.warn(
@@ -116,13 +121,11 @@ def _cache_folder(cache_dir: str | os.PathLike | None) -> Path:
     return Path(chosen).expanduser()
 
 
-def _download(
-    name: str, file: RemoteFile, url: str, path: Path, progress: bool
-) -> None:
+def _download(name: str, file: RemoteFile, url: str, path: Path, bar: Deadline) -> None:
     import pooch
     import requests
 
-    bar = Bar(file.name) if progress else None
+    fetcher = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=_TIMEOUT)
     try:
         # pooch writes beside the target and moves the file only when it is verified.
         pooch.retrieve(
@@ -130,7 +133,7 @@ def _download(
             known_hash=file.sha256 and f"sha256:{file.sha256}",
             fname=path.name,
             path=path.parent,
-            downloader=pooch.HTTPDownloader(progressbar=bar, timeout=_TIMEOUT),
+            downloader=fetcher,
         )
     except requests.RequestException as error:
         raise FetchError(
@@ -149,5 +152,4 @@ def _download(
             "help, the file has changed or was damaged on the way"
         ) from error
     finally:
-        if bar:
-            bar.close()
+        bar.close()

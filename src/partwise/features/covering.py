@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, check_magnitude, entry, require
+from partwise.bounds import MAX_FEATURE, check_magnitude, check_sparse, entry, require
 from partwise.parameters import SettingsError
 
 WORD = re.compile(r"\w+")
@@ -42,6 +42,7 @@ class CoveringSet(NamedTuple):
         """With arrays as kernels want them, or a refusal."""
         features = np.array(self.features, np.float64)
         covers = self.covers
+        check_sparse(covers, name)
         if hasattr(covers, "toarray"):
             covers = covers.toarray()
         covers = np.asarray(covers) != 0
@@ -208,6 +209,7 @@ def _text_tables(texts: Sequence[str], name: str) -> tuple[Tables, list[str]]:
 
 
 def _count_tables(x: Any, name: str) -> tuple[Tables, list[str]]:
+    check_sparse(x, name)
     counts = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
     if counts.ndim != 2 or not len(counts) or counts.dtype.kind not in "biuf":
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from partwise.bounds import entry, require, under
+from partwise.bounds import check_sparse, entry, require, under
 from partwise.features.arrays import ArrayFeaturizer
 from partwise.features.dicts import DictFeaturizer
 
@@ -121,6 +121,7 @@ def _length(rows: Any) -> int:
 
 def _matrix(values: Any, what: str) -> Any:
     if sparse.issparse(values):
+        check_sparse(values, what)
         return values
     try:
         matrix = np.asarray(values, np.float64)

@@ -57,6 +57,7 @@ from partwise.solvers import (
 from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
 
+MAX_JOBS = 256  # a stranger's file must not start thousands of threads
 # settings that have no part in the result, or only in when training stops
 FREE = (
     "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",
@@ -170,6 +171,10 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             check_positive(name, getattr(self, name))
         check_whole("max_iter", self.max_iter, 1)
         check_whole("random_state", self.random_state, 0)
+        if self.n_jobs is not None and self.n_jobs > MAX_JOBS:
+            raise ParameterError(
+                "n_jobs", self.n_jobs, f"give at most {MAX_JOBS}, or -1 for all cores"
+            )
         check_whole("verbose", self.verbose, 0)
         if self.verbose:
             announce_compilation(print)
@@ -370,6 +375,13 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit first"
             )
+
+    def _recall_training(self, info: dict[str, Any]) -> None:
+        """What a model file tells of its training; the certificate may be absent."""
+        told: Any = info.get("certificate")
+        self.certificate_ = told and Certificate.from_dict(told)
+        self.history_ = [HistoryPoint(*row) for row in info.get("history", [])]
+        self.n_iter_ = info.get("n_iter", 0)
 
 
 def dual_of(solver: Solver, state: State, problem: Problem) -> Start:

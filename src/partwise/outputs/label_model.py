@@ -95,6 +95,10 @@ class LabelModel(LabelledModel):
             Number of reasons and of support structures.
         """
         ranked = self.two_best(X)
+        if not ranked:
+            raise ValueError(
+                "no output is possible for this sequence under the constraints"
+            )
         winner, score = ranked[0]
         if len(ranked) == 1:
             return Explanation(tokens, self._name(winner), None, score, np.inf)

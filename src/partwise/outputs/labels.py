@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,21 @@ def typed_labels(settings: dict[str, Any]) -> tuple[list[Any], list[Any] | None]
         here = [label for t, label in zip(types, labels, strict=True) if t == kind]
         labels_from_state({"labels": here})
     return labels, types
+
+
+def check_labels(labels: Iterable[Any]) -> None:
+    """Refuse, before training, labels that no model file can keep."""
+    for label in labels:
+        if isinstance(label, str) and not label.isascii():
+            try:
+                label.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    f"y: label {label!r} has half a character (a lone surrogate), "
+                    "which no file can keep; decode the text again"
+                ) from None
+        elif isinstance(label, int) and abs(label) >= 2**63:
+            raise ValueError("y: a label beyond 64 bits; make labels strings")
 
 
 def labels_from_state(settings: dict[str, Any]) -> list[Any]:
@@ -100,7 +116,9 @@ def label_set(y: Any) -> list[Any]:
         raise ValueError(
             "y: labels are of different types; make them all str"
         ) from None
-    return [item.item() if isinstance(item, np.generic) else item for item in ordered]
+    known = [item.item() if isinstance(item, np.generic) else item for item in ordered]
+    check_labels(known)
+    return known
 
 
 def is_unknown(label: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from partwise.bounds import check_sparse
 from partwise.kernels.inputs import token_inputs
 from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
@@ -40,6 +41,7 @@ class RowEstimator(SavedEstimator):
 
     def _training_rows(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
         """X and y, checked; a CSR matrix stays one. Sets ``n_features_in_``."""
+        check_sparse(X, "X")  # before scikit-learn follows its arrays
         return validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, **checks
         )
@@ -47,6 +49,7 @@ class RowEstimator(SavedEstimator):
     def _rows(self, X: Any) -> Any:
         """New rows, checked against those of training."""
         self._check_fitted()
+        check_sparse(X, "X")  # before scikit-learn follows its arrays
         return validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=np.float64
         )

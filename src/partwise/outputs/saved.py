@@ -13,15 +13,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from partwise.certificate import Certificate
 from partwise.metrics import metric as find_metric
-from partwise.outputs.estimator import StructuredEstimator, as_object_array
+from partwise.outputs.estimator import MAX_JOBS, StructuredEstimator, as_object_array
+from partwise.outputs.labels import check_labels
 from partwise.outputs.scoring import WARM, ScoringFit
-from partwise.protocol import Floats, HistoryPoint, State, Support
+from partwise.protocol import Floats, State, Support
 from partwise.readers.table import refuse_single
 
 MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
-MAX_JOBS = 256  # a stranger's file must not start thousands of threads
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -131,6 +130,7 @@ class SavedEstimator(StructuredEstimator):
         first : array (n_features,), optional
             Weights to begin with, where there is no last model to go on with.
         """
+        check_labels(model.labels)
         last = getattr(self, "model_", None) if self.warm_start else None
         if last is not None:
             n_weights = len(problem.compact(problem.zero()))
@@ -261,11 +261,7 @@ class SavedEstimator(StructuredEstimator):
             )
         estimator = cls(**cls._parameters_in(model))
         estimator.model_ = model
-        if "certificate" in model.info:  # a converted model has none
-            estimator.certificate_ = Certificate.from_dict(model.info["certificate"])
-        history = model.info.get("history", [])
-        estimator.history_ = [HistoryPoint(*row) for row in history]
-        estimator.n_iter_ = model.info.get("n_iter", 0)
+        estimator._recall_training(model.info)
         return estimator
 
     @classmethod

@@ -157,6 +157,11 @@ class Task(ABC):
                     f"--topk {topk}: the model has one output for an example; drop it"
                 )
             ranked = model.predict_topk(data.X, topk, n_jobs=n_jobs)
+            for row, outputs in enumerate(ranked):
+                if not outputs:
+                    raise ValueError(
+                        f"example {row}: no output is possible under the constraints"
+                    )
             return Answers([outputs[0][0] for outputs in ranked], ranked)
         if given is None:
             return self.predictions(model, data, n_jobs)

@@ -18,6 +18,7 @@ from partwise.protocol import (
     Solver,
     Start,
     State,
+    Support,
     offers,
 )
 
@@ -78,11 +79,39 @@ def learn_known(
 
 def as_start(problem: Any, convex: Solver, solved: State) -> Start:
     """Model and planes, for a convex problem with other weights."""
-    support, keys = convex.planes_at_hand(solved), problem.keys()
+    return start_of(problem, solved.model, convex.planes_at_hand(solved))
+
+
+def start_of(problem: Any, model: Model, support: Support | None) -> Start:
+    """Model and planes of this problem; the model alone where planes have no keys."""
+    keys = problem.keys()
     if support is None or keys is None:
-        return Start(solved.model)
-    outputs = problem.portable_outputs(support.cuts)
-    return Start(solved.model, support, keys, outputs)
+        return Start(model)
+    return Start(model, support, keys, problem.portable_outputs(support.cuts))
+
+
+def export_last(convex: Solver, last: State | Start) -> dict[str, Any]:
+    """Where the next convex solve begins, for a checkpoint."""
+    memo = support = None
+    if isinstance(last, State):
+        memo = convex.export(last)
+    elif last.support is not None:
+        support = last.support.cuts._asdict() | {"alpha": last.support.alpha}
+    return {"model": last.model, "memo": memo, "support": support}
+
+
+def restore_last(
+    problem: Any, objective: Objective, convex: Solver, tree: dict[str, Any]
+) -> State | Start:
+    """What `export_last` gave, the truths completed as they were at that model."""
+    model, support = tree["model"], tree["support"]
+    problem.complete(model)
+    if tree["memo"] is not None:  # of a round with all weights, see `CCCP.step`
+        return State(model, memo=convex.restore(problem, objective, tree["memo"]))
+    if support is None:
+        return Start(model)
+    planes = Support(Cuts(*(support[name] for name in Cuts._fields)), support["alpha"])
+    return start_of(problem, model, planes)
 
 
 def local_dual(

@@ -55,6 +55,7 @@ import numpy as np
 
 from partwise.parameters import ParameterError
 from partwise.protocol import (
+    CapabilityError,
     Checkpoint,
     Cuts,
     Latent,
@@ -69,7 +70,14 @@ from partwise.protocol import (
     offers,
 )
 from partwise.solvers import make_solver
-from partwise.solvers._latent_runs import as_start, best_of, learn_known, local_dual
+from partwise.solvers._latent_runs import (
+    as_start,
+    best_of,
+    export_last,
+    learn_known,
+    local_dual,
+    restore_last,
+)
 from partwise.solvers._passes import full_pass
 from partwise.state import EXACT
 
@@ -353,6 +361,25 @@ class CCCP(Solver):
             return memo.convex.support(memo.last)
         return memo.last.support
 
+    def export(self, state: State) -> dict[str, Any]:
+        """The rounds so far, and where the next one begins."""
+        memo: CCCPMemo = state.memo
+        return {
+            "last": export_last(memo.convex, memo.last),
+            "precision": memo.precision,
+            "rounds": memo.rounds,
+            "admitted": memo.admitted,
+        }
+
+    def restore(
+        self, problem: Any, objective: Objective, tree: dict[str, Any]
+    ) -> CCCPMemo:
+        """The memo that `export` described; the problem is completed as it was."""
+        convex = self._convex()
+        last = restore_last(problem, objective, convex, tree["last"])
+        rounds = [Round(*each) for each in tree["rounds"]]
+        return CCCPMemo(convex, last, tree["precision"], rounds, tree["admitted"])
+
     # ------------------------------------------------------------------ restarts
 
     def solve(
@@ -375,7 +402,10 @@ class CCCP(Solver):
                 callback=callback, pulse=pulse,
             )  # fmt: skip
         if checkpoint is not None:
-            self.export(State(None))  # refuses
+            raise CapabilityError(
+                f"restarts={self.restarts} does not write checkpoints; leave "
+                "checkpoint out, or give restarts=1"
+            )
         self.refuse(problem, objective)
         runs = [self._run(r) for r in range(self.restarts)]
         return best_of(runs, problem, objective, start, callback, pulse)

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
-from partwise.certificate import Certificate
 from partwise.kernels.base import same_kernel
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
 from partwise.outputs.saved import portable_parameters
-from partwise.protocol import HistoryPoint, Structure, Support
+from partwise.protocol import Structure, Support
 from partwise.structures.joint_kernel import KernelModel
 from partwise.structures.loop import sparse_feature
 from partwise.structures.parts import PartSelection
@@ -215,12 +214,13 @@ class StructuredSVM(StructuredEstimator):
                 "coef_.pairs and coef_.alpha in a format of yours, from which "
                 "structure.decode(X, KernelModel(structure, pairs, alpha)) predicts"
             )
-        info = {
-            "certificate": self.certificate_.to_dict(),
+        info: dict[str, Any] = {
             "parameters": portable_parameters(self.get_params(deep=False)),
             "history": [list(point) for point in self.history_],
             "n_iter": self.n_iter_,
         }
+        if self.certificate_ is not None:
+            info["certificate"] = self.certificate_.to_dict()
         name, coef = type(self.structure_).__name__, self.coef_
         model = WeightsModel(name, coef, info)
         if isinstance(coef, PartExpansion):
@@ -247,16 +247,12 @@ class StructuredSVM(StructuredEstimator):
                 f"n_psi_ = {getattr(structure, 'n_psi_', None)}; call setup(X, y) with "
                 "the training data first"
             )
-        if "certificate" not in model.info:
-            raise ValueError(f"{path} has no certificate; load it with load_model")
         told = portable_parameters(model.info.get("parameters", {}))
         names = set(cls._get_param_names()) - {"structure"}
         svm = cls(structure, **{name: told[name] for name in names & told.keys()})
         svm.structure_ = structure
         svm.coef_ = weights
-        svm.certificate_ = Certificate.from_dict(model.info["certificate"])
-        svm.history_ = [HistoryPoint(*row) for row in model.info.get("history", [])]
-        svm.n_iter_ = model.info.get("n_iter", 0)
+        svm._recall_training(model.info)
         return svm
 
 

@@ -12,6 +12,7 @@ from partwise.features.graphs import GraphFeaturizer, parts_of
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.label_scoring import TokenFeatureScoring
+from partwise.outputs.labels import check_labels
 from partwise.outputs.latent_estimator import LabelledEstimator
 from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import Floats
@@ -132,6 +133,7 @@ class GraphLabeler(LabelledEstimator):
         fitting = featurizer.fit_transform if last is None else featurizer.transform
         graphs = fitting(X)
         known = label_set(y, graphs) if last is None else last.known
+        check_labels(known.labels)
         codes = known.encode(y, graphs)
         self._refuse_hidden(np.concatenate(codes))
         cost = self.cost

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from partwise.outputs.labels import check_labels
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_estimator import KernelRowEstimator, RowClassifier
 from partwise.outputs.row_keys import ClassHasher
@@ -98,6 +99,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         self._weighted = sample_weight is not None or self.class_weight is not None
         last = getattr(self, "model_", None) if self.warm_start else None
         self.classes_ = self._all_classes(y) if last is None else np.array(last.labels)
+        check_labels(self.classes_.tolist())
         codes = np.searchsorted(self.classes_, y)
         if last is not None and not np.isin(y, self.classes_).all():
             raise ValueError("y has a class that the last model does not know")

@@ -75,4 +75,15 @@ def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) ->
     boundary = entry(settings, "boundary", bool)
     chain = Chain(n_labels, order, boundary, cost=cost, **masks)
     chain.cost_matrix()  # refuses unknown names and negative entries
+    require(_has_outputs(chain), "constraints that allow no sequence of labels")
     return chain
+
+
+def _has_outputs(chain: Chain) -> bool:
+    """Whether a last label can be reached from a first one."""
+    follows, new, ends = (mask == 0 for mask in chain.masks())
+    reached = new
+    while new.any():
+        new = follows[new].any(axis=0) & ~reached
+        reached = reached | new
+    return bool((reached & ends).any())

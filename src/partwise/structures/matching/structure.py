@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
+from partwise.bounds import check_sparse
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 
@@ -41,6 +42,7 @@ class CandidatePairs(NamedTuple):
         if isinstance(x, tuple) and len(x) == 3:
             features, pairs, (n, m) = x
             pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
+            check_sparse(features, "features of pairs")
             if not sparse.issparse(features):
                 features = np.asarray(features, np.float64)
             if features.ndim != 2 or features.shape[0] != len(pairs):
@@ -51,6 +53,8 @@ class CandidatePairs(NamedTuple):
             if len(pairs) and (pairs.min() < 0 or (pairs.max(axis=0) >= (n, m)).any()):
                 raise ValueError(f"a pair is not within the {n} × {m} items")
             return cls(features, pairs, (int(n), int(m)))
+        if np.iscomplexobj(x):
+            raise ValueError("features are complex numbers; give real ones")
         table = np.asarray(x, np.float64)
         if table.ndim != 3:
             raise ValueError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from partwise.bounds import check_sparse
 from partwise.protocol import Ints
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 def part_features(x: Any) -> Any:
     """The (n_parts, n_features) matrix of an input, dense or CSR."""
     features = x[0] if isinstance(x, tuple) else x
+    check_sparse(features, "features of parts")
     if sparse.issparse(features):
         return features.tocsr()
     features = np.asarray(features, np.float64)

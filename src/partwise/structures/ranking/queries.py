@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from partwise.bounds import check_sparse
 from partwise.protocol import Ints
 
 
@@ -16,6 +17,8 @@ def stacked(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
         return X, y, groups
     if groups is not None:
         raise ValueError("groups: a list has one matrix per query; leave groups out")
+    for q, item in enumerate(X):
+        check_sparse(item, f"query {q}")
     is_sparse = any(sparse.issparse(item) for item in X)
     rows = sparse.vstack(X, format="csr") if is_sparse else np.vstack(X)
     sizes = [item.shape[0] for item in X]
