@@ -60,7 +60,8 @@ class GapBar:
             self._next = 1
             say("second stage")
         self._last = metadata["iteration"]
-        if not math.isfinite(metadata["objective"]):  # a generative model
+        known = map(math.isfinite, (metadata["objective"], metadata["bound"]))
+        if not any(known):  # a generative model has neither
             return
         gap = metadata["gap"]
         about = "≈" if metadata["is_estimate"] else ""
