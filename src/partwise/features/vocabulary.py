@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import check_offsets, read_array
-from partwise.parameters import ParameterError, SettingsError
+from partwise.parameters import SettingsError
 
 MAX_HASH_BITS = 30
 
@@ -119,12 +119,7 @@ def check_settings(min_count: Any, hash_bits: Any) -> tuple[int, int | None]:
             f"<hash_bits={hash_bits!r}>: needs an integer from 1 to {MAX_HASH_BITS}"
         )
     if min_count > 1:
-        raise ParameterError(
-            "min_count",
-            min_count,
-            "hashed features are not counted; add <hash_bits=None>, which keeps "
-            "their names",
-        )
+        raise SettingsError("<hash_bits=> counts nothing; leave <min_count> at 1")
     return int(min_count), int(hash_bits)
 
 

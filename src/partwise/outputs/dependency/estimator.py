@@ -221,6 +221,11 @@ class DependencyParser(TreeParser):
         check_whole("n_candidates", self.n_candidates, 1)
         if self.order == 2 and self.loss == "log":
             raise SettingsError("<order=2> needs <loss='hinge'>")
+        if self.hash_bits is not None and self.min_count > 1:
+            raise SettingsError(
+                f"<min_count={self.min_count!r}>: hashed features are not counted; add "
+                "<hash_bits=None>, which keeps their names"
+            )
         check_settings(self.min_count, self.hash_bits)
 
     def _default_C(self, n: int) -> float:
