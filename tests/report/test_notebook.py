@@ -8,7 +8,7 @@ import pytest
 
 from partwise import Certificate, to_json
 from partwise.outputs.explanation import Contribution, Explanation
-from partwise.outputs.phrase.explanation import TreeExplanation
+from partwise.outputs.tree_explanation import TreeExplanation
 from partwise.readers import DependencyTree, Table, parse_tree
 from partwise.report import (
     draw,

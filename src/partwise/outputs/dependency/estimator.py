@@ -79,8 +79,6 @@ class DependencyParser(TreeParser):
         With a kernel or `match`: group the words of the training text by their
         neighbours, or by word vectors (``WordClusters(vectors=…)``), into a column
         ``cluster``, as in ``match="cluster+distance"``.
-    loss, formulation, penalty, solver, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`.
     tol : float
         Stop at this relative duality gap. The default is loose because accuracy on
         held-out treebanks stands still long before (docs/parsing.md).
@@ -207,13 +205,9 @@ class DependencyParser(TreeParser):
     def _structure(self, n_labels: int) -> Arborescence:
         is_exact = self.construction == "exact"
         return Arborescence(
-            n_labels,
-            projective=self.projective and is_exact,
-            single_root=self.single_root and is_exact,
-            cost=self.cost if n_labels else "uas",
-            normalized=self.normalized,
-            construction=self.construction,
-        )
+            n_labels, self.projective and is_exact, self.single_root and is_exact,
+            self.cost if n_labels else "uas", self.normalized, self.construction,
+        )  # fmt: skip
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -289,8 +283,6 @@ class DependencyParser(TreeParser):
             **({} if model.pruner is None else {"n_candidates": model.n_candidates}),
             **model.scoring.parameters(),
         }
-
-    # --------------------------------------------------------------- attributes
 
     @property
     def classes_(self) -> np.ndarray:

@@ -138,8 +138,7 @@ class DependencyModel(TreeModel):
         table = sentence_table(X)
         fixed = None if given is None else tree_codes.known_heads(given, table.offset)
         rules, names = list(constraints), self.joint_labels
-        parsed: list[Ints] = []
-        valid: list[Any] = []
+        parsed, valid = [], []
         begin = row = 0
         for problem in self.problems(table, n_jobs, fixed):
             end = begin + int(problem.blocks.offset[-1])
