@@ -1,11 +1,15 @@
 """Arcs from lists: the same scores as on the fly, and searches among likely heads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise import DependencyParser
+from partwise.certificate import certify
+from partwise.checkpoint import read_tree, write_tree
 from partwise.datasets import toy_dependencies
 from partwise.features.arcs import ArcFeaturizer
 from partwise.objective import Formulation, Objective
@@ -15,6 +19,7 @@ from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import ArcScorer
 from partwise.solvers.bcfw import BCFW
+from partwise.state import Start
 from partwise.structures.dependency import Arborescence
 from partwise.structures.dependency._reference import all_trees
 
@@ -210,6 +215,37 @@ def test_training_with_lists_ends_at_the_same_optimum():
     weights = stored.compact(other.model)
     found = objective.primal(plain.dot(weights, weights), plain.oracle(weights).bound)
     assert np.isclose(found, other.primal, rtol=1e-9)
+
+
+def test_a_run_goes_on_between_narrow_sweeps(tmp_path):
+    """With the same bits, by the model in single precision that was kept."""
+    _, stored, _, _ = make(1, [6, 5, 9, 4, 7], 9, 3, projective=True, cost="las")
+    objective = Objective.create(5.0, stored.n_blocks, "l1")
+    solver = BCFW(tol=0.1)
+    state = solver.begin(stored, objective, Start())
+    solver.step(stored, objective, state)
+    write_tree(tmp_path / "run", solver.export(state))
+    tree = read_tree(tmp_path / "run")
+    again = replace(state, memo=solver.restore(stored, objective, tree))
+    assert again.memo.dual.is_narrow
+    for _ in range(20):
+        solver.step(stored, objective, state)
+        solver.step(stored, objective, again)
+        np.testing.assert_array_equal(state.memo.dual.w, again.memo.dual.w)
+    assert not state.memo.dual.is_narrow
+
+
+def test_the_pass_that_ended_training_certifies_the_model():
+    _, stored, _, _ = make(1, [6, 5, 9, 4, 7], 9, 3, projective=True, cost="las")
+    objective = Objective.create(5.0, stored.n_blocks, "l1")
+    state = BCFW(tol=0.01).solve(stored, objective)
+    assert state.stopped == "converged" and state.cuts is not None
+    one = certify(stored, objective, state.model, dual=state.dual, cuts=state.cuts)
+    other = certify(stored, objective, state.model, dual=state.dual)
+    assert other.oracle_calls == one.oracle_calls + stored.n_blocks
+    assert replace(one, oracle_calls=0) == replace(other, oracle_calls=0)
+    state.model = state.model.copy()
+    assert state.cuts is None
 
 
 def test_losses_that_need_other_searches_have_no_narrow_ones():

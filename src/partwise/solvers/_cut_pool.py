@@ -424,7 +424,7 @@ class BlockDual:
         self.pool = Pool(
             **{name: np.array(tree["pool"][name]) for name in Pool._fields}
         )
-        if self.is_narrow and not tree["is_narrow"]:
+        if self.is_narrow and not tree.get("is_narrow", False):
             self.blocks, self.w = self.problem.blocks, self.problem.zero()
         self.w[:] = tree["w"]
         self.gaps[:] = tree["gaps"]
