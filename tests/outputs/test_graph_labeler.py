@@ -147,6 +147,13 @@ def test_decoders_and_explanations(labeler, tmp_path):
     assert load(path).predict(NEW) == passing.predict(NEW).tolist()
 
 
+def test_temperatures():
+    fitted = GraphLabeler(C=20, tol=0.1).fit(X[:20], Y[:20])
+    before = fitted.predict(NEW).tolist()
+    assert fitted.model_.calibrate(X[:20], Y[:20]) > 0
+    assert fitted.predict(NEW).tolist() == before
+
+
 def test_conditional_random_fields():
     field = GraphLabeler(C=30, loss="log", tol=1e-3).fit(X, Y)
     assert field.score(NEW, TRUTH) > 0.8

@@ -39,7 +39,9 @@ class LabelModel(LabelledModel):
         for parts, scorer in self.scoring.batches(X):
             yield self.structure.pack(parts, None, n_jobs=n_jobs, scorer=scorer)
 
-    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+    def truth_problems(
+        self, X: Any, y: Any, n_jobs: int = 1, **settings: Any
+    ) -> Iterator[Any]:
         """Packed sequences with their labels; hidden ones (None) are refused."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if len(y) != n:
@@ -49,7 +51,7 @@ class LabelModel(LabelledModel):
             last = first + len(parts.offset) - 1
             codes = encode_labels(y[first:last], parts.offset, self.labels)
             yield self.structure.pack(
-                parts, codes, n_jobs=n_jobs, scorer=scorer, label_names=self.labels
+                parts, codes, n_jobs=n_jobs, scorer=scorer, **settings
             )
             first = last
 

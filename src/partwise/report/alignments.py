@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partwise.metrics.alignments import lost_share
 from partwise.report import svg
 from partwise.report.content import Picture
 from partwise.report.wording import visible
@@ -192,6 +191,9 @@ def worst_alignments(
     n: int,
 ) -> list[Picture]:
     """The n alignments that lose most of their reference, of sequences fit to draw."""
+    # imported here: metrics need numpy, drawings do not
+    from partwise.metrics.alignments import lost_share
+
     lost = []
     for i, (truth, predicted) in enumerate(zip(y, y_pred, strict=True)):
         share = lost_share(truth, predicted, 0)

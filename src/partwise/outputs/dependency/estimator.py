@@ -255,8 +255,12 @@ class DependencyParser(TreeParser):
         return self._with_empty(X, DependencyTree([], []), predict)
 
     def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` of its predictions."""
-        return super().score(X, tree_codes.as_trees(y))
+        """The estimator's `metric` of its predictions; labels not known are ``_``."""
+        truths = [
+            (heads, ["_" if label is None else label for label in labels])
+            for heads, labels in tree_codes.as_trees(y)
+        ]
+        return super().score(X, truths)
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""

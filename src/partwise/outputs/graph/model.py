@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.label_model import LabelModel
 from partwise.outputs.label_scoring import table_reasons
@@ -33,8 +32,8 @@ class GraphModel(LabelModel):
 
     def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed graphs with their labels."""
-        codes = self.known.encode(y, self.featurizer.transform(X))
-        yield self.training_problem(X, codes, Formulation(), n_jobs)
+        graphs = self.featurizer.transform(X)
+        yield self.structure.pack(graphs, self.known.encode(y, graphs), n_jobs=n_jobs)
 
     def predict(
         self, X: Any, *, given: Sequence[Any] | None = None, n_jobs: int = 1

@@ -54,8 +54,6 @@ class GraphTask(Task):
 
         write_graphs(output, data.source, answers.best, answers.ranked)
 
-    # --------------------------------------------------------------- evaluation
-
     def _known(self, data: Data, answers: Answers) -> tuple[list[Any], list[Any]]:
         """True and predicted labels, as strings, of nodes whose label is known."""
         rows = [

@@ -56,9 +56,11 @@ class MulticlassModel(LabelModel):
             for ranked in answers
         ]
 
-    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+    def truth_problems(
+        self, X: Any, y: Any, n_jobs: int = 1, **settings: Any
+    ) -> Iterator[Any]:
         """Packed rows with their classes."""
-        return super().truth_problems(X, [[label] for label in y], n_jobs)
+        return super().truth_problems(X, [[label] for label in y], n_jobs, **settings)
 
     def marginals(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """P(class) ∝ exp(score/T), (n, K); see `LabelledModel.marginals`."""

@@ -116,6 +116,12 @@ class SequenceModel(LabelModel):
                     answers.append(span_probabilities(tags, row, steps, least))
         return answers
 
+    def truth_problems(
+        self, X: Any, y: Any, n_jobs: int = 1, **settings: Any
+    ) -> Iterator[Any]:
+        """Packed sequences with their labels; errors name them."""
+        return super().truth_problems(X, y, n_jobs, label_names=self.labels, **settings)
+
     def confidence(self, X: Any, *, of: str = "outputs", n_jobs: int = 1) -> Any:
         """P(prediction) as a whole, of its tokens or spans; see `SequenceTagger`."""
         check_choice("of", of, ("outputs", "tokens", "spans"))

@@ -37,7 +37,7 @@ def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
     >>> made = PairFeaturizer("residue").fit(["MK"], ["MV"])
     >>> layout = Layout.create(**made.settings(), tie_gaps=True)
     >>> [(table.title, len(table.names)) for table in weight_tables(made, layout)]
-    [('residue ~ residue', 16), ('gap, open: ', 1), ('gap, extend: ', 1)]
+    [('residue ~ residue', 16), ('gap, open: bias', 1), ('gap, extend: bias', 1)]
     """
     tables = []
     for (left, right), table in zip(made.match, layout.match, strict=True):
