@@ -8,6 +8,7 @@ from partwise import (
     DiverseSelector,
     GraphLabeler,
     MeasureClassifier,
+    MotifClassifier,
     MulticlassClassifier,
     Ranker,
     SequenceTagger,
@@ -261,3 +262,5 @@ def test_labels_that_no_file_can_keep_are_refused_before_training(label, text):
             MulticlassClassifier().fit(np.eye(2), [label, other])
         with pytest.raises(ValueError, match=text):
             MeasureClassifier().fit(np.eye(2), [label, other])
+        with pytest.raises(ValueError, match=text):
+            MotifClassifier(length=2).fit(["ACGT", "GGTT"], [label, other])

@@ -86,6 +86,7 @@ def positive_last(y: Any, positive: str | None = None) -> list[Any]:
     ['free', 'bound']
     """
     labels = np.unique(y).tolist()
+    check_labels(labels)
     if len(labels) != 2:
         raise ValueError(f"y has {len(labels)} classes; a motif tells two apart")
     names = [str(label).lower() for label in labels]

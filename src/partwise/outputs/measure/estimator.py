@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
+from partwise.outputs.labels import check_labels
 from partwise.outputs.measure.model import MeasureModel, one_block
 from partwise.outputs.row_estimator import KernelRowEstimator, repetitions
 from partwise.outputs.row_keys import ClassHasher
@@ -139,6 +140,7 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
             )
         if len(classes) < 2:
             raise ValueError("y has one class; a measure needs rows of two classes")
+        check_labels(classes.tolist())
         self.classes_ = self._ordered(classes)
         truth = np.where(y == self.classes_[1], 1, -1)
         structure = LabelVector(self.measure, beta=self.beta, k=self.k)
