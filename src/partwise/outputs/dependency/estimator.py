@@ -160,8 +160,7 @@ class DependencyParser(TreeParser):
         )
         self._weighted = sample_weight is not None
         last = getattr(self, "model_", None) if self.warm_start else None
-        names = sorted({name for _, row in trees for name in row if name is not None})
-        names = names if self.labels else []
+        names = tree_codes.label_names(trees) if self.labels else []
         fit = fit_arcs(self, table, trees, bool(names), last)
         is_joint = self.labels == "joint" and fit.has_labels
         if is_joint and last is not None:
@@ -180,10 +179,8 @@ class DependencyParser(TreeParser):
         problem = model.pack(table, packable, codes, formulation, n_jobs, hidden=hidden)
         weights, dual = self._learn(problem, fit, last, sample_weight)
         if dual is not None:
-            words = shown_words(table)
-            model.support = SupportSet.create(
-                table, table.offset, problem.blocks.y, dual, words.__getitem__
-            )
+            codes, words = problem.blocks.y, shown_words(table).__getitem__
+            model.support = SupportSet.create(table, table.offset, codes, dual, words)
         if names != labels:
             model.labels = names
             model.labeller, self.label_certificate_ = fit_labeller(

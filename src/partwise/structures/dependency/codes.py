@@ -41,6 +41,11 @@ def as_trees(y: Any) -> list[DependencyTree]:
     return trees
 
 
+def label_names(y: Sequence[DependencyTree]) -> list[str]:
+    """Distinct labels of trees, in order, as far as they are known."""
+    return sorted({name for _, row in y for name in row if name is not None})
+
+
 def hidden_parts(y: Sequence[DependencyTree], labels: Sequence[str]) -> Any:
     """What is not known of all words, None in trees: a uint8 array (n_words,) of bits.
 
