@@ -30,10 +30,13 @@ class GraphModel(LabelModel):
         """The labels with their types."""
         return NodeLabels(self.labels, self.structure.types)
 
-    def truth_problems(self, X: Any, y: Any, n_jobs: int = 1) -> Iterator[Any]:
+    def truth_problems(
+        self, X: Any, y: Any, n_jobs: int = 1, **settings: Any
+    ) -> Iterator[Any]:
         """Packed graphs with their labels."""
         graphs = self.featurizer.transform(X)
-        yield self.structure.pack(graphs, self.known.encode(y, graphs), n_jobs=n_jobs)
+        codes = self.known.encode(y, graphs)
+        yield self.structure.pack(graphs, codes, n_jobs=n_jobs, **settings)
 
     def predict(
         self, X: Any, *, given: Sequence[Any] | None = None, n_jobs: int = 1
