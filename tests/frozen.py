@@ -139,6 +139,7 @@ class Made(NamedTuple):
 
     fit: Callable[[], Any]
     predict: Callable[[Path], Any]
+    explained: Any = None  # an input to explain, where it is not like the toy's
 
 
 def _by_rows(X: Any) -> Callable[[Path], Any]:
@@ -196,6 +197,7 @@ MADE = {
             [(*x, ["a", "b"] * 2) for x in LINKS], [["u", "u", "v", "w"]] * len(LINKS)
         ),
         lambda path: load(path).predict([(*LINKS[0], ["b", "a"] * 2)]),
+        (*LINKS[0], ["b", "a"] * 2),
     ),
     "diversity": Made(
         lambda: DiverseSelector(k=3, features="rich").fit(*toy_candidates(8)),
@@ -205,6 +207,10 @@ MADE = {
         lambda: MeasureClassifier(measure="fbeta", beta=2.0).fit(
             POINTS, COLOURS == "red"
         ),
+        _by_rows(toy_points(6)[0]),
+    ),
+    "measure-kernel": Made(
+        lambda: MeasureClassifier(kernel="rbf:gamma=0.5").fit(POINTS, COLOURS == "red"),
         _by_rows(toy_points(6)[0]),
     ),
     "motif": Made(

@@ -128,4 +128,6 @@ def predict_and_explain(file: str, path: Path) -> None:
     if output.task is not None:  # others need their structure or metric again
         kind = getattr(output.module("estimator"), output.estimator)
         X = output.make_toy(3, random_state=1)[0]
-        kind.load(path).explain(X[0] if isinstance(X, list) else X[:1])
+        x = X[0] if isinstance(X, list) else X[:1]
+        own = frozen.MADE[file].explained
+        kind.load(path).explain(x if own is None else own)

@@ -153,9 +153,7 @@ def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:
     for line in certificate_lines(answer["certificate"]):
         print(line)
     seconds = answer["seconds"]
-    parts = ", ".join(
-        f"{name} {value:.2f}" for name, value in seconds.items() if value >= 0.005
-    )
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
     print(f"seconds       {parts}")
     print(f"features      {answer['n_features']:,}")
     if "dev" in answer:

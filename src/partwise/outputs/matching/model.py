@@ -93,6 +93,6 @@ class MatchingModel(ScoreModel, ScoredModel):
         runner_up = ranked[1][0].tolist() if len(ranked) > 1 else None
         lead = score - ranked[1][1] if len(ranked) > 1 else float("inf")
         difference = psi[0] - psi[1] if len(ranked) > 1 else psi[0]
-        reasons = self.contributions(difference, "best", "second", top)
+        reasons = self.contributions(difference * self.weights, "best", "second", top)
         items = [f"item {i}" for i in range(len(best))]
         return Explanation(items, best.tolist(), runner_up, score, lead, reasons)
