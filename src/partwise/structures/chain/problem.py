@@ -298,7 +298,12 @@ class ChainProblem(CutRanker, PackedProblem):
                 )
             self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+        try:
+            run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+        except ZeroDivisionError:  # exp of every score has become 0
+            raise ValueError(
+                "scores of labels are too far apart to be made probabilities"
+            ) from None
         return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
 
 
