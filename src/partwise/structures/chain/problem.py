@@ -298,7 +298,13 @@ class ChainProblem(CutRanker, PackedProblem):
                 )
             self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+        try:
+            run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+        except ZeroDivisionError:  # all sums of exp(score) at a token are zero
+            raise ValueError(
+                "a sequence has no probabilities: its constraints allow no output, or "
+                "its scores are too far apart"
+            ) from None
         return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
 
 
