@@ -217,6 +217,9 @@ def test_sequences_without_an_allowed_output_are_refused():
         tagger.predict([X[0][:1]])
     with pytest.raises(ValueError, match="no output is possible"):
         tagger.explain(X[0][:1])
+    crf = SequenceTagger(scheme="BIOES", loss="log", max_iter=3).fit(X, y)
+    with pytest.raises(ValueError, match="no probabilities"):
+        crf.predict_marginals([X[0][:1]])
 
 
 @pytest.mark.parametrize(

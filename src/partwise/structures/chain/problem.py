@@ -300,9 +300,10 @@ class ChainProblem(CutRanker, PackedProblem):
 
         try:
             run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
-        except ZeroDivisionError:  # exp of every score has become 0
+        except ZeroDivisionError:  # all sums of exp(score) at a token are zero
             raise ValueError(
-                "scores of labels are too far apart to be made probabilities"
+                "a sequence has no probabilities: its constraints allow no output, or "
+                "its scores are too far apart"
             ) from None
         return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
 
