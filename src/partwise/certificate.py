@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Objective
-from partwise.protocol import Cuts, Latent, Likelihood, Model, Problem, offers
+from partwise.protocol import Latent, Likelihood, Model, Problem, offers
 from partwise.state import relative
 
 
@@ -151,11 +151,11 @@ def certify(
     stopped: str = "",
     note: str = "",
     n_planes: int | None = None,
-    cuts: Cuts | None = None,
 ) -> Certificate:
     """Recompute the objective of `model` by one pass, and its data-only bound.
 
-    `cuts` are those of a pass at this very model, if training ended with one.
+    Nothing of the solver's own passes is reused: the figures are those of the model
+    that is handed out, whatever happened to it since the solver looked at it.
 
     For planes, g = w − Σ_i (∂ slack term_i) a_i is a subgradient at w of the objective
     over the planes found, F_found ≤ F; so P* ≥ P_found(w) − ½‖g‖² (strong convexity),
@@ -175,9 +175,8 @@ def certify(
             penalty="log",
             note=note,
         )
-    if cuts is None:
-        cuts = problem.oracle(model)
-        oracle_calls += problem.n_blocks
+    cuts = problem.oracle(model)
+    oracle_calls += problem.n_blocks
     square = problem.dot(model, model)
     if not problem.is_euclidean and square < -1e-9 * float(np.sum(np.square(model))):
         raise ValueError(

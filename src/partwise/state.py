@@ -130,7 +130,6 @@ class State:
     history: list[HistoryPoint] = field(default_factory=list)
     note: str = ""  # what the user should know, e.g. which examples conflict
     memo: Any = None  # the solver's own
-    last_pass: tuple[Model, Cuts] | None = None  # a model, and its cuts of all blocks
     share: float = 0.0  # of the present step that is done
     deadline: float = np.inf  # of the clock `time.perf_counter`
     pulse: Callable[[State], Any] | None = None  # told of progress within a step
@@ -155,13 +154,6 @@ class State:
         if is_better:
             self.model, self.primal, self.found = model, primal, found
         return is_better
-
-    @property
-    def cuts(self) -> Cuts | None:
-        """The cuts of all blocks at `model`, if they are known."""
-        if self.last_pass is None or self.last_pass[0] is not self.model:
-            return None
-        return self.last_pass[1]
 
     def point(self) -> HistoryPoint:
         """The present moment as a line of the log."""

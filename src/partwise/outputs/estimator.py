@@ -344,7 +344,6 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             stopped=state.stopped or "",
             note=state.note,
             n_planes=state.n_planes or None,
-            cuts=state.cuts,
         )
         self.history_ = state.history
         self.n_iter_ = state.n_iter

@@ -301,7 +301,6 @@ polish=1, batch=16, capacity=8, averaging=False)
             if meets or state.keep_better(model, found.primal, found.found):
                 # not a copy, which is made when there is a next step: models are large
                 state.model = model if model is dual.w else model.copy()
-                state.last_pass = state.model, found.cuts
         return True
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
