@@ -248,6 +248,7 @@ def test_certificates_come_from_a_pass_of_their_own():
     changed = certify(stored, objective, state.model, dual=state.dual)
     assert changed.primal > certificate.primal
 
+
 def test_losses_that_need_other_searches_have_no_narrow_ones():
     plain, *_ = make(1, [4], 9, 0, projective=True)
     formulation = Formulation("slack", "l1")
