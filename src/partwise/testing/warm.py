@@ -144,9 +144,9 @@ def kernels() -> None:
 def trees() -> None:
     """Dependency trees: decoders, probabilities, k best, frontiers."""
     from partwise.structures.dependency import _climb as climbing
+    from partwise.structures.dependency import _eisner, _programs
     from partwise.structures.dependency import _frontier as frontier
     from partwise.structures.dependency import _k_best as k_best
-    from partwise.structures.dependency import _programs as programs
     from partwise.structures.dependency import _second_order as second_order
     from partwise.structures.dependency import _sums as sums
     from partwise.structures.dependency._decoders import FirstOrder
@@ -157,11 +157,11 @@ def trees() -> None:
     row, heads = second_order.dense_rows(n), np.zeros(n, dtype=np.int32)
     many, ranks = np.zeros((2, n, n), dtype=np.int32)
     values = np.zeros(n)
-    work, siblings = programs.new_tree_work(n), second_order.new_sibling_work(n)
+    work, siblings = _programs.new_tree_work(n), second_order.new_sibling_work(n)
     decoder = FirstOrder(False, False, work)
-    for decode in (programs.chu_liu_edmonds, programs.eisner):
+    for decode in (_programs.chu_liu_edmonds, _eisner.eisner):
         decode(score, n, False, work, heads)
-    programs.best_heads(score, n, work, heads)
+    _programs.best_heads(score, n, work, heads)
     for summed in (sums.projective_sums, sums.spanning_sums):
         summed(score, n, False, sums.new_sum_work(n), marginal)
     lists = k_best.new_k_best_work(n, n)
