@@ -14,7 +14,6 @@ room for many more atoms than there are; pages that are never touched cost nothi
 
 from __future__ import annotations
 
-import copy
 import pickle
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ import numpy as np
 from partwise.bounds import MAX_KERNEL, check_magnitude
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
-from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
+from partwise.structures.loop import LoopBlocks, LoopProblem
 
 Pair = tuple[Any, Any]
 
@@ -350,24 +349,16 @@ class JointKernelProblem(LoopProblem):
 
     is_euclidean = False
 
-    def __init__(
-        self,
-        structure: JointKernel,
-        X: Sequence[Any],
-        Y: Sequence[Any],
-        formulation: Formulation,
-    ) -> None:
-        formulation.validate()
-        refuse_missing(structure, formulation)
-        self.structure = structure
-        self.formulation = formulation
-        self.n_blocks = len(X)
-        blocks = KernelBlocks(structure, X, Y, formulation)
+    blocks: KernelBlocks
+
+    def _make_blocks(self, X: Sequence[Any], Y: Sequence[Any]) -> KernelBlocks:
+        structure: Any = self.structure
+        blocks = KernelBlocks(structure, X, Y, self.formulation)
         refuse_indefinite(structure, blocks.atoms)
-        self.blocks = self.local_blocks = blocks
-        self.plain_blocks = copy.copy(blocks)  # the same atoms
-        self.plain_blocks.with_loss = False
-        self.n_weights = blocks.atoms.room
+        return blocks
+
+    def _count_weights(self) -> int:
+        return self.blocks.atoms.room
 
     def keys(self) -> None:
         """Coefficients belong to the pairs of one fit."""
