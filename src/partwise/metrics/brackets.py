@@ -160,15 +160,7 @@ def labelled_f1(y_true: Trees, y_pred: Trees) -> float:
 def tag_accuracy(y_true: Trees, y_pred: Trees) -> float:
     """Share of the words with the right tag, punctuation aside.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        See `evalb`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `labelled_precision`.
 
     Examples
     --------
@@ -181,14 +173,7 @@ def tag_accuracy(y_true: Trees, y_pred: Trees) -> float:
 def crossing_brackets(y_true: Trees, y_pred: Trees) -> float:
     """Predicted brackets per sentence that cross a true one; lower is better.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        See `evalb`.
-
-    Returns
-    -------
-    float
+    See `labelled_precision`.
 
     Examples
     --------
