@@ -37,7 +37,9 @@ class Bound(ABC):
     is_symmetric: bool  # the columns are the rows
 
     @abstractmethod
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """
         Entries of the Gram matrix.
 

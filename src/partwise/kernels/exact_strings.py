@@ -180,7 +180,9 @@ class BoundExactly(BoundSequences):
         super().__init__(n, 1.0, x, y, names, weights)
         self.gap = float(gap)  # γ; λ² is in the weights
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Values of these rows and columns."""
         from partwise.kernels._exact_string_compiled import exact_block
 

@@ -182,7 +182,9 @@ class BoundSequences(Bound):
         self.n_cols = len(self.y_offset) - 1
         self.is_symmetric = y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Single precision is twice as fast; it gives way where it would overflow."""
         from partwise.kernels._string_compiled import make_scale, subsequence_block
 

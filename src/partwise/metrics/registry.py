@@ -38,7 +38,7 @@ class Metric:
     """
 
     name: str
-    function: Callable[[Sequence, Sequence], float]
+    function: Callable[[Sequence[Any], Sequence[Any]], float]
     greater_is_better: bool
     description: str
     output: str = "labels"
@@ -157,7 +157,7 @@ class Scorer:
     # The name, not the function, so that a pickle outlives a moved function.
     name: str
 
-    def __call__(self, estimator: Any, X: Sequence, y: Sequence) -> float:
+    def __call__(self, estimator: Any, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Score `estimator.predict(X)` against `y`; higher is better."""
         chosen = metric(self.name)
         value = chosen.function(y, estimator.predict(X))

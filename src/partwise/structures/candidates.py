@@ -177,7 +177,7 @@ class CandidateProblem(LoopProblem):
         model = self.zero()
         half = len(weights)
         model[:half] = weights
-        gram: Floats = self.blocks.gram  # type: ignore[attr-defined]
+        gram: Floats = self.blocks.gram
         for c in np.flatnonzero(weights):
             model[half:] += weights[c] * gram[c]
         return model

@@ -15,7 +15,7 @@ from partwise.structures.packed import PackedProblem
 class RowStructure(Structure):
     """A structure over the rows of a matrix."""
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Any,
         Y: Any,

@@ -113,7 +113,7 @@ class DependencyModel(TreeModel):
 
     # ----------------------------------------------------------------- prediction
 
-    def parse(  # type: ignore[override]
+    def parse(
         self,
         X: Any,
         *,
