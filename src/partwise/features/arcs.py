@@ -144,8 +144,8 @@ class ArcFeaturizer:
 
         arcs = Places.of_trees(offset, heads)
         self._seen[:] = 0
-        for (_, family), own in tables.items():
-            mark_seen(arcs.keys(family, own).ravel(), self._seen)
+        for (_, family), table in tables.items():
+            mark_seen(arcs.keys(family, table).ravel(), self._seen)
 
     def _learn_keys(
         self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int | None]]
@@ -237,10 +237,10 @@ class ArcFeaturizer:
                     and (number >= len(self.templates)) == is_label
                 ]
                 numbers.sort(key=lambda number: every[number].is_counted)  # last
-                own = [shares[number] for number in numbers]
-                size = (places.offset[-1], len(own))
+                family_shares = [shares[number] for number in numbers]
+                size = (places.offset[-1], len(family_shares))
                 by_role = tuple(np.zeros(size, np.int64) for _ in roles)
-                for column, share in enumerate(own):
+                for column, share in enumerate(family_shares):
                     for role, values in share.items():
                         by_role[roles.index(role)][:, column] = values
                 tables[is_label, family] = by_role

@@ -245,8 +245,8 @@ class Nystroem(_Approximation):
         kernel = from_dict(meta["kernel"])
         family = kernel.input_family()
         prefix = "landmarks."
-        own = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
-        landmarks = family.unpack(own)
+        packed = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
+        landmarks = family.unpack(packed)
         n = family.count(landmarks)
         flat = read_numbers(arrays, "whiten", MAX_WEIGHT)
         if not n or not len(flat) or len(flat) % n:

@@ -101,7 +101,7 @@ class Sequences(Inputs):
             return np.zeros_like(is_same)
         for name in one.columns:
             pairs = zip(one.strings(name), other.strings(name), strict=True)
-            is_same &= [mine == others for mine, others in pairs]
+            is_same &= [strings == other_strings for strings, other_strings in pairs]
         return is_same
 
     def pack(self, X: Any) -> Arrays:
@@ -141,12 +141,12 @@ class Sequences(Inputs):
         columns = {}
         ends = n_columns + np.cumsum(sizes)
         for i, name in enumerate(names):
-            own = codes[i * offset[-1] : (i + 1) * offset[-1]]
-            check_indices(own, int(sizes[i]), "a code of a column")
+            column_codes = codes[i * offset[-1] : (i + 1) * offset[-1]]
+            check_indices(column_codes, int(sizes[i]), "a code of a column")
             values = strings[ends[i] - sizes[i] : ends[i]]
             if len(set(values)) < len(values):
                 raise ValueError(f"damaged sequences: column {name!r} repeats a string")
-            columns[name] = Column(own, values)
+            columns[name] = Column(column_codes, values)
         return Table(columns, offset)
 
 

@@ -122,11 +122,11 @@ def same_rows(one: Matrix, other: Matrix) -> np.ndarray:
         return np.zeros(one.n_rows, bool)
     same = np.diff(one.indptr) == np.diff(other.indptr)
     for k in np.flatnonzero(same):
-        mine = slice(one.indptr[k], one.indptr[k + 1])
-        others = slice(other.indptr[k], other.indptr[k + 1])
+        here = slice(one.indptr[k], one.indptr[k + 1])
+        there = slice(other.indptr[k], other.indptr[k + 1])
         same[k] = np.array_equal(
-            one.indices[mine], other.indices[others]
-        ) and np.array_equal(one.data[mine], other.data[others])
+            one.indices[here], other.indices[there]
+        ) and np.array_equal(one.data[here], other.data[there])
     return same
 
 

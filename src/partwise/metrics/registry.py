@@ -114,9 +114,9 @@ token_error, uas
         return METRICS[name]
     from partwise.outputs.registry import metrics_of
 
-    own = metrics_of(name) if isinstance(name, str) else None
-    if own is not None:
-        return own[name]
+    by_name = metrics_of(name) if isinstance(name, str) else None
+    if by_name is not None:
+        return by_name[name]
     near = get_close_matches(str(name), METRICS, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(

@@ -377,8 +377,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _recall_training(self, info: dict[str, Any]) -> None:
         """What a model file tells of its training; the certificate may be absent."""
-        told: Any = info.get("certificate")
-        self.certificate_ = told and Certificate.from_dict(told)
+        document: Any = info.get("certificate")
+        self.certificate_ = document and Certificate.from_dict(document)
         self.history_ = [HistoryPoint(*row) for row in info.get("history", [])]
         self.n_iter_ = info.get("n_iter", 0)
 

@@ -273,14 +273,14 @@ class SavedEstimator(StructuredEstimator):
     def _parameters_in(cls, model: Any) -> dict[str, Any]:
         """The estimator's parameters as a file tells them; it may be a stranger's."""
         settings = model.info.get("settings", {})
-        told = {name: settings[name] for name in cls.told if name in settings}
+        stated = {name: settings[name] for name in cls.told if name in settings}
         given = portable_parameters(model.info.get("parameters", {}))
         known = cls._parameters_of(model)
         for name in given.keys() & set(cls.as_given):
             known.pop(name, None)
         names = cls._get_param_names()
-        found = told | given | known
-        return {name: value for name, value in found.items() if name in names}
+        parameters = stated | given | known
+        return {name: value for name, value in parameters.items() if name in names}
 
     @classmethod
     @abstractmethod

@@ -65,12 +65,12 @@ def keep_within(
     check_budget(budget, how)
     gram, anchor = postings.gram, postings.anchor
     n = gram.shape[1]
-    held = np.flatnonzero(np.bincount(anchor[beta != 0.0], minlength=n))
-    if len(held) <= budget or len(gram) != n:  # without a kernel keys are all there is
+    with_weight = np.flatnonzero(np.bincount(anchor[beta != 0.0], minlength=n))
+    if len(with_weight) <= budget or len(gram) != n:  # no kernel: keys are all there is
         return beta
     square = np.diagonal(gram).astype(np.float64)
     use = np.bincount(anchor, beta * beta, minlength=n) * square
-    order = held[np.argsort(-use[held], kind="stable")]
+    order = with_weight[np.argsort(-use[with_weight], kind="stable")]
     is_kept = np.zeros(n, np.uint8)
     is_kept[order[:budget]] = 1
     small = np.where(is_kept[anchor] == 1, beta, 0.0)
@@ -87,8 +87,8 @@ def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> N
     stays = is_kept[anchor]
     groups: dict[bytes, list[int]] = {}
     for key in np.unique(postings.key[(beta != 0.0) & ~stays]).tolist():
-        own = anchor[begin[key] : begin[key + 1]]
-        groups.setdefault(own[is_kept[own]].tobytes(), []).append(key)
+        anchors = anchor[begin[key] : begin[key + 1]]
+        groups.setdefault(anchors[is_kept[anchors]].tobytes(), []).append(key)
     for keys in groups.values():
         first = slice(begin[keys[0]], begin[keys[0] + 1])
         kept = anchor[first][stays[first]]

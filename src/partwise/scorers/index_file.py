@@ -72,7 +72,7 @@ def index_state(index: KernelIndex, weight: Floats) -> tuple[dict[str, Any], Arr
             "a precomputed kernel cannot be kept in a file; use one that has a name"
         )
     packed = family.pack(anchors.inputs)
-    arrays |= {f"anchors/{name}": own for name, own in packed.items()}
+    arrays |= {f"anchors/{name}": values for name, values in packed.items()}
     arrays["row"] = anchors.row
     if index.by_token:
         arrays["token"] = anchors.token

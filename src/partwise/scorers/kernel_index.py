@@ -92,21 +92,21 @@ class KernelIndex(NamedTuple):
         array (n_postings,)
             Their coefficients.
         """
-        held = np.flatnonzero(beta)
-        value = key_values(keys, rows)[held]
+        nonzero = np.flatnonzero(beta)
+        value = key_values(keys, rows)[nonzero]
         distinct, count = np.unique(value, return_counts=True)
         begin = np.append(0, np.cumsum(count)).astype(np.int64)
-        kept = np.array(beta[held])
+        kept = np.array(beta[nonzero])
         names: list[str] = []
         if describe is not None:
-            parts, hashes = _examples(rows, held[begin[:-1]])
+            parts, hashes = _examples(rows, nonzero[begin[:-1]])
             both = zip(parts.tolist(), hashes.tolist(), strict=True)
             names = [describe(p, h) for p, h in both]
         if kernel is None:
-            single = np.zeros(len(held), np.int32)
+            single = np.zeros(len(nonzero), np.int32)
             index = cls(distinct, begin, single, None, False, None, names, dtype)
             return index, kept
-        place, anchor = np.unique(rows.postings.anchor[held], return_inverse=True)
+        place, anchor = np.unique(rows.postings.anchor[nonzero], return_inverse=True)
         if not len(place):
             place = np.zeros(1, np.int64)  # a table needs a sequence
         row: Ints = place

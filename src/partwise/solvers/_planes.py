@@ -359,8 +359,8 @@ def add_cuts(
 ) -> None:
     """Add the plane of F made of these cuts, one per block."""
     mass = objective.slope(cuts.violation)
-    held = np.flatnonzero(mass)
-    add_plane(planes, problem, objective, Support(take(cuts, held), mass[held]))
+    rows = np.flatnonzero(mass)
+    add_plane(planes, problem, objective, Support(take(cuts, rows), mass[rows]))
 
 
 def add_plane(

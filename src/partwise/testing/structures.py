@@ -264,9 +264,9 @@ class _Check(Examined):
                     f"enumeration finds {expected}"
                 )
                 self.fail(method, problem_text, example=int(i), w=w)
-            told = cuts.b[r] - cuts.scale[r] * float(delta @ w)
-            if got > slack and abs(told - got) > slack:
-                text = f"{formulation}: states violation {got} of a plane at {told}"
+            stated = cuts.b[r] - cuts.scale[r] * float(delta @ w)
+            if got > slack and abs(stated - got) > slack:
+                text = f"{formulation}: states violation {got} of a plane at {stated}"
                 self.fail(method, text, example=int(i), w=w)
         close = np.abs(problem.compact(problem.combine(cuts, alpha)) - combined)
         if (close > 1e-8 * (1 + np.abs(combined).max())).any():
@@ -277,7 +277,7 @@ class _Check(Examined):
     def copies(self) -> None:
         """A pickled copy predicts the same."""
         try:
-            twin = pickle.loads(pickle.dumps(self.structure))
+            copied = pickle.loads(pickle.dumps(self.structure))
         except Exception as error:
             problem = (
                 f"cannot be pickled ({error}); define its class and functions at the "
@@ -286,8 +286,8 @@ class _Check(Examined):
             raise StructureError(self.given, "__reduce__", problem) from error
         w = self.models[-1]
         for i in range(len(self.examples)):
-            ours = self.psi(i, self.structure.argmax(self.X[i], w)) @ w
-            theirs = self.psi(i, twin.argmax(self.X[i], w)) @ w
-            if abs(ours - theirs) > tolerance(np.array([ours])):
+            score = self.psi(i, self.structure.argmax(self.X[i], w)) @ w
+            copied_score = self.psi(i, copied.argmax(self.X[i], w)) @ w
+            if abs(score - copied_score) > tolerance(np.array([score])):
                 self.fail("__reduce__", "a pickled copy predicts otherwise", example=i)
         self.passed += ["get_params", "pickle"]

@@ -214,9 +214,9 @@ def jobs() -> dict[str, Job]:
         made[name] = Job(partial(fit_output, output), tasks, first)
         first = first or name  # its sweeps serve all
         for variant in output.variants:
-            told = ", ".join(f"{key}={value}" for key, value in variant.items())
+            settings = ", ".join(f"{key}={value}" for key, value in variant.items())
             run = partial(fit_output, output, variant)
-            made[f"{name}, {told}"] = Job(run, tasks, name)
+            made[f"{name}, {settings}"] = Job(run, tasks, name)
     return made | {
         "kernels": Job(kernels),
         "columns": Job(columns, ("tag", "depparse")),
@@ -255,8 +255,10 @@ def run_job(name: str) -> Compiled:
             began, inner = self.open.pop()
             total = time.process_time() - began
             function = event.data["dispatcher"].py_func
-            own = total - sum(inner)
-            self.found.append((own, f"{function.__module__}.{function.__qualname__}"))
+            seconds_here = total - sum(inner)
+            self.found.append(
+                (seconds_here, f"{function.__module__}.{function.__qualname__}")
+            )
             if self.open:
                 self.open[-1][1].append(total)
 
@@ -264,7 +266,7 @@ def run_job(name: str) -> Compiled:
     warnings.simplefilter("ignore")  # a few iterations converge nowhere
     with event.install_listener("numba:compile", clock):
         jobs()[name].run()
-    seconds = sum(own for own, _ in clock.found)
+    seconds = sum(seconds_here for seconds_here, _ in clock.found)
     slowest = sorted(clock.found, reverse=True)[:3]
     return Compiled(name, len(clock.found), seconds, slowest)
 

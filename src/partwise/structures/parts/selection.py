@@ -275,7 +275,7 @@ class PartSelection(ComparedParts, Structure):
             models = map(PartScores, w.scores(X, n_jobs))
         if self.has_keys or self.decoder is None:
             pairs = zip(X, models, strict=True)
-            return [self._decode_one(i, x, own) for i, (x, own) in enumerate(pairs)]
+            return [self._decode_one(i, x, model) for i, (x, model) in enumerate(pairs)]
         problem = self.pack(X, [[] for _ in X], n_jobs=n_jobs)
         return problem.outputs(problem.predict_codes(w))
 
