@@ -21,8 +21,8 @@ class Certificate:
     that it knows (None when it knows none). An exact search has both equal. ``dual`` is
     a lower bound on the optimum by the solver's own α (None without one). Because the
     objective is 1-strongly convex, at_least − ``data_bound``, with data_bound = ½‖g‖²
-    for a subgradient g of the planes found, is another, from the data alone, whoever
-    trained the model.
+    for a subgradient g of the planes found, is another, from the data alone,
+    whatever trained the model.
 
     When the search returns outputs of a relaxation (``is_relaxed``), all of this is
     said of the relaxed problem, whose optimum is at least that of the true one.

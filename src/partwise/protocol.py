@@ -131,7 +131,7 @@ class Problem(ABC):
         """The zero model for `local_blocks`."""
 
     def recycle(self, model: Model) -> None:  # noqa: B027 — memory may also be left
-        """Take back a model that nobody has any more: its memory may serve again."""
+        """Take back a model that is no longer in use: its memory may serve again."""
 
     @abstractmethod
     def borrow_work(self) -> Any:

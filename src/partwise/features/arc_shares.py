@@ -95,7 +95,7 @@ class TrueArcs:
     def siblings(self) -> np.ndarray:
         """The next dependent of the same head towards it, (n_positions,); or the root.
 
-        The root is nobody's dependent: it stands for "none".
+        The root is no dependent: it stands for "none".
         """
         found = np.repeat(self.offset[:-1], np.diff(self.offset))
         innermost: dict[tuple[int, bool], int] = {}

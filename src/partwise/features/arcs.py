@@ -295,7 +295,7 @@ class ArcFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> ArcFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         lists = [meta.get(name) for name in ("templates", "label_templates")]
         for templates in lists:
             if not isinstance(templates, list) or not all(

@@ -143,7 +143,7 @@ class DictFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> "DictFeaturizer":
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         if meta.get("kind") != cls.kind:
             raise ValueError("damaged featurizer state: not a featurizer of dicts")
         featurizer = cls(meta.get("min_count", 1), meta.get("hash_bits"))

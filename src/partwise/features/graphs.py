@@ -305,7 +305,7 @@ class GraphFeaturizer:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         require(meta.get("kind") == cls.kind, "not the state of a featurizer of graphs")
         featurizer = cls()
         featurizer.nodes = _from_state(entry(meta, "nodes", dict), arrays, "nodes/")

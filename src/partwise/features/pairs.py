@@ -337,7 +337,7 @@ class PairFeaturizer:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> PairFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         settings = dict(state)
         require(settings.get("kind") == cls.kind, "no features of pairs")
         require(_is_list_of(settings["templates"], str), "templates are no text")

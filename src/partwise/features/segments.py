@@ -234,7 +234,7 @@ class SegmentFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, Ints]
     ) -> SegmentFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         lists = [meta.get("templates"), meta.get("gazetteers")]
         are_texts = all(
             isinstance(texts, list) and all(isinstance(text, str) for text in texts)

@@ -141,7 +141,7 @@ class RandomFourier(_Approximation):
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> Self:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         _check_kind(meta, cls)
         fitted = cls(**{name: meta[name] for name in cls._names()})
         n = check_whole("n_components", fitted.n_components, 1, MAX_COMPONENTS)
@@ -240,7 +240,7 @@ class Nystroem(_Approximation):
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> Self:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         _check_kind(meta, cls)
         kernel = from_dict(meta["kernel"])
         family = kernel.input_family()

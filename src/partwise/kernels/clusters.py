@@ -221,7 +221,7 @@ class WordClusters(Parameters):
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> WordClusters:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         params = meta.get("params")
         names = set(cls._names()) - {"vectors"}
         if meta.get("kind") != cls.kind or not isinstance(params, Mapping):

@@ -1,7 +1,8 @@
 """Families of inputs: what X may be, and how it is counted, cut and kept in a file.
 
-A kernel belongs to one family. Whoever keeps inputs (the landmarks of an approximation,
-the anchors of a kernel model) does it through the family, without knowing the kernel.
+A kernel belongs to one family. Code that keeps inputs (the landmarks of an
+approximation, the anchors of a kernel model) does it through the family, without
+knowing the kernel.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Inputs(ABC):
 
     @abstractmethod
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> Any:
-        """Inputs from `pack`; nonsense raises ValueError."""
+        """Inputs from `pack`; invalid input raises ValueError."""
 
 
 class Vectors(Inputs):

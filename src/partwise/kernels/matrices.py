@@ -193,7 +193,7 @@ def pack_matrix(matrix: Matrix) -> dict[str, np.ndarray]:
 
 
 def unpack_matrix(arrays: Mapping[str, np.ndarray]) -> Matrix:
-    """A matrix from `pack_matrix`; nonsense raises ValueError."""
+    """A matrix from `pack_matrix`; invalid input raises ValueError."""
     shape = read_array(arrays, "shape", np.int64)
     data = read_numbers(arrays, "data", MAX_FEATURE)
     if len(shape) != 2 or shape.min() < 0 or shape[1] > np.iinfo(np.int32).max:

@@ -185,7 +185,7 @@ class BoundSequences(Bound):
     def block(
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
     ) -> np.ndarray:
-        """Single precision is twice as fast; it gives way where it would overflow."""
+        """In single precision, twice as fast, double where it would overflow."""
         from partwise.kernels._string_compiled import make_scale, subsequence_block
 
         if dtype is np.float32 and self.weights[self.weights > 0].min() < LEAST:

@@ -1,10 +1,10 @@
 """Metrics of phrase-structure trees, counted as the program EVALB counts.
 
-True and predicted brackets are matched as multisets, each at most once. EVALB's habits
-are `EvalbParameters`; those of its file COLLINS.prm are the default here, as nearly
-everywhere. Two things differ, both where EVALB leaves a sentence out of its totals: a
-sentence without a parse counts with all its brackets missed, and punctuation is told by
-the true tags, so that a wrong tag spoils no sentence.
+True and predicted brackets are matched as multisets, each at most once. EVALB's
+conventions are `EvalbParameters`; those of its file COLLINS.prm are the default here,
+as nearly everywhere. Two things differ, both where EVALB leaves a sentence out of its
+totals: a sentence without a parse counts with all its brackets missed, and punctuation
+is recognised by the true tags, so that a wrong tag spoils no sentence.
 """
 
 from collections import Counter

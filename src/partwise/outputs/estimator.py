@@ -57,7 +57,7 @@ from partwise.solvers import (
 from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
 
-MAX_JOBS = 256  # a stranger's file must not start thousands of threads
+MAX_JOBS = 256  # a file of unknown source must not start thousands of threads
 # settings that have no part in the result, or only in when training stops
 FREE = (
     "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",

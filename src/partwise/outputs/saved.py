@@ -271,7 +271,7 @@ class SavedEstimator(StructuredEstimator):
 
     @classmethod
     def _parameters_in(cls, model: Any) -> dict[str, Any]:
-        """The estimator's parameters as a file tells them; it may be a stranger's."""
+        """The estimator's parameters as stored in a file of perhaps unknown source."""
         settings = model.info.get("settings", {})
         stated = {name: settings[name] for name in cls.told if name in settings}
         given = portable_parameters(model.info.get("parameters", {}))
@@ -295,7 +295,7 @@ def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     params : mapping
-        Of an estimator, or of a file that may come from a stranger.
+        Of an estimator, or of a file that may come from an unknown source.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class Layout:
 
     @classmethod
     def of_model(cls, model: Any) -> Layout:
-        """As the training data were read; the plain layout when nobody said."""
+        """As the training data were read; the plain layout by default."""
         kept = model.info.get("reader", {})
         columns = kept.get("columns")
         if not isinstance(columns, list) or not all(

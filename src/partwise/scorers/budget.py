@@ -17,7 +17,7 @@ WAYS = ("project", "merge", "drop")
 
 
 def check_budget(budget: Any, how: str) -> None:
-    """Refuse nonsense before the work."""
+    """Refuse invalid settings before any work."""
     if how not in WAYS:
         raise SettingsError(f"<over_budget={how!r}>: choose {', '.join(WAYS)}")
     if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:

@@ -1,4 +1,4 @@
-"""The index of a trained kernel model: which anchors speak for which key.
+"""The index of a trained kernel model: which anchors have which key.
 
 A trained model is a sparse matrix key × anchor: the coefficients that are not zero, by
 key, and within a key by anchor. New inputs are scored by products of its rows with

@@ -191,7 +191,8 @@ class BlockDual:
     def rebuild(self, *, recycle: bool = False) -> None:
         """Recompute w from α alone, in an array of its own; narrow visits end.
 
-        With `recycle` in the memory of the last w, which nobody else may then have.
+        With `recycle` in the memory of the last w, which must not be in use elsewhere
+        then.
         """
         support, last = self.support(), self.w
         del self.w  # gives memory back before it is needed

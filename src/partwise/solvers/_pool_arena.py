@@ -12,7 +12,7 @@ class Pool(NamedTuple):
     """Planes of all blocks in three arenas: of slots, of codes, of Gram tables.
 
     Block i has `room[i]` slots from `first[i]` on. A block that needs more moves to the
-    end of the arenas with twice the room; nobody else moves.
+    end of the arenas with twice the room; the other blocks stay.
     """
 
     first: np.ndarray  # (n,) int64

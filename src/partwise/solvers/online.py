@@ -98,7 +98,7 @@ class VotedPerceptron(Perceptron):
     max_iter, time_limit, random_state
         Epochs, seconds, and the seed of the order of visits.
     averaged : bool
-        Which single model the certificate speaks of: the average, or the last one.
+        Which single model the certificate is about: the average, or the last one.
 
     Examples
     --------
@@ -208,8 +208,8 @@ class Pegasos(OnlineSolver):
         batches pay only where there are few weights.
     project : bool
         Keep w in the ball that is known to hold the optimum. Without it the first steps
-        may go astray, far for L2, whose subgradients grow with w. Kernel models do
-        without.
+        may go far from the optimum, above all for L2, whose subgradients grow with w.
+        Kernel models do without.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """Learning with a kernel on pairs, K((x, y), (x', y')), that a user wrote.
 
-A model is Σ_j α_j φ(x_j, y_j) over training inputs with outputs, true or wrong; no
-feature is ever written down. To predict is to solve the pre-image problem
+A model is Σ_j α_j φ(x_j, y_j) over training inputs with outputs, true or wrong;
+features are never computed. To predict is to solve the pre-image problem
 
     argmax_ŷ  Σ_j α_j K((x_j, y_j), (x, ŷ)),
 
-and that is the user's business, as is its penalised form for the most violated output
+which the user's methods do, as its penalised form for the most violated output
 (Hofmann, Tsochantaridis, Altun 2002; the OutputKernel of 003, appendix B.1.2).
 
 Solvers see models as float arrays over *atoms*, the pairs met so far. The arrays have
@@ -119,7 +119,7 @@ class TensorKernel(JointKernel):
 
     @abstractmethod
     def input_kernel(self, x: Any, x2: Any) -> float:
-        """k_X, as complex as one likes."""
+        """k_X, as complex as needed."""
 
     @abstractmethod
     def output_kernel(self, y: Any, y2: Any) -> float:

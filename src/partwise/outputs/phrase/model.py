@@ -91,7 +91,7 @@ class ConstituencyModel(TreeModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
     ) -> GrammarProblem:
-        """The problem whose objective the certificate speaks of.
+        """The problem whose objective the certificate states.
 
         Of the sentences that took part: not too long, with a tree of the grammar.
         """

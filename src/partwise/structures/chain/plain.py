@@ -1,4 +1,4 @@
-"""The objective once more, by plain Python: nothing here shares code with training."""
+"""The objective by plain Python, for checks: it shares no code with training."""
 
 from __future__ import annotations
 

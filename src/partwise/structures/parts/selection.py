@@ -58,7 +58,8 @@ class PartSelection(ComparedParts, Structure):
         ``float64[::1]``, ``int64[::1]`` and ``uint8[::1]`` that sets
         ``selected[p] = 1`` for the parts of the best output. `selected` comes filled
         with zeros; `scores` may be used as scratch space. Training then runs on arrays
-        without the interpreter. The decoder must not raise: nobody could catch it.
+        without the interpreter. The decoder must not raise: exceptions cannot leave
+        compiled code.
     exact_decoder : bool
         Whether `decoder` always finds the best output.
     n_restarts : int
