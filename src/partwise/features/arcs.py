@@ -154,7 +154,7 @@ class ArcFeaturizer:
         from partwise.features._columnar_compiled import count_keys
 
         arcs = Places.of_trees(offset, heads)
-        kept = [np.full(1, -1, np.int64)]
+        keys = [np.full(1, -1, np.int64)]
         for is_label in (False, True):
             seen = np.concatenate(
                 [arcs.keys(f, tables[is_label, f]).ravel() for f in FAMILIES]
@@ -164,10 +164,10 @@ class ArcFeaturizer:
             n = count_keys(seen, slots, distinct, count)
             often = np.flatnonzero(count[:n] >= self.min_count)
             order = often[np.lexsort((distinct[often], -count[often]))]
-            kept.append(distinct[order])
-        self.n_rows_ = len(kept[1]) + 1
-        self.n_label_rows_ = len(kept[2]) + 1 if self.label_templates else 0
-        self._keys = np.concatenate(kept)
+            keys.append(distinct[order])
+        self.n_rows_ = len(keys[1]) + 1
+        self.n_label_rows_ = len(keys[2]) + 1 if self.label_templates else 0
+        self._keys = np.concatenate(keys)
 
     # -------------------------------------------------------------- transforming
 

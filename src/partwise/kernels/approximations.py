@@ -213,10 +213,12 @@ class Nystroem(_Approximation):
         chosen = np.sort(random.choice(total, min(n, total), replace=False))
         self.landmarks_ = family.select(X, chosen)
         values, vectors = np.linalg.eigh(gram(kernel, self.landmarks_, n_jobs=jobs))
-        kept = values > values[-1] * len(values) * np.finfo(float).eps
-        if not kept.any():
+        is_large = values > values[-1] * len(values) * np.finfo(float).eps
+        if not is_large.any():
             raise ValueError("the kernel is zero on all landmarks")
-        self.whiten_ = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
+        self.whiten_ = np.ascontiguousarray(
+            vectors[:, is_large] / np.sqrt(values[is_large])
+        )
         self.kernel_ = kernel
         self.n_features_ = self.whiten_.shape[1]
         return self

@@ -327,10 +327,10 @@ def _neighbours(
     words, contexts = [], []
     for gap in range(1, window + 1):
         left, right = codes[:-gap], codes[gap:]
-        kept = (sequence[:-gap] == sequence[gap:]) & (left >= 0) & (right >= 0)
+        is_pair = (sequence[:-gap] == sequence[gap:]) & (left >= 0) & (right >= 0)
         place = 2 * (gap - 1) * n_words
-        words += [right[kept], left[kept]]
-        contexts += [left[kept] + place, right[kept] + place + n_words]
+        words += [right[is_pair], left[is_pair]]
+        contexts += [left[is_pair] + place, right[is_pair] + place + n_words]
     return np.concatenate(words), np.concatenate(contexts)
 
 

@@ -98,12 +98,12 @@ def evalb(
     >>> scores.n_correct, scores.n_predicted, scores.n_true, scores.n_crossing
     (1, 3, 3, 1)
     """
-    kept = [
+    scores = [
         sentence_scores(gold, found)
         for gold, found in bracketing_pairs(y_true, y_pred, parameters)
         if max_length is None or gold.length <= max_length
     ]
-    return total(kept)
+    return total(scores)
 
 
 def labelled_precision(y_true: Trees, y_pred: Trees) -> float:

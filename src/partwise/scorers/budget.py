@@ -91,15 +91,15 @@ def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> N
         groups.setdefault(anchors[is_kept[anchors]].tobytes(), []).append(key)
     for keys in groups.values():
         first = slice(begin[keys[0]], begin[keys[0] + 1])
-        kept = anchor[first][stays[first]]
-        if not len(kept):
+        anchors_left = anchor[first][stays[first]]
+        if not len(anchors_left):
             continue
-        outer = np.empty((len(kept), len(keys)))
+        outer = np.empty((len(anchors_left), len(keys)))
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
             gone = slots[~stays[slots] & (beta[slots] != 0.0)]
-            outer[:, column] = gram[np.ix_(kept, anchor[gone])] @ beta[gone]
-        found = _solve(gram[np.ix_(kept, kept)], outer)
+            outer[:, column] = gram[np.ix_(anchors_left, anchor[gone])] @ beta[gone]
+        found = _solve(gram[np.ix_(anchors_left, anchors_left)], outer)
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
             small[slots[stays[slots]]] += found[:, column]

@@ -96,7 +96,7 @@ class KernelIndex(NamedTuple):
         value = key_values(keys, rows)[nonzero]
         distinct, count = np.unique(value, return_counts=True)
         begin = np.append(0, np.cumsum(count)).astype(np.int64)
-        kept = np.array(beta[nonzero])
+        coefficients = np.array(beta[nonzero])
         names: list[str] = []
         if describe is not None:
             parts, hashes = _examples(rows, nonzero[begin[:-1]])
@@ -105,7 +105,7 @@ class KernelIndex(NamedTuple):
         if kernel is None:
             single = np.zeros(len(nonzero), np.int32)
             index = cls(distinct, begin, single, None, False, None, names, dtype)
-            return index, kept
+            return index, coefficients
         place, anchor = np.unique(rows.postings.anchor[nonzero], return_inverse=True)
         if not len(place):
             place = np.zeros(1, np.int64)  # a table needs a sequence
@@ -124,7 +124,7 @@ class KernelIndex(NamedTuple):
         )  # fmt: skip
         number = anchor.astype(np.int32).reshape(-1)
         index = cls(distinct, begin, number, kernel, by_token, anchors, names, dtype)
-        return index, kept
+        return index, coefficients
 
     def gram(self, inputs: Any, n_jobs: int = 1) -> Any:
         """Kernel values of all pairs of inputs; None without a kernel."""

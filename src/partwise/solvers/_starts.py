@@ -40,12 +40,12 @@ def transferred(problem: Problem, start: Start) -> Support | None:
     rows = rows[np.argsort(place[cuts.block[rows]], kind="stable")]
     if not len(rows):
         return None
-    kept = take(cuts, rows)
-    kept = kept._replace(block=place[kept.block])
+    matched = take(cuts, rows)
+    matched = matched._replace(block=place[matched.block])
     outputs = None
     if start.outputs is not None:
         outputs = [start.outputs[r] for r in rows]
-    return Support(problem.adopt(kept, outputs), start.support.alpha[rows])
+    return Support(problem.adopt(matched, outputs), start.support.alpha[rows])
 
 
 def with_idle(support: Support, others: Cuts) -> Support:

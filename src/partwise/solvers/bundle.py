@@ -130,12 +130,12 @@ class ProximalBundle(JointPlanesSolver):
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """The first centre, with the planes of its pass and those of a given dual."""
-        kept = kept_memo(start, BundleMemo, objective)
-        memo = self._new_memo(problem, objective) if kept is None else kept
+        earlier = kept_memo(start, BundleMemo, objective)
+        memo = self._new_memo(problem, objective) if earlier is None else earlier
         memo.rho, memo.run = self.rho, 0
         centre = problem.zero() if start.model is None else start.model
         state = State(model=centre, dual=0.0, memo=memo)
-        if memo.pool is not None and kept is None:
+        if memo.pool is not None and earlier is None:
             if memo.pool.begin(memo.planes, objective, start, state):
                 memo.rho *= FAMILIAR
             memo.alpha = memo.planes.alpha.copy()
