@@ -139,7 +139,6 @@ class Score:
 
     def __init__(self, model: KernelModel, x: Any, row: Any = None) -> None:
         self._model = model
-        self._x = x
         self._row = row or (lambda y: model.structure.kernel_row(x, y, model.pairs))
 
     def __call__(self, y: Any) -> float:
