@@ -123,6 +123,7 @@ class ProximalBundle(Solver):
     2.0
     """
 
+    loops = "bundle"
     penalties = ("l1", "l2")
 
     tol: float = 1e-3

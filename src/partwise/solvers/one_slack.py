@@ -138,6 +138,7 @@ class OneSlack(Solver):
     0.01
     """
 
+    loops = "one_slack"
     penalties = ("l1", "l2")
 
     tol: float = 1e-3
