@@ -511,6 +511,8 @@ class Solver(Parameters, ABC):
     penalties: ClassVar[tuple[str, ...]] = ("l1", "l2", "hard")
     needs: ClassVar[tuple[type, ...]] = ()  # capabilities of the problem
     is_voting: ClassVar[bool] = False  # whether predictions are votes of all models
+    # name of the solver whose compiled loops over planes it runs
+    loops: ClassVar[str | None] = None
 
     tol: float
     eps: float | None

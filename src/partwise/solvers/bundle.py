@@ -118,6 +118,8 @@ class ProximalBundle(JointPlanesSolver):
     2.0
     """
 
+    loops = "bundle"
+
     tol: float = 1e-3
     eps: float | None = None
     max_iter: int = 10000

@@ -154,6 +154,7 @@ class CCCP(Solver):
     """
 
     needs = (Latent,)
+    loops = "bundle"  # of the convex solver by default
 
     convex: Any = "bundle"
     tol: float = 1e-3

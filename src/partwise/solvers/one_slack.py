@@ -154,6 +154,8 @@ class OneSlack(JointPlanesSolver):
     0.01
     """
 
+    loops = "one_slack"
+
     tol: float = 1e-3
     eps: float | None = None
     max_iter: int = 10000

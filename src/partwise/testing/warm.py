@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from partwise import compile_ahead
 from partwise.outputs.registry import OUTPUTS, Output
 from partwise.protocol import CapabilityError
 
@@ -273,6 +274,8 @@ def run_job(name: str) -> Compiled:
 
 def compile_jobs(names: list[str], n_processes: int) -> Iterator[Compiled]:
     """Run jobs in processes of their own, and tell of each when it is done."""
+    for solver in compile_ahead.SOLVERS:
+        compile_ahead.claim(solver)  # no fit needs to begin with them any more
     after = {name: jobs()[name].after for name in names}
     waiting, done = list(names), set()
     with ProcessPoolExecutor(n_processes, get_context("spawn")) as pool:
