@@ -253,8 +253,8 @@ def model_kind(model: Any) -> str:
 
 
 def _split_kind(kind: str) -> tuple[str, int]:
-    found = re.fullmatch(r"([A-Za-z]+)\.v([0-9]{1,6})", kind)
-    return (found[1], int(found[2])) if found else (kind, 0)
+    match = re.fullmatch(r"([A-Za-z]+)\.v([0-9]{1,6})", kind)
+    return (match[1], int(match[2])) if match else (kind, 0)
 
 
 def _newest(model_name: str) -> str:

@@ -235,16 +235,16 @@ def _hint(steps: Iterable[str]) -> str:
 
 def _ask(function: Hash, number: int, table: Table, first: np.ndarray) -> np.ndarray:
     """Keys of all arcs by a user's function."""
-    found = np.full(first[-1], NO_KEY, np.int64)
+    keys = np.full(first[-1], NO_KEY, np.int64)
     for i in range(len(table)):
         n = int(table.offset[i + 1] - table.offset[i])
         head, dep = np.divmod(np.arange(n * (n + 1)), n)
         is_arc = head != dep + 1
-        found[first[i] : first[i + 1]][is_arc] = answers_of(
+        keys[first[i] : first[i + 1]][is_arc] = answers_of(
             function, number, int(is_arc.sum()), table[i : i + 1], head[is_arc],
             dep[is_arc] + 1,
         )  # fmt: skip
-    return found
+    return keys
 
 
 def default_match(table: Table) -> str:

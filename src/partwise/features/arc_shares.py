@@ -97,16 +97,16 @@ class TrueArcs:
 
         The root is no dependent: it stands for "none".
         """
-        found = np.repeat(self.offset[:-1], np.diff(self.offset))
+        sibling = np.repeat(self.offset[:-1], np.diff(self.offset))
         innermost: dict[tuple[int, bool], int] = {}
         right = range(len(self.head))
         for order, is_left in ((right, False), (reversed(right), True)):
             for d in order:
                 h = int(self.head[d])
                 if h >= 0 and (h > d) == is_left:
-                    found[d] = innermost.get((h, is_left), found[d])
+                    sibling[d] = innermost.get((h, is_left), sibling[d])
                     innermost[h, is_left] = d
-        return found
+        return sibling
 
 
 def code_shares(

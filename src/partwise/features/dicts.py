@@ -107,8 +107,8 @@ class DictFeaturizer:
         if self.hash_bits is not None:
             return self.transform(X)
         met = _GrowingNumbers()
-        found = _scan(X, met, 0)
-        counts = np.bincount(found.indices, minlength=len(met)).tolist()
+        features = _scan(X, met, 0)
+        counts = np.bincount(features.indices, minlength=len(met)).tolist()
         frequent = [
             name for name, number in met.items() if counts[number] >= self.min_count
         ]
@@ -116,7 +116,9 @@ class DictFeaturizer:
         self._set_names(frequent)
         final = np.array([self._numbers[name] for name in met], np.int32)
         return _without_unseen(
-            found._replace(indices=final[found.indices], n_features=self.n_features_)
+            features._replace(
+                indices=final[features.indices], n_features=self.n_features_
+            )
         )
 
     @property

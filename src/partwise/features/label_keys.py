@@ -187,13 +187,13 @@ class LabelHasher(Hasher[LabelMatch]):
     ) -> np.ndarray:
         """Keys of all labels of all tokens by a user's function."""
         labels = np.array(self.labels)
-        found = []
+        answers = []
         for i, sequence in enumerate(_sequences(X)):
             n = int(offset[i + 1] - offset[i])
             token, label = np.divmod(np.arange(n * len(labels)), len(labels))
             args = (sequence, token, labels[label])
-            found.append(answers_of(function, number, len(token), *args))
-        return np.concatenate(found)
+            answers.append(answers_of(function, number, len(token), *args))
+        return np.concatenate(answers)
 
     def agreement(
         self, match: LabelMatch, X: Any, keys: LabelKeys, i: int, at: int

@@ -61,8 +61,8 @@ class SparseMatrix(NamedTuple):
     def squares(self) -> np.ndarray:
         """‖x‖² of each row, shape (n_rows,)."""
         row = np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
-        found = np.bincount(row, self.data * self.data, minlength=self.n_rows)
-        return found.astype(np.float64)  # of no numbers at all, numpy counts integers
+        squares = np.bincount(row, self.data * self.data, minlength=self.n_rows)
+        return squares.astype(np.float64)  # of no numbers at all, numpy counts integers
 
     def select(self, rows: np.ndarray) -> SparseMatrix:
         """Some rows."""

@@ -208,8 +208,8 @@ def read_conllu_document(
         {n: encode_fields(data, start[c], stop[c]) for n, c in names.items()}, offset
     )
     place = np.column_stack([start[HEAD], stop[DEPREL]])
-    found = _read_trees(name, data, words, single_root) if trees else None
-    return ConlluDocument(name, data, table, found, place)
+    trees_read = _read_trees(name, data, words, single_root) if trees else None
+    return ConlluDocument(name, data, table, trees_read, place)
 
 
 def write_conllu(

@@ -213,9 +213,9 @@ def _features(data: bytes, at: int) -> Any:
 
 def _strings(data: bytes, at: int, n: int) -> list[str]:
     """The strings of numbers 0 … n − 1 of a database, all different."""
-    found = list(_records(data, at, n))
-    require(len(set(found)) == n, "a name that stands twice")
-    return found
+    records = list(_records(data, at, n))
+    require(len(set(records)) == n, "a name that stands twice")
+    return records
 
 
 def _records(data: bytes, at: int, n: int) -> Iterator[str]:

@@ -49,12 +49,12 @@ def read_graphs(path: Source) -> Graphs:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
-            X.append(_graph(found))
-            y.append(_labels(found))
+            graph = json.loads(line)
+            X.append(_graph(graph))
+            y.append(_labels(graph))
         except (ValueError, RecursionError) as error:
             raise ReaderError(f"{name}:{number}: {error}") from None
-        objects.append(found)
+        objects.append(graph)
     if not objects:
         raise ReaderError(f"{name}: no line with a graph; give a file with some")
     return Graphs(X, y, objects)

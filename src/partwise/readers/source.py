@@ -58,15 +58,15 @@ def text_encoding(name: str = "utf-8") -> Iterator[None]:
     [['Zürich']]
     """
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
     except (LookupError, ValueError):
-        found = None
-    if found is None or not getattr(found, "_is_text_encoding", True):
+        codec = None
+    if codec is None or not getattr(codec, "_is_text_encoding", True):
         raise SettingsError(
             f"<encoding={name[:40]!r}> is unknown; give one such as latin-1, cp1252, "
             "utf-16 or shift_jis"
         )
-    before = _encoding.set(found.name)
+    before = _encoding.set(codec.name)
     try:
         yield
     finally:

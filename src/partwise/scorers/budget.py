@@ -99,10 +99,10 @@ def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> N
             slots = np.arange(begin[key], begin[key + 1])
             gone = slots[~stays[slots] & (beta[slots] != 0.0)]
             outer[:, column] = gram[np.ix_(anchors_left, anchor[gone])] @ beta[gone]
-        found = _solve(gram[np.ix_(anchors_left, anchors_left)], outer)
+        solution = _solve(gram[np.ix_(anchors_left, anchors_left)], outer)
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
-            small[slots[stays[slots]]] += found[:, column]
+            small[slots[stays[slots]]] += solution[:, column]
 
 
 def _solve(inner: Any, outer: Floats) -> Floats:

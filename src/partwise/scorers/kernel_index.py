@@ -207,11 +207,11 @@ class KernelIndex(NamedTuple):
         family = self.kernel.input_family()
         if not len(needed):
             return np.zeros((family.count(inputs), 1), self.dtype), column
-        found = gram(
+        block = gram(
             self.kernel, inputs, family.select(self.anchors.inputs, needed),
             dtype=self.dtype, n_jobs=n_jobs,
         )  # fmt: skip
-        return np.ascontiguousarray(found, self.dtype), column
+        return np.ascontiguousarray(block, self.dtype), column
 
     def weigh(
         self, inputs: Any, keys: Keys, rows: Slots, beta: Floats, n_jobs: int

@@ -121,22 +121,22 @@ class _Check(Examined):
     def _two_best(self, i: int, example: Example, w: Floats) -> None:
         if self.outputs_of is None:
             return
-        found = list(self.call("two_best", i, example.x, w=w))
+        outputs = list(self.call("two_best", i, example.x, w=w))
         expected = np.sort(example.psi @ w)[::-1][:2]
-        got = np.array([self.psi(i, y_hat) @ w for y_hat in found])
+        got = np.array([self.psi(i, y_hat) @ w for y_hat in outputs])
         if (
-            len(found) != len(expected)
+            len(outputs) != len(expected)
             or (np.abs(got - expected) > tolerance(expected)).any()
         ):
             self.fail(
                 "two_best",
-                f"got {found!r} with scores {got}, but the two best scores are "
+                f"got {outputs!r} with scores {got}, but the two best scores are "
                 f"{expected}",
                 example=i,
                 w=w,
             )
-        if len(found) == 2 and is_same(found[0], found[1]):
-            self.fail("two_best", f"got {found[0]!r} twice", example=i, w=w)
+        if len(outputs) == 2 and is_same(outputs[0], outputs[1]):
+            self.fail("two_best", f"got {outputs[0]!r} twice", example=i, w=w)
 
     def _frontier(self, i: int, example: Example, w: Floats) -> None:
         best: dict[float, float] = {}
