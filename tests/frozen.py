@@ -26,6 +26,7 @@ from partwise import (
     PartSelection,
     Ranker,
     Reranker,
+    SequenceTagger,
     StructuredSVM,
     TaxonomyClassifier,
     load,
@@ -191,6 +192,7 @@ def _toy(output: Output) -> Made:
 
 POINTS, COLOURS = toy_points(30)
 LINKS = [(POINTS[k : k + 4].round(4), [(0, 1), (2, 3)], None) for k in range(0, 28, 4)]
+VECTORS = {"austin": [1.0, 0.5], "Siemens": [0.0, 1.0], "bought": [-1.0, 0.25]}
 MADE = {
     "graph-types": Made(
         lambda: GraphLabeler(max_iter=5).fit(
@@ -231,6 +233,13 @@ MADE = {
             *candidates(6)
         ),
         lambda path: [s.tolist() for s in load(path).scores(candidates(3)[0])],
+    ),
+    "sequence-vectors": Made(
+        lambda: SequenceTagger(templates="word", vectors=VECTORS, max_iter=5).fit(
+            *toy_entities(12)
+        ),
+        lambda path: list(load(path).predict(toy_entities(3, random_state=1)[0])),
+        toy_entities(1)[0][0],
     ),
     "taxonomy": _taxonomy(cost="path", classes="nodes"),
     "taxonomy-kernel": _taxonomy(kernel="rbf:gamma=0.1", budget=6),

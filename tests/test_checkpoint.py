@@ -1,8 +1,11 @@
 """Checkpoints: the same bits after a resumption, and refusals of what is not ours."""
 
+import errno
+
 import numpy as np
 import pytest
 
+from partwise import checkpoint
 from partwise.checkpoint import CheckpointError, FileCheckpoint
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation, Objective
@@ -225,3 +228,25 @@ def test_an_unwritable_place_is_named(tmp_path):
     place = FileCheckpoint(tmp_path / "none" / "run", every=1e-9)
     with pytest.raises(CheckpointError, match="cannot be written"):
         BCFW().solve(problem, objective_of(BCFW(), problem), checkpoint=place)
+
+
+def test_a_disk_that_becomes_full_does_not_end_the_run(tmp_path, monkeypatch):
+    problem = chain_problem()
+    objective = objective_of(BCFW(), problem)
+    alone = BCFW(tol=1e-9, max_iter=6).solve(problem, objective)
+    write, calls = checkpoint.write_atomically, []
+
+    def write_once(path, data):
+        calls.append(path)
+        if len(calls) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data)
+
+    monkeypatch.setattr(checkpoint, "write_atomically", write_once)
+    with pytest.warns(UserWarning, match=r"No space left.*training goes on"):
+        state = BCFW(tol=1e-9, max_iter=6).solve(
+            problem, objective, checkpoint=FileCheckpoint(tmp_path / "c", 1e-9)
+        )
+    assert len(calls) > 2
+    assert np.array_equal(state.model, alone.model)
+    assert (tmp_path / "c").exists()

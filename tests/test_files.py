@@ -51,6 +51,14 @@ def test_a_device_is_written_through(tmp_path):
         write_atomically("/dev/full", b"text")
 
 
+def test_a_pipe_without_a_name_is_written_through():
+    reader, writer = os.pipe()
+    write_atomically(f"/dev/fd/{writer}", b"abc")
+    os.close(writer)
+    with open(reader, "rb") as end:
+        assert end.read() == b"abc"
+
+
 def test_a_model_is_not_read_from_a_pipe(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -49,10 +49,22 @@ def __getattr__(name: str) -> Any:
     wanted = "load_model" if name == "load" else name
     modules = public_names() | _OTHERS
     if wanted not in modules:
-        raise AttributeError(f"module 'partwise' has no attribute {name!r}")
+        raise AttributeError(
+            f"module 'partwise' has no attribute {name!r}{_near(name)}"
+        )
     value = getattr(import_module(modules[wanted]), wanted)
     globals()[name] = value
     return value
+
+
+def _near(name: str) -> str:
+    """The public name that was probably meant."""
+    if name.startswith("_"):  # Python asks for many of these, and expects none
+        return ""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, __dir__(), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -122,20 +123,25 @@ class FileCheckpoint:
 
     def _write(self, solver: Solver, state: State, stopped: str | None) -> None:
         assert self._problem is not None
-        self._written = state.seconds
-        write_tree(
-            self.path,
-            {
-                "identity": self._identity,
-                "codes": self._problem.export_codes(),
-                "model": state.model,
-                "numbers": {name: getattr(state, name) for name in NUMBERS},
-                "history": np.array(state.history, np.float64).reshape(-1, 5),
-                "stopped": stopped,
-                "note": state.note,
-                "memo": solver.export(state),
-            },
-        )
+        tree = {
+            "identity": self._identity,
+            "codes": self._problem.export_codes(),
+            "model": state.model,
+            "numbers": {name: getattr(state, name) for name in NUMBERS},
+            "history": np.array(state.history, np.float64).reshape(-1, 5),
+            "stopped": stopped,
+            "note": state.note,
+            "memo": solver.export(state),
+        }
+        is_first, self._written = not self._written, state.seconds
+        try:
+            write_tree(self.path, tree)
+        except CheckpointError as error:
+            if is_first:
+                raise
+            # a disk that has become full is no reason to give up hours of training
+            text = f"{error}; training goes on, the last checkpoint stays"
+            warnings.warn(text, UserWarning, stacklevel=2)
 
     def _refuse_other(self, found: Any) -> None:
         for name, value in self._identity.items():

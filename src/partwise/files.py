@@ -34,11 +34,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     try:
         place = Path(os.path.realpath(path))
-        if place.exists() and not place.is_file() and not place.is_dir():
+        if _is_special(path):
             with tempfile.TemporaryDirectory() as folder:
                 draft = Path(folder) / "draft"
                 yield draft
-                with open(draft, "rb") as source, open(place, "wb") as target:
+                with open(draft, "rb") as source, open(path, "wb") as target:
                     shutil.copyfileobj(source, target)
             return
         _remove_stale_drafts(place)
@@ -74,13 +74,22 @@ def refuse_folder_or_unwritable(path: str | os.PathLike[str]) -> None:
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
-    if place.exists() and not place.is_file():
-        if not os.access(place, os.W_OK):
+    if _is_special(path):
+        if not os.access(path, os.W_OK):
             raise PermissionError(13, "Permission denied", os.fspath(path))
         return
     draft, lock = _new_draft(place)
     os.close(lock)
     draft.unlink()
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a pipe or a device.
+
+    The real path does not tell: that of /dev/stdout, where it is a pipe, names no file.
+    """
+    found = Path(path)
+    return found.exists() and not found.is_file() and not found.is_dir()
 
 
 def _new_draft(place: Path) -> tuple[Path, int]:

@@ -35,6 +35,7 @@ MAX_ARRAYS = 1000
 MAX_INTEGER = 2**63  # none of the document, nor its negative, is as large
 MAX_QUOTED = 300  # characters of a hostile file in a message
 DTYPES = {
+    "F32": np.float32,
     "F64": np.float64,
     "I64": np.int64,
     "I32": np.int32,

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
+from numbers import Real
 from types import UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
@@ -114,7 +115,10 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """Refuse a value that is none of the choices, naming the nearest one."""
     if value in choices:
         return
-    near = get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    lowered = {str(choice).lower(): str(choice) for choice in choices}
+    lowered |= {str(choice): str(choice) for choice in choices}
+    near = get_close_matches(str(value), lowered, n=1)
+    near = [lowered[name] for name in near or [str(value).lower()] if name in lowered]
     hint = f"did you mean {near[0]!r}? " if near else ""
     listed = ", ".join(map(str, choices))
     raise ParameterError(name, value, f"{hint}choose from {listed}")
@@ -134,13 +138,15 @@ def look_up(name: str, value: Any, presets: Mapping[str, Any]) -> Any:
 
 def check_positive(name: str, value: float | None) -> None:
     """Refuse a number that is not above zero, or is no float; None is fine."""
-    if value is not None and not 0 < value < LARGEST:
+    if value is not None and not (isinstance(value, Real) and 0 < value < LARGEST):
         raise ParameterError(name, value, "give a positive number")
 
 
 def check_whole(name: str, value: int | None, least: int) -> None:
     """Refuse a whole number below the least one; None is fine."""
-    if value is not None and not (value >= least and value == int(value)):
+    if value is None:
+        return
+    if not isinstance(value, Real) or not (value >= least and value == int(value)):
         raise ParameterError(name, value, f"give a whole number from {least} on")
 
 

@@ -385,3 +385,14 @@ def test_a_fetch_that_fails_is_one_line(run, tmp_path):
 
 def test_main_returns_exit_codes():
     assert main(["--version"]) == 0
+
+
+@pytest.mark.parametrize("words", [(), ("train", "tag"), ("train", "classify")])
+def test_help_is_plain_and_needs_no_numpy(words):
+    code = (
+        "import sys; from partwise.cli.app import run; "
+        f"run([*{words!r}, '--help']); assert 'numpy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not re.search(r"<(bool|list|str|int)|\\w=\"", done.stdout)

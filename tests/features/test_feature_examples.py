@@ -11,11 +11,12 @@ import pytest
     [
         "readers.columns",
         "readers.table",
-        "features",
+        "features.choice",
         "features.arrays",
         "features.columnar",
         "features.dicts",
         "features.templates",
+        "features.word_vectors",
     ],
 )
 def test_examples(name):

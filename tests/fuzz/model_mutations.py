@@ -28,6 +28,7 @@ VALUES: tuple[Any, ...] = (
     "\ud800", "\x00", "\x1b[31m", "\x9b2J", "<script>", "../../etc", [], {}, [[]],
     [None], ["a", "a"], [1, "a"], [1.0, 2, 3, 4], {"kind": "x"}, "word[0]",
     "columns.v1", "dicts.v1", "arrays.v1", "matrix", "normalized", "zero_one", "exact",
+    "columns.vectors.v1",
     "given", "best_heads", "las", "uas", "float32", "log", "l2", "slack", "hard",
     "spans", 8, 30,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 import typer.main
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from partwise import __version__
 from partwise.cli.compile import compile_tasks
@@ -32,7 +32,31 @@ from partwise.outputs.registry import tasks
 from partwise.parameters import SettingsError
 
 
-class Commands(TyperGroup):
+def without_types(params: list[Any]) -> list[Any]:
+    """Arguments without Python's names of their types, such as ``list[str]``."""
+    for param in params:
+        if param.param_type_name == "argument" or param.name == "help":
+            param.display_type_rich = lambda ctx: ""
+    return params
+
+
+class Command(TyperCommand):
+    """A command with a plain help page."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Arguments and options."""
+        return without_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """Commands under one name, with a plain help page."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Arguments and options."""
+        return without_types(super().get_params(ctx))
+
+
+class Commands(Group):
     """All commands, in the order in which people need them."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
@@ -54,7 +78,7 @@ app = typer.Typer(
 )
 
 
-class TaskGroup(TyperGroup):
+class TaskGroup(Group):
     """The outputs of the registry; options of one are made when it is asked for."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
@@ -67,7 +91,8 @@ class TaskGroup(TyperGroup):
         if output is None or output.task is None:
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        single.command(name, short_help=output.task[2])(training_command(output))
+        command = single.command(name, cls=Command, short_help=output.task[2])
+        command(training_command(output))
         return typer.main.get_command(single)
 
 
@@ -82,9 +107,9 @@ train = typer.Typer(
 )
 app.add_typer(train, name="train")
 for command in (predict, evaluate, report, inspect, explain, verify, convert, fetch):
-    app.command()(command)
-app.command("compile")(compile_tasks)
-app.command()(demo)
+    app.command(cls=Command)(command)
+app.command("compile", cls=Command)(compile_tasks)
+app.command(cls=Command)(demo)
 
 
 def _version(wanted: bool) -> None:

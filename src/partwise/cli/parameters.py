@@ -171,7 +171,7 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
         parser = _parser(plain)
     written = option.name + (f"/{option.off}" if option.off else "")
     details: dict[str, Any] = {
-        "help": parameter.help,
+        "help": _in_shell(parameter.help),
         "show_default": parameter.default not in (None, False),
         "rich_help_panel": _panel(parameter, option),
     }
@@ -179,7 +179,8 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
     if named:
         details["metavar"] = "|".join(map(str, named))
     else:
-        details["metavar"] = {int: "N", float: "NUMBER", bool: ""}.get(plain, "TEXT")
+        text = "FILE" if parameter.kind.startswith("path") else "TEXT"
+        details["metavar"] = {int: "N", float: "NUMBER", bool: ""}.get(plain, text)
     kind = plain if plain is not object else str
     if parser is not None:
         details["parser"] = parser
@@ -192,6 +193,16 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
         parameter.name, Annotated[kind, typer.Option(written, **details)],
         parameter.default,
     )  # fmt: skip
+
+
+def _in_shell(text: str) -> str:
+    """A sentence in which other parameters are options: ``loss="log"``, --loss log."""
+
+    def typed(found: re.Match[str]) -> str:
+        name = ALIASES.get(found[1], "--" + found[1].replace("_", "-"))
+        return f"{name} {found[2]}"
+
+    return re.sub(r'\b([a-z_]+)="(\w+)"', typed, text)
 
 
 def _panel(parameter: Parameter, option: Option) -> str:

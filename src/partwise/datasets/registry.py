@@ -157,7 +157,7 @@ def corpus(name: str) -> Corpus:
     'Apache License 2.0.'
     >>> corpus("gap")
     Traceback (most recent call last):
-    ValueError: unknown corpus 'gap': did you mean 'gap_pronouns'? Known: \
+    ValueError: unknown corpus 'gap'; did you mean 'gap_pronouns'? choose from \
 conll2000_chunking, gap_pronouns, ud_english_ewt, ud_french_sequoia
     """
     if name in CORPORA:
@@ -165,5 +165,5 @@ conll2000_chunking, gap_pronouns, ud_english_ewt, ud_french_sequoia
     near = get_close_matches(name, CORPORA, n=1, cutoff=0.4)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"unknown corpus {name!r}:{hint} Known: {', '.join(sorted(CORPORA))}"
+        f"unknown corpus {name!r};{hint} choose from {', '.join(sorted(CORPORA))}"
     )

@@ -1,180 +1,72 @@
-"""Objects to features: templates over columns, dicts, arrays."""
+"""Objects to features: templates over columns, dicts, arrays, word vectors.
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from typing import Any
+Names load on first use, so that help pages of the command line need no numpy.
+"""
 
-import numpy as np
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from partwise.features.arrays import (
-    ArrayFeaturizer,
-    DenseFeatures,
-    Features,
-    as_features,
-)
-from partwise.features.columnar import Featurizer, as_table
-from partwise.features.crfpp import convert_crfpp
-from partwise.features.dicts import DictFeaturizer
-from partwise.features.templates import PRESETS, TemplateError, parse_templates
-from partwise.parameters import SettingsError
-from partwise.readers.table import Table, refuse_single
+if TYPE_CHECKING:
+    from partwise.features.arrays import (
+        ArrayFeaturizer,
+        DenseFeatures,
+        Features,
+        as_features,
+    )
+    from partwise.features.choice import (
+        AnyFeaturizer,
+        default_templates,
+        featurizer_from_state,
+        kind_of,
+        make_featurizer,
+    )
+    from partwise.features.columnar import Featurizer, as_table
+    from partwise.features.crfpp import convert_crfpp
+    from partwise.features.dicts import DictFeaturizer
+    from partwise.features.templates import PRESETS, TemplateError, parse_templates
+    from partwise.features.word_vectors import VectorFeaturizer
+
+_NAMES = {
+    "arrays": "ArrayFeaturizer DenseFeatures Features as_features",
+    "choice": "AnyFeaturizer default_templates featurizer_from_state kind_of "
+    "make_featurizer",
+    "columnar": "Featurizer as_table",
+    "crfpp": "convert_crfpp",
+    "dicts": "DictFeaturizer",
+    "templates": "PRESETS TemplateError parse_templates",
+    "word_vectors": "VectorFeaturizer",
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES])
+
 
 __all__ = [
     "PRESETS",
+    "AnyFeaturizer",
     "ArrayFeaturizer",
     "DenseFeatures",
     "DictFeaturizer",
     "Features",
     "Featurizer",
     "TemplateError",
+    "VectorFeaturizer",
     "as_features",
+    "as_table",
     "convert_crfpp",
     "default_templates",
     "featurizer_from_state",
+    "kind_of",
     "make_featurizer",
     "parse_templates",
 ]
-
-AnyFeaturizer = Featurizer | DictFeaturizer | ArrayFeaturizer
-
-
-def make_featurizer(
-    X: Table | Sequence[Any],
-    templates: str | Iterable[str] | None = None,
-    min_count: int = 1,
-    hash_bits: int | None = None,
-) -> AnyFeaturizer:
-    """
-    Choose the featurizer that fits the data; it still has to be fitted.
-
-    Parameters
-    ----------
-    X : Table or sequence of sequences
-        What a token is decides: a string or a tuple of strings (columns word, pos,
-        c2, …), a dict or a list of strings (features), a row of an array or of a
-        sparse matrix.
-    templates : str or iterable of str, optional
-        For columns; by default those of `default_templates`.
-    min_count : int
-        Features that occur less often in training are left out.
-    hash_bits : int, optional
-        Hash features to ``2**hash_bits`` columns.
-
-    Returns
-    -------
-    Featurizer, DictFeaturizer or ArrayFeaturizer
-
-    Examples
-    --------
-    >>> type(make_featurizer([["the", "cat"]])).__name__
-    'Featurizer'
-    >>> type(make_featurizer([[{"w": "the"}]])).__name__
-    'DictFeaturizer'
-    """
-    if not hasattr(X, "__len__") or isinstance(X, str | Mapping):
-        raise TypeError(
-            f"X is a {type(X).__name__}; it needs a Table or a list of sequences"
-        )
-    refuse_single(X)
-    if not len(X):
-        raise ValueError("no sequences")
-    kind = kind_of(X)
-    if kind == "columns":
-        if templates is None:
-            first = X if isinstance(X, Table) else as_table(X[:1])
-            templates = default_templates(first.columns)
-        return Featurizer(templates, min_count=min_count, hash_bits=hash_bits)
-    if templates is not None:
-        raise SettingsError(
-            f"<templates=> need columns, but the tokens are {kind}; give a Table or "
-            "tuples of strings"
-        )
-    if kind == "dicts":
-        return DictFeaturizer(min_count=min_count, hash_bits=hash_bits)
-    if min_count != 1 or hash_bits is not None:
-        raise SettingsError(
-            "<min_count=> and <hash_bits=> need named features, not arrays"
-        )
-    return ArrayFeaturizer()
-
-
-def default_templates(columns: Iterable[str]) -> str:
-    """
-    Templates for tables of which nothing is known but the columns.
-
-    Parameters
-    ----------
-    columns : iterable of str
-
-    Returns
-    -------
-    str
-        The preset ``chunk`` for words with tags, ``pos`` for words, else a window of
-        two on each side of every column.
-    """
-    names = list(columns)
-    if "word" in names:
-        return PRESETS["chunk" if "pos" in names else "pos"]
-    return "\n".join(f"{name}[-2..2]" for name in names)
-
-
-def featurizer_from_state(
-    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
-) -> AnyFeaturizer:
-    """
-    Rebuild the featurizer of a model file.
-
-    Parameters
-    ----------
-    meta : mapping
-    arrays : mapping of str to array
-        Both as `state` gave them.
-
-    Returns
-    -------
-    Featurizer, DictFeaturizer or ArrayFeaturizer
-
-    Raises
-    ------
-    ValueError
-        Not a state, or a damaged one.
-    """
-    kinds: list[type[AnyFeaturizer]] = [Featurizer, DictFeaturizer, ArrayFeaturizer]
-    for featurizer in kinds:
-        if meta.get("kind") == featurizer.kind:
-            return featurizer.from_state(meta, arrays)
-    raise ValueError(f"damaged featurizer state: unknown kind {meta.get('kind')!r}")
-
-
-def kind_of(X: Table | Sequence[Any]) -> str:
-    """Tell the kind of the tokens from the first of them."""
-    if isinstance(X, Table) or isinstance(X[0], Table):
-        return "columns"
-    sequence = X[0]
-    if hasattr(sequence, "tocsr"):
-        return "arrays"
-    if isinstance(sequence, np.ndarray) and sequence.dtype.kind in "fiub":
-        return "arrays"
-    if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
-        raise TypeError(
-            f"sequence 0 is a {type(sequence).__name__}; it needs a list of tokens"
-        )
-    if not len(sequence):
-        raise ValueError("sequence 0 has no tokens; leave it out")
-    token = sequence[0]
-    if isinstance(token, str) or (isinstance(token, tuple) and _is_strings(token)):
-        return "columns"
-    if isinstance(token, Mapping | AbstractSet):
-        return "dicts"
-    if isinstance(token, list) and _is_strings(token):
-        return "dicts"
-    if isinstance(token, list | tuple | np.ndarray):
-        return "arrays"
-    raise TypeError(
-        f"the first token is a {type(token).__name__}; tokens are strings, tuples of "
-        "strings, dicts, lists of strings or rows of numbers"
-    )
-
-
-def _is_strings(token: Sequence[Any]) -> bool:
-    return all(isinstance(item, str) for item in token)

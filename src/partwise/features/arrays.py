@@ -81,7 +81,7 @@ def as_features(X: Sequence[Any]) -> Features | DenseFeatures:
     array([0, 1, 3])
     """
     if not len(X):
-        raise ValueError("no sequences")
+        raise ValueError("X has no sequences; give at least one")
     if hasattr(X[0], "tocsr"):
         return _stack_sparse(X)
     return _stack_dense(X)

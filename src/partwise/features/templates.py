@@ -19,17 +19,21 @@ an attribute that is not there.
 A template that is written twice counts once.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import NoReturn
-
-import numpy as np
+from typing import TYPE_CHECKING, NoReturn
 
 from partwise.parameters import shortened
-from partwise.readers.table import Column
+
+if TYPE_CHECKING:  # help pages list presets, and need no numpy
+    import numpy as np
+
+    from partwise.readers.table import Column
 
 BOUNDARY = "<s>"
 
@@ -48,7 +52,7 @@ class View:
     """A column, or a function of a view: a string (or no value) per token."""
 
     name: str
-    inner: "View | None" = None
+    inner: View | None = None
     argument: Argument | None = None
 
     def __str__(self) -> str:

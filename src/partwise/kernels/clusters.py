@@ -19,10 +19,11 @@ from partwise.bounds import check_indices, read_array
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.checks import check_whole
 from partwise.kernels.inputs import table_of
-from partwise.kernels.word_vectors import as_vectors, group_vectors
+from partwise.kernels.word_vectors import group_vectors
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Parameters
 from partwise.readers.table import Column, Table
+from partwise.readers.vectors import as_vectors
 
 N_STARTS = 4
 MAX_ITER = 50

@@ -105,7 +105,7 @@ def metric(name: str) -> Metric:
     False
     >>> metric("spanf1")
     Traceback (most recent call last):
-    ValueError: unknown metric 'spanf1': did you mean 'span_f1'? Known: clas, \
+    ValueError: unknown metric 'spanf1'; did you mean 'span_f1'? choose from clas, \
 crossing_brackets, exact_match, labelled_f1, labelled_precision, labelled_recall, las, \
 macro_f1, span_f1, span_precision, span_recall, tag_accuracy, token_accuracy, \
 token_error, uas
@@ -120,7 +120,7 @@ token_error, uas
     near = get_close_matches(str(name), METRICS, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"unknown metric {name!r}:{hint} Known: {', '.join(sorted(METRICS))}"
+        f"unknown metric {name!r};{hint} choose from {', '.join(sorted(METRICS))}"
     )
 
 

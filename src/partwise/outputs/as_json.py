@@ -6,8 +6,6 @@ import json
 import math
 from typing import Any
 
-from partwise.readers.trees import DependencyTree
-
 
 def to_json(outputs: Any) -> str:
     """
@@ -48,7 +46,7 @@ def plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if isinstance(value, DependencyTree):
+    if hasattr(value, "heads"):  # DependencyTree, whose module help pages do not load
         return {"heads": plain(value.heads), "labels": plain(value.labels)}
     if _is_phrase_tree(value):
         from partwise.readers.brackets import format_tree

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_type_hints
 
@@ -171,11 +173,17 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             Objective.create(self.C, 1, "l1")
         for name in ("tol", "eps", "time_limit", "checkpoint_every"):
             check_positive(name, getattr(self, name))
+        if self.tol is not None and self.tol > 1:
+            remedy = "a relative gap is a share of the objective, give at most 1"
+            raise ParameterError("tol", self.tol, remedy)
         check_whole("max_iter", self.max_iter, 1)
         check_whole("random_state", self.random_state, 0)
-        if self.n_jobs is not None and self.n_jobs > MAX_JOBS:
+        is_whole = isinstance(self.n_jobs, Integral | None)
+        if not is_whole or (self.n_jobs is not None and self.n_jobs > MAX_JOBS):
             raise ParameterError(
-                "n_jobs", self.n_jobs, f"give at most {MAX_JOBS}, or -1 for all cores"
+                "n_jobs",
+                self.n_jobs,
+                f"give a number of threads, at most {MAX_JOBS}, or -1 for all cores",
             )
         check_whole("verbose", self.verbose, 0)
         if self.verbose:
@@ -360,7 +368,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
                 f"{type(solver).__name__} was interrupted after {state.n_iter} "
                 f"iterations; the model is the best until then{reached}"
             )
-            warnings.warn(InterruptedFitWarning(text), stacklevel=4)
+            warnings.warn(InterruptedFitWarning(text), stacklevel=_level_of_caller())
         if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
             gap = self.certificate_.relative_gap
             reached = "without a known gap"
@@ -371,7 +379,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
                 f"{type(solver).__name__} stopped by {limit} {reached}; raise "
                 "<max_iter> or <time_limit>, or accept a larger <tol>"
             )
-            warnings.warn(worded_warning(ConvergenceWarning, text), stacklevel=4)
+            warning = worded_warning(ConvergenceWarning, text)
+            warnings.warn(warning, stacklevel=_level_of_caller())
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "certificate_") and not hasattr(self, "model_"):
@@ -385,6 +394,17 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = document and Certificate.from_dict(document)
         self.history_ = [HistoryPoint(*row) for row in info.get("history", [])]
         self.n_iter_ = info.get("n_iter", 0)
+
+
+def _level_of_caller() -> int:
+    """``stacklevel`` of the line of the user's that began the fit."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(("partwise.", "sklearn.")):
+            break
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def dual_of(solver: Solver, state: State, problem: Problem) -> Start:

@@ -86,7 +86,9 @@ def _token_features(tagger: Any, X: Any, last: Any) -> tuple[Any, Any]:
         return last.featurizer, last.featurizer.transform(X)
     # a preset's name wins over a template
     templates = look_up("templates", tagger.templates, PRESETS)
-    featurizer = make_featurizer(X, templates, tagger.min_count, tagger.hash_bits)
+    featurizer = make_featurizer(
+        X, templates, tagger.min_count, tagger.hash_bits, tagger.vectors
+    )
     return featurizer, featurizer.fit_transform(X)
 
 
@@ -104,7 +106,7 @@ def _compared_columns(kernel: Kernel, X: Any) -> tuple[Kernel, list[str]]:
 
 def _refuse_features(tagger: Any) -> None:
     """Refuse settings of features, which this model does not look at."""
-    defaults = {"templates": None, "min_count": 1, "hash_bits": None}
+    defaults = {"templates": None, "min_count": 1, "hash_bits": None, "vectors": None}
     for name, default in defaults.items():
         if getattr(tagger, name) != default:
             raise ValueError(

@@ -175,5 +175,7 @@ class LabelModel(LabelledModel):
 
 def refuse_one_sequence(X: Any) -> None:
     """Refuse a sequence where sequences are needed."""
-    if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
+    if isinstance(X, str):
+        raise ValueError("X is one string; give lists of words: [X.split()]")
+    if len(X) and isinstance(X[0], str):
         raise ValueError("X is one sequence; give a list of sequences: [X]")

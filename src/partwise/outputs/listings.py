@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from partwise.outputs.task import Details, Listing
 
 if TYPE_CHECKING:
@@ -96,6 +94,8 @@ def telling_features(model: Any, top: int = 10) -> list[FeatureGroup]:
     top : int
         Features of each side.
     """
+    import numpy as np
+
     from partwise.report import FeatureGroup
 
     groups = []

@@ -120,7 +120,9 @@ class FitProgress:
         if self.estimator.verbose:
             if self.last_line < state.n_iter:
                 self._print(state)
-            print(f"[{self._name()}] {state.stopped}", flush=True)
+            reached = state.stopped in ("converged", "search exhausted")
+            ending = state.stopped if reached else f"stopped: {state.stopped}"
+            print(f"[{self._name()}] {ending}", flush=True)
         self.iterations.call_on_fit_task_end(estimator=self.estimator)
         self.root.call_on_fit_task_end(estimator=self.estimator)
 

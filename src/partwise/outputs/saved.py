@@ -257,7 +257,8 @@ class SavedEstimator(StructuredEstimator):
         wanted = cls._model_classes()
         if not isinstance(model, wanted):
             raise ValueError(
-                f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}"
+                f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}; "
+                "partwise.load reads models of all kinds"
             )
         estimator = cls(**cls._parameters_in(model))
         estimator.model_ = model
@@ -313,6 +314,7 @@ def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(options, Mapping):  # folders and limits are those of one machine
         kept = {name: options[name] for name in ("dtype",) if name in options}
         found["gram_options"] = _portable(kept or None)
+    found.pop("vectors", None)  # a featurizer keeps them
     n_jobs = found.get("n_jobs")
     if n_jobs is not None and not (type(n_jobs) is int and n_jobs <= MAX_JOBS):
         del found["n_jobs"]

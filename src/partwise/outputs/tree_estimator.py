@@ -7,6 +7,7 @@ from typing import Any
 
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
+from partwise.readers.table import refuse_several
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,6 +26,7 @@ class TreeParser(KernelParameters, PartlyLabelledEstimator):
         wrong tree ŷ carries weight α.
         """
         self._check_fitted()
+        refuse_several(x)
         return self.model_.explain([x], top=top)
 
     def _has_keys(self) -> bool:

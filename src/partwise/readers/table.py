@@ -101,7 +101,13 @@ class Table:
         rows: list[tuple[str, ...]] = []
         offset = [0]
         for sequence in sequences:
-            rows += [(t,) if isinstance(t, str) else tuple(t) for t in sequence]
+            try:
+                rows += [(t,) if isinstance(t, str) else tuple(t) for t in sequence]
+            except TypeError:
+                raise ValueError(
+                    f"sequence {len(offset) - 1} is {sequence!r:.60}, which is no list "
+                    "of tokens; tokens are strings or tuples of strings"
+                ) from None
             offset.append(len(rows))
         width = len(rows[0]) if rows else len(names or ["word"])
         if names is None:
@@ -161,6 +167,13 @@ class Table:
         """
         import narwhals as nw
 
+        if not nw.dependencies.is_into_dataframe(frame):
+            frame = nw.from_native(frame, pass_through=True)
+            if not isinstance(frame, nw.LazyFrame):
+                raise TypeError(
+                    f"frame is a {type(frame).__name__}, no data frame; "
+                    "Table.from_sequences takes lists of tokens"
+                )
         data: Any = nw.from_native(frame)
         if isinstance(data, nw.LazyFrame):
             data = data.collect()
@@ -358,6 +371,11 @@ def refuse_single(X: Any, unit: str = "sentence") -> None:
             f"X is a data frame; say which rows make a {unit}: "
             f"X, y = Table.from_frame(frame, by={unit!r}, label=...)"
         )
+    if isinstance(X, list) and any(isinstance(x, str) and " " in x for x in X):
+        raise ValueError(
+            f"X is a list of strings; make a list of words of each {unit}: "
+            "[x.split() for x in X]"
+        )
     if isinstance(X, list) and X and all(isinstance(item, tuple) for item in X):
         lengths = {len(item) for item in X}
         is_text = all(isinstance(value, str) for item in X for value in item)
@@ -366,6 +384,15 @@ def refuse_single(X: Any, unit: str = "sentence") -> None:
                 f"X is one {unit}, a list of {X[0]!r} and the like; give a list of "
                 f"{unit}s: [X]. Sequences of words are lists, tuples are tokens"
             )
+
+
+def refuse_several(x: Any, unit: str = "sentence") -> None:
+    """Refuse a list of sequences, or what is no sequence, where one is needed."""
+    if isinstance(x, str) or not hasattr(x, "__len__"):
+        raise ValueError(f"x is {x!r:.40}; give one {unit}, a list of tokens")
+    if isinstance(x, list) and x and isinstance(x[0], list) and x[0]:
+        if isinstance(x[0][0], tuple | list | dict | set):
+            raise ValueError(f"x is a list of {unit}s; give one of them, as in X[0]")
 
 
 def _is_empty_list(key: Any) -> bool:

@@ -112,7 +112,8 @@ def _node(tree: Any) -> tuple[str, Sequence[Any]]:
             label = children = None
     if not isinstance(label, str) or not isinstance(children, list | tuple):
         raise ValueError(
-            f"{str(tree)[:80]!r} is no tree: expected (label, children) or nltk.Tree"
+            f"{str(tree)[:80]!r} is no tree: expected (label, children) or nltk.Tree; "
+            "partwise.readers.parse_tree reads strings in brackets"
         )
     return label, children
 

@@ -123,7 +123,9 @@ class SequenceAligner(PartlyLabelledEstimator):
             Which pairs of `y` the loss counts; all by default.
         """
         self.check_parameters()
-        if len(X) == 0 or len(X) != len(y):
+        if len(X) == 0:
+            raise ValueError("X has no examples; give at least one pair of sequences")
+        if len(X) != len(y):
             raise ValueError(f"X has {len(X)} examples, y {len(y)}; give one y per X")
         decoys = has_candidates(X)
         for i, truth in enumerate(y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from partwise.solvers.cccp import Round
 from partwise.structures.latent_loop import Completing
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LatentStructuredSVM(StructuredSVM):
     """Maximum-margin learning where truths tell only a part of the outputs.
 
@@ -31,6 +33,8 @@ class LatentStructuredSVM(StructuredSVM):
     C, formulation, penalty, tol, eps, max_iter, time_limit, random_state, n_jobs
         See `StructuredEstimator`. `tol` and `eps` are decreases of the objective by a
         round, `max_iter` counts rounds.
+    loss : {"hinge"}
+        The margin; there is no other.
     solver : str or Solver
         Of the convex problems: auto (bundle), bcfw, one_slack, n_slack; or a `CCCP`
         object with settings of its own.
@@ -63,40 +67,14 @@ class LatentStructuredSVM(StructuredSVM):
     >>> label, row = svm.complete(X[:1], y[:1])[0]
     """
 
-    rounds_: list[Round]
+    loss: Literal["hinge"] = "hinge"
+    solver: Any = "auto"
+    eps_times_C: bool = False
+    first: Literal["given", "random"] = "given"
+    restarts: int = 1
+    self_paced: bool = False
 
-    def __init__(
-        self,
-        structure: Any = None,
-        *,
-        C: float | None = None,
-        formulation: Literal["margin", "slack", "hard"] = "margin",
-        penalty: Literal["l1", "l2"] = "l1",
-        solver: Any = "auto",
-        tol: float = 1e-3,
-        eps: float | None = None,
-        eps_times_C: bool = False,
-        first: Literal["given", "random"] = "given",
-        restarts: int = 1,
-        self_paced: bool = False,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        random_state: int = 0,
-        n_jobs: int = 1,
-        warm_start: bool = False,
-    ) -> None:
-        super().__init__(
-            structure, C=C, formulation=formulation, penalty=penalty, solver=solver,
-            tol=tol, eps=eps, max_iter=max_iter, time_limit=time_limit,
-            checkpoint=checkpoint, checkpoint_every=checkpoint_every,
-            random_state=random_state, n_jobs=n_jobs, warm_start=warm_start,
-        )  # fmt: skip
-        self.eps_times_C = eps_times_C
-        self.first = first
-        self.restarts = restarts
-        self.self_paced = self_paced
+    rounds_: list[Round] = field(init=False)
 
     def _solver_settings(self) -> dict[str, Any]:
         return super()._solver_settings() | {

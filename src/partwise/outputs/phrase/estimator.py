@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from partwise.outputs.estimator import as_object_array
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
@@ -235,14 +234,24 @@ class ConstituencyParser(TreeParser):
 
         A sentence without a tree under the grammar gets a flat one: all words below
         the most frequent root label; `n_failures_` tells how many there were, and
-        `n_too_long_` how many of them have too many words.
+        `n_too_long_` how many of them have too many words. A sentence without words has
+        a root without children.
         """
         self._check_fitted()
-        trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
-        self.n_failures_ = int(np.sum(~is_parse))
-        self.n_too_long_ = sum(map(self.model_.is_too_long, X))
-        self.n_unknown_tags_ = self.model_.n_unknown_tags(X)
-        return as_object_array(trees)
+        model = self.model_
+        self.n_failures_ = self.n_too_long_ = self.n_unknown_tags_ = 0
+
+        def parse(X: Any, rows: Any) -> Any:
+            if not len(X):
+                return []
+            trees, is_parse = model.parse(X, n_jobs=self._n_jobs())
+            self.n_failures_ = int(np.sum(~is_parse))
+            self.n_too_long_ = sum(map(model.is_too_long, X))
+            self.n_unknown_tags_ = model.n_unknown_tags(X)
+            return trees
+
+        nothing = model.wrapped(model.grammar.tree(np.zeros(0, np.int32), []))
+        return self._with_empty(X, nothing, parse)
 
     # -------------------------------------------------------------------- files
 

@@ -23,7 +23,7 @@ from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
 from partwise.parameters import check_choice
 from partwise.protocol import Floats
-from partwise.readers.table import Table, refuse_single
+from partwise.readers.table import Table, refuse_several, refuse_single
 from partwise.readers.tokens import show_tokens
 from partwise.structures.chain.labelled import make_chain
 
@@ -47,13 +47,18 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         Leave out features that occur less often.
     hash_bits : int or None
         Hash features to ``2**hash_bits`` columns instead of naming them.
+    vectors : path, dict or pair
+        Word vectors beside the templates: a text file of word2vec or GloVe.
+        Or a dict of word to vector, or a pair (words, matrix). The vectors of a word
+        and of its two neighbours, at length 1, are features; words are looked up in the
+        first column, as they are or in lower case. The model keeps all vectors.
     order : {0, 1, 2}
         How many labels back a transition looks.
     boundary : bool
         Give the first and the last label scores of their own.
     cost : {"hamming", "normalized", "zero_one"}, or a dict or matrix
-        The loss Δ: wrong tokens, share of wrong tokens, wrong sequence; or the cost
-        of a label for a true label, ``{(true, predicted): cost}``, else 1.
+        The loss Δ: wrong tokens, share of wrong tokens, wrong sequence.
+        Or the cost of a label for a true label, ``{(true, predicted): cost}``, else 1.
     scheme : {"BIO", "IOB1", "IOB2", "BIOES"} or None
         Forbid labels in an order that the tag scheme does not allow. IOB2 is BIO.
     forbidden : list of (label, label) or None
@@ -113,6 +118,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     templates: Any = None
     min_count: int = 1
     hash_bits: int | None = None
+    vectors: Any = None
     order: Literal[0, 1, 2] = 1
     boundary: bool = False
     cost: Any = "hamming"
@@ -285,6 +291,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         weight α, with their share of the decision.
         """
         self._check_fitted()
+        refuse_several(x)
         X = x[:1] if isinstance(x, Table) else [x]
         return self.model_.explain(X, tokens=show_tokens(X, 0), top=top)
 
@@ -305,6 +312,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             "order": chain.order,
             "boundary": chain.boundary,
             "cost": cost,
+            "vectors": getattr(model.featurizer, "vectors", None),
             **model.scoring.parameters(),
         }
 

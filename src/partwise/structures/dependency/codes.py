@@ -28,6 +28,8 @@ def as_trees(y: Any) -> list[DependencyTree]:
     """
     if y is None:
         raise ValueError("y is None; give a tree per sentence: its heads and labels")
+    if isinstance(y, DependencyTree):
+        raise ValueError("y is one tree; give a list of trees: [y]")
     trees = []
     for s, tree in enumerate(y):
         if all(head is None or isinstance(head, Integral) for head in tree):
