@@ -15,8 +15,8 @@ optdigits: each digit against the others, pixels from 0 to 1.
 those of the best mean of the same measure in three stratified folds of the training
 part; grids below. F1 is that of `predict`. Means over problems, and the p-value of a
 two-sided Wilcoxon signed-rank test over problems. ArXiv and Covertype, the other data
-of the paper, are not to be had. --every K takes the problems 0, K, 2K, … of each data set in
-their order (topics by name), where time is short: no look at results decides.
+of the paper, are not to be had. --every K takes the problems 0, K, 2K, … of each data
+set in their order (topics by name), where time is short: no look at results decides.
 """
 
 import argparse
