@@ -45,30 +45,30 @@ def read_array(arrays: Arrays, name: str, dtype: Any, *shape: int | None) -> np.
         Contiguous and writable.
     """
     wanted = shape or (None,)
-    found = arrays.get(name)
-    if found is None:
+    array = arrays.get(name)
+    if array is None:
         raise ValueError(f"no array {name!r}")
-    fits = found.dtype == np.dtype(dtype) and found.ndim == len(wanted)
+    fits = array.dtype == np.dtype(dtype) and array.ndim == len(wanted)
     fits = fits and all(
         want is None or have == want
-        for have, want in zip(found.shape, wanted, strict=True)
+        for have, want in zip(array.shape, wanted, strict=True)
     )
     if not fits:
         sizes = ", ".join("any" if size is None else str(size) for size in wanted)
         raise ValueError(
-            f"array {name!r} is {found.dtype} {found.shape}, not {np.dtype(dtype)} "
+            f"array {name!r} is {array.dtype} {array.shape}, not {np.dtype(dtype)} "
             f"({sizes})"
         )
-    return np.require(found, requirements=["C", "W"])
+    return np.require(array, requirements=["C", "W"])
 
 
 def read_numbers(
     arrays: Arrays, name: str, limit: float, *shape: int | None
 ) -> np.ndarray:
     """An array of doubles that are finite and within the limit."""
-    found = read_array(arrays, name, np.float64, *shape)
-    check_magnitude(found, limit, f"array {name!r}", remedy="")
-    return found
+    values = read_array(arrays, name, np.float64, *shape)
+    check_magnitude(values, limit, f"array {name!r}", remedy="")
+    return values
 
 
 def check_offsets(offset: np.ndarray, total: int, what: str) -> None:

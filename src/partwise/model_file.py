@@ -101,8 +101,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        The file may come from a stranger: everything in it is checked, and no code
-        in it is run.
+        The file may come from an unknown source: everything in it is checked, and no
+        code in it is run.
 
     Returns
     -------
@@ -253,8 +253,8 @@ def model_kind(model: Any) -> str:
 
 
 def _split_kind(kind: str) -> tuple[str, int]:
-    found = re.fullmatch(r"([A-Za-z]+)\.v([0-9]{1,6})", kind)
-    return (found[1], int(found[2])) if found else (kind, 0)
+    match = re.fullmatch(r"([A-Za-z]+)\.v([0-9]{1,6})", kind)
+    return (match[1], int(match[2])) if match else (kind, 0)
 
 
 def _newest(model_name: str) -> str:

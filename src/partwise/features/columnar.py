@@ -180,7 +180,7 @@ class Featurizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> "Featurizer":
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         templates = meta.get("templates")
         if (
             meta.get("kind") != cls.kind
@@ -330,13 +330,13 @@ class Featurizer:
     ) -> Features:
         from partwise.features import _columnar_compiled as kernels
 
-        found = np.empty((offset[-1], len(self.templates)), np.int32)
+        numbers = np.empty((offset[-1], len(self.templates)), np.int32)
         for first, last in pieces(offset):
             a, b = offset[first], offset[last]
             here = {view: np.append(c[a:b], c[-1]) for view, c in codes.items()}
             for i, key in enumerate(self._keys(here, offset[first : last + 1] - a)):
-                kernels.look_up(key, self._slots[i], self._key, i, found[a:b])
-        return gather_rows(found, offset, self.n_features_)
+                kernels.look_up(key, self._slots[i], self._key, i, numbers[a:b])
+        return gather_rows(numbers, offset, self.n_features_)
 
     def _spell_names(self) -> list[str]:
         names = np.empty(self.n_features_, object)

@@ -159,7 +159,7 @@ class WordCovers:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> WordCovers:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         settings = dict(state)
         require(settings.get("kind") == cls.kind, "no covers by words")
         shares = entry(settings, "shares", list)
@@ -186,7 +186,7 @@ def words_of(text: str) -> list[str]:
 def _text_tables(texts: Sequence[str], name: str) -> tuple[Tables, list[str]]:
     """Which documents have which words in each way, and the words."""
     number: dict[str, int] = {}
-    found: list[tuple[int, int, int, bool, bool]] = []
+    entries: list[tuple[int, int, int, bool, bool]] = []
     for d, text in enumerate(texts):
         if not isinstance(text, str):
             raise ValueError(f"{name}: document {d} is no text")
@@ -196,10 +196,10 @@ def _text_tables(texts: Sequence[str], name: str) -> tuple[Tables, list[str]]:
         start = set(words[: max(1, round(START * len(words)))])
         for word, count in Counter(words).items():
             column = number.setdefault(word, len(number))
-            found.append((d, column, count, word in titled, word in start))
+            entries.append((d, column, count, word in titled, word in start))
     shape = (len(texts), len(number))
     tables = {way: np.zeros(shape, bool) for way in WAYS["rich"]}
-    for d, column, count, in_title, at_start in found:
+    for d, column, count, in_title, at_start in entries:
         tables["any"][d, column] = True
         tables["twice"][d, column] = count >= 2
         tables["often"][d, column] = count >= OFTEN

@@ -86,7 +86,7 @@ def hash_templates(
         hashes[view] = np.append(of_token, hash_strings([BOUNDARY]))
         has_value[view] = np.append(known, True)
     names = hash_strings([str(template) for template in templates])
-    found = np.empty((table.n_tokens, len(templates)), np.int32)
+    numbers = np.empty((table.n_tokens, len(templates)), np.int32)
     for i, template in enumerate(templates):
         mixed = np.full(table.n_tokens, names[i])
         present = np.ones(table.n_tokens, bool)
@@ -95,5 +95,5 @@ def hash_templates(
             present &= has_value[term.view][place]
             mixed = (mixed ^ hashes[term.view][place]) * MULTIPLIER
             mixed ^= mixed >> HALF
-        found[:, i] = np.where(present, mixed & np.uint64(n_features - 1), -1)
-    return gather_rows(found, table.offset, n_features)
+        numbers[:, i] = np.where(present, mixed & np.uint64(n_features - 1), -1)
+    return gather_rows(numbers, table.offset, n_features)

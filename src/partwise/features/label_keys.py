@@ -187,13 +187,13 @@ class LabelHasher(Hasher[LabelMatch]):
     ) -> np.ndarray:
         """Keys of all labels of all tokens by a user's function."""
         labels = np.array(self.labels)
-        found = []
+        answers = []
         for i, sequence in enumerate(_sequences(X)):
             n = int(offset[i + 1] - offset[i])
             token, label = np.divmod(np.arange(n * len(labels)), len(labels))
             args = (sequence, token, labels[label])
-            found.append(answers_of(function, number, len(token), *args))
-        return np.concatenate(found)
+            answers.append(answers_of(function, number, len(token), *args))
+        return np.concatenate(answers)
 
     def agreement(
         self, match: LabelMatch, X: Any, keys: LabelKeys, i: int, at: int
@@ -215,11 +215,11 @@ class LabelHasher(Hasher[LabelMatch]):
             return f"{PAIR}={self.labels[a]}→{self.labels[b]}"
         t, label = divmod(at, size)
         name = self.labels[label]
-        told = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
+        lines = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
         if match.terms:
             table = self._table(X)
-            told += [f"{written(e)}={value_at(e, table, i, t)}" for e in match.terms]
-        return " ".join(told)
+            lines += [f"{written(e)}={value_at(e, table, i, t)}" for e in match.terms]
+        return " ".join(lines)
 
 
 def label_type(label: Any) -> Any:

@@ -154,5 +154,5 @@ def _within(document: CoreferenceDocument, pairs: Any) -> Any:
         {word.lower() for word in document.words[a : z + 1]}
         for a, z in document.mentions
     ]
-    found = [sets[a] <= sets[b] or sets[b] <= sets[a] for a, b in pairs.tolist()]
-    return np.array(found, bool).reshape(len(pairs))
+    is_within = [sets[a] <= sets[b] or sets[b] <= sets[a] for a, b in pairs.tolist()]
+    return np.array(is_within, bool).reshape(len(pairs))

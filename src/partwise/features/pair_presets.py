@@ -55,16 +55,16 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
             lines += [f"{column}[{-REACH}..-1]", f"{column}[1..{REACH}]"]
     if "profile" in additions:
         real = [{n: c.shape[1] for n, c in s.items() if is_real(c)} for s in sides]
-        found = [
+        templates_of_name = [
             f"{left} * {right}"
             for (left, p), (right, q) in product(real[0].items(), real[1].items())
             if p == q and left != right
         ] or [f"{n} * {n}" for n in real[0] if real[1].get(n) == real[0][n]]
-        if not found:
+        if not templates_of_name:
             raise SettingsError(
                 f"<templates={name!r}> needs real columns of one width on both sides"
             )
-        lines += found
+        lines += templates_of_name
     return lines
 
 

@@ -165,7 +165,7 @@ FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {
 _TAKES_LENGTH = {"prefix", "suffix"}
 _TAKES_PATTERN = {"match", "attribute"}
 
-# templates may come from a model file of a stranger: small text, small work
+# templates may come from a model file of unknown source: small text, small work
 MAX_NUMBER = 1000
 MAX_DEPTH = 16
 MAX_EXPANSIONS = 10_000
@@ -195,13 +195,13 @@ def parse_templates(templates: str | Iterable[str]) -> list[Template]:
     ['word[-1]', 'word[0]']
     """
     lines = templates.splitlines() if isinstance(templates, str) else list(templates)
-    found: dict[Template, None] = {}
+    parsed: dict[Template, None] = {}
     for number, line in enumerate(lines, start=1):
         for template in _Line(number, line).parse():
-            found[template] = None
-    if not found:
+            parsed[template] = None
+    if not parsed:
         raise TemplateError("no template; write at least one line, such as word[-1..1]")
-    return list(found)
+    return list(parsed)
 
 
 _TOKEN = re.compile(

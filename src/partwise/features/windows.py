@@ -54,7 +54,7 @@ def pieces(offset: np.ndarray, size: int = 1 << 15) -> Iterator[tuple[int, int]]
     yield from pairwise(np.unique(np.append(marks, len(offset) - 1)).tolist())
 
 
-def gather_rows(found: np.ndarray, offset: np.ndarray, n_features: int) -> Features:
+def gather_rows(numbers: np.ndarray, offset: np.ndarray, n_features: int) -> Features:
     """
     Make sparse vectors of the feature numbers of each token.
 
@@ -69,6 +69,6 @@ def gather_rows(found: np.ndarray, offset: np.ndarray, n_features: int) -> Featu
     -------
     Features
     """
-    present = found >= 0
+    present = numbers >= 0
     indptr = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
-    return make_features(indptr, found[present], None, offset, n_features)
+    return make_features(indptr, numbers[present], None, offset, n_features)

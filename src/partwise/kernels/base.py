@@ -37,7 +37,9 @@ class Bound(ABC):
     is_symmetric: bool  # the columns are the rows
 
     @abstractmethod
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """
         Entries of the Gram matrix.
 
@@ -95,15 +97,15 @@ def positions(chosen: Rows, n: int) -> NDArray[np.int64]:
         return np.arange(n)
     if isinstance(chosen, slice):
         return np.arange(n)[chosen]
-    found = np.asarray(chosen)
-    if found.size == 0:
+    numbers = np.asarray(chosen)
+    if numbers.size == 0:
         return np.empty(0, np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
         raise IndexError("give positions as a list or array of whole numbers")
-    found = found.astype(np.int64)
-    if found.min() < -n or found.max() >= n:
-        raise IndexError(f"position {found.max()} where there are {n} inputs")
-    return np.where(found < 0, found + n, found)
+    numbers = numbers.astype(np.int64)
+    if numbers.min() < -n or numbers.max() >= n:
+        raise IndexError(f"position {numbers.max()} where there are {n} inputs")
+    return np.where(numbers < 0, numbers + n, numbers)
 
 
 class Kernel(Parameters, ABC):
@@ -289,21 +291,21 @@ def _default_columns(
 
 def diagonal_by_blocks(bound: Bound, n: int, dtype: Real = np.float64) -> Floats:
     """k(x_i, x_i) read off small blocks, for a kernel that knows no shorter way."""
-    found = np.empty(n)
+    diagonal = np.empty(n)
     for first in range(0, n, 8):
         rows = np.arange(first, min(first + 8, n))
-        found[rows] = np.diagonal(bound.block(rows, rows, dtype))
-    return found
+        diagonal[rows] = np.diagonal(bound.block(rows, rows, dtype))
+    return diagonal
 
 
 def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:
     """Whether two kernels have the same values; those of users must be the same."""
     if one is None or other is None or one is other:
         return one is other
-    mine, others = one.get_params(deep=True), other.get_params(deep=True)
-    if type(one) is not type(other) or mine.keys() != others.keys():
+    parameters, others = one.get_params(deep=True), other.get_params(deep=True)
+    if type(one) is not type(other) or parameters.keys() != others.keys():
         return False
-    return all(_same(mine[name], others[name]) for name in mine)
+    return all(_same(parameters[name], others[name]) for name in parameters)
 
 
 def _same(one: Any, other: Any) -> bool:

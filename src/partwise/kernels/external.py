@@ -203,7 +203,9 @@ class BoundFunction(Bound):
         self.n_rows, self.n_cols = OBJECTS.count(self.X), OBJECTS.count(self.Y)
         self.is_symmetric = Y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """As the function gives them, in double precision."""
         rows, cols = self.shape_of(rows, cols)
         if not len(rows) or not len(cols):
@@ -234,11 +236,12 @@ class BoundFunction(Bound):
         n = self.n_rows
         some = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)
         values = self.block(some, some)
-        found = find_asymmetry(lambda r, c: values[r, c], np.diagonal(values))
-        if found is not None:
+        asymmetry = find_asymmetry(lambda r, c: values[r, c], np.diagonal(values))
+        if asymmetry is not None:
             raise ValueError(
-                f"the kernel function gives {found.one:.6g} for inputs "
-                f"{some[found.x]} and {some[found.y]}, and {found.other:.6g} for them "
+                f"the kernel function gives {asymmetry.one:.6g} for inputs "
+                f"{some[asymmetry.x]} and {some[asymmetry.y]}, and "
+                f"{asymmetry.other:.6g} for them "
                 "the other way round; use (f(x, y) + f(y, x)) / 2"
             )
 
@@ -266,11 +269,13 @@ class BoundPrecomputed(Bound):
         self.n_rows, self.n_cols = len(self.x), len(self.y)
         self.is_symmetric = Y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Entries of the matrix."""
         rows, cols = self.shape_of(rows, cols)
-        found = self.matrix[np.ix_(self.x[rows], self.y[cols])]
-        return found.astype(dtype if found.dtype == np.float32 else np.float64)
+        values = self.matrix[np.ix_(self.x[rows], self.y[cols])]
+        return values.astype(dtype if values.dtype == np.float32 else np.float64)
 
     def row_diagonal(self) -> Floats:
         """Entries of the matrix's diagonal."""
@@ -282,12 +287,12 @@ class BoundPrecomputed(Bound):
 
     def check_symmetric(self) -> None:
         """All pairs of positions that are asked for."""
-        found = find_asymmetry(self.block, self.row_diagonal())
-        if found is not None:
-            i, j = self.x[found.x], self.x[found.y]
+        asymmetry = find_asymmetry(self.block, self.row_diagonal())
+        if asymmetry is not None:
+            i, j = self.x[asymmetry.x], self.x[asymmetry.y]
             raise ValueError(
-                f"the precomputed matrix is not symmetric: {found.one:.6g} at "
-                f"({i}, {j}) and {found.other:.6g} at ({j}, {i}); give "
+                f"the precomputed matrix is not symmetric: {asymmetry.one:.6g} at "
+                f"({i}, {j}) and {asymmetry.other:.6g} at ({j}, {i}); give "
                 "(K + K.T) / 2"
             )
 
@@ -297,13 +302,13 @@ class BoundPrecomputed(Bound):
 
 
 def _positions(X: Any, n: int) -> np.ndarray:
-    found = np.asarray(X)
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    numbers = np.asarray(X)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise ValueError("inputs of a precomputed kernel are positions in its matrix")
-    if found.size and not 0 <= found.min() <= found.max() < n:
-        wrong = found.min() if found.min() < 0 else found.max()
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < n:
+        wrong = numbers.min() if numbers.min() < 0 else numbers.max()
         raise ValueError(f"position {wrong} in a precomputed matrix of {n} rows")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 def _for_sklearn(matrix: Any) -> Any:

@@ -121,14 +121,14 @@ def gram(
         _fill(bound, out, threads, progress)
         return out
     key = cache.key_of(chosen, bound, precision)
-    found = cache.find(cache_dir, key, shape, precision)
-    if found is None:
+    cached = cache.find(cache_dir, key, shape, precision)
+    if cached is None:
         with cache.draft(cache_dir, key, shape, precision) as out:
             _fill(bound, out, threads, progress)
-        found = cache.find(cache_dir, key, shape, precision)
-    if found is None:
+        cached = cache.find(cache_dir, key, shape, precision)
+    if cached is None:
         raise OSError(f"{cache_dir}: a matrix that was just written cannot be read")
-    return found
+    return cached
 
 
 def strips(

@@ -112,13 +112,13 @@ coef0=0.0), factor=0.5))
     tokens = []
     at, end = 0, len(text.rstrip())
     while at < end:
-        found = _TOKEN.match(text, at)
-        if not found:
+        token = _TOKEN.match(text, at)
+        if not token:
             raise SettingsError(
                 f"<kernel={text!r}>: cannot read {text[at:].strip()[:20]!r}"
             )
-        tokens.append(found[1] or found[2])
-        at = found.end()
+        tokens.append(token[1] or token[2])
+        at = token.end()
     kernel, rest = _parse_sum(text, tokens, 0)
     if rest:
         raise SettingsError(f"<kernel={text!r}>: {rest[0]!r} does not belong there")
@@ -263,7 +263,7 @@ def _plain(value: Any) -> Any:
 
 def from_dict(document: Mapping[str, Any]) -> Kernel:
     """
-    Read a kernel from what `to_dict` gave; it may come from a stranger.
+    Read a kernel from what `to_dict` gave; it may come from an unknown source.
 
     Parameters
     ----------

@@ -91,11 +91,12 @@ whose is_positive is True
     if largest == 0.0:  # also of no inputs
         return
     diagonal = np.diagonal(values).astype(np.float64)
-    found = find_asymmetry(lambda rows, cols: values[rows, cols], diagonal)
-    if found is not None:
+    asymmetry = find_asymmetry(lambda rows, cols: values[rows, cols], diagonal)
+    if asymmetry is not None:
         raise ValueError(
-            f"{_shown(kernel)} is not symmetric: k(x, y) = {found.one:.6g} and "
-            f"k(y, x) = {found.other:.6g} of inputs {found.x} and {found.y}; "
+            f"{_shown(kernel)} is not symmetric: k(x, y) = {asymmetry.one:.6g} and "
+            f"k(y, x) = {asymmetry.other:.6g} of inputs {asymmetry.x} and "
+            f"{asymmetry.y}; "
             "use (k(x, y) + k(y, x)) / 2"
         )
     length = _lengths(diagonal, diagonal.max() if diagonal.max() > 0 else largest)
@@ -238,19 +239,19 @@ def _smallest(matrix: np.ndarray) -> float:
 
     start = np.random.default_rng(0).normal(size=len(matrix))
     try:
-        found = eigsh(
+        eigenvalues = eigsh(
             matrix, 1, which="SA", v0=start, tol=1e-3, maxiter=50,
             return_eigenvectors=False,
         )  # fmt: skip
     except ArpackNoConvergence:
         return 0.0
-    return float(found[0])
+    return float(eigenvalues[0])
 
 
 def _scaled(values: np.ndarray, rows: slice, cols: slice, length: Floats) -> Floats:
-    found = values[rows, cols] / length[rows, None]
-    found /= length[None, cols]
-    return found
+    block = values[rows, cols] / length[rows, None]
+    block /= length[None, cols]
+    return block
 
 
 def _tile_pairs(n: int) -> Iterator[tuple[slice, slice]]:

@@ -93,7 +93,7 @@ def bracketing(
     same: dict[str, str] = {}
     for first, second in parameters.equal:
         same[second] = same.get(first, first)
-    found = Bracketing(Counter(), [], [], 0, [])
+    result = Bracketing(Counter(), [], [], 0, [])
 
     def visit(node: PhraseTree) -> None:
         label, children = node
@@ -101,24 +101,24 @@ def bracketing(
             if label in parameters.traces:
                 return
             counts = label not in parameters.deleted
-            at = len(found.is_counted)
+            at = len(result.is_counted)
             if is_counted is not None and at < len(is_counted):
                 counts = is_counted[at]
-            found.is_counted.append(counts)
+            result.is_counted.append(counts)
             if counts:
-                found.words.append(children[0])
-                found.tags.append(same.get(label, label))
+                result.words.append(children[0])
+                result.tags.append(same.get(label, label))
             return
-        start = len(found.words)
+        start = len(result.words)
         for child in children:
             visit(child)
         if not parameters.has_functions:
             label = without_functions(label)
-        if len(found.words) > start and label not in parameters.deleted:
-            found.brackets[same.get(label, label), start, len(found.words)] += 1
+        if len(result.words) > start and label not in parameters.deleted:
+            result.brackets[same.get(label, label), start, len(result.words)] += 1
 
     visit(as_phrase_tree(tree))
-    return found._replace(length=len(found.is_counted))
+    return result._replace(length=len(result.is_counted))
 
 
 def bracketing_pairs(

@@ -113,8 +113,8 @@ def _count(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> _Counts:
         true_spans, predicted_spans = spans(true), spans(predicted)
         counts.true.update(span.type for span in true_spans)
         counts.predicted.update(span.type for span in predicted_spans)
-        found = set(true_spans).intersection(predicted_spans)
-        counts.correct.update(span.type for span in found)
+        correct = set(true_spans).intersection(predicted_spans)
+        counts.correct.update(span.type for span in correct)
     return counts
 
 

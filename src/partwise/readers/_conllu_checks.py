@@ -182,10 +182,10 @@ def check_trees(
 
 def _parse_id(value: str) -> tuple[int, int, int]:
     """Kind of row, and the one or two numbers of its ID."""
-    found = _ID.fullmatch(value)
-    if found is None:
+    match = _ID.fullmatch(value)
+    if match is None:
         return BAD, 0, 0
-    word, low, high, place, rank = found.groups()
+    word, low, high, place, rank = match.groups()
     if word:
         return WORD, int(word), 0
     return (RANGE, int(low), int(high)) if low else (EMPTY, int(place), int(rank))

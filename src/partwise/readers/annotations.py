@@ -40,7 +40,7 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
             f"{source}:1: no header; name the columns, as in `name<TAB>residue"
             "<TAB>structure`"
         )
-    found: dict[str, dict[str, list[str]]] = {}
+    annotations: dict[str, dict[str, list[str]]] = {}
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
@@ -50,13 +50,13 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
                 f"{source}:{number}: {len(cells)} cells where the header has "
                 f"{len(header)}; give one per column"
             )
-        if cells[0] not in found:
-            found[cells[0]] = {name: [] for name in header[1:]}
+        if cells[0] not in annotations:
+            annotations[cells[0]] = {name: [] for name in header[1:]}
         for name, cell in zip(header[1:], cells[1:], strict=True):
-            found[cells[0]][name].append(cell)
-    if not found:
+            annotations[cells[0]][name].append(cell)
+    if not annotations:
         raise ReaderError(f"{source}: a header without lines; give annotations")
-    return found
+    return annotations
 
 
 def annotated(
@@ -124,20 +124,20 @@ def read_aligned(
     tables = [path for path in paths if path.endswith((".tsv", ".tsv.gz"))]
     for path in tables:
         annotations |= read_annotations(path)
-    found: Any = AlignedPairs([], [], [], [])
+    all_pairs: Any = AlignedPairs([], [], [], [])
     for path in paths:
         if path not in tables:
             pairs = aligned_pairs(
                 read_families(path), path, truth=truth, max_length=max_length
             )
-            for have, more in zip(found, pairs, strict=True):
-                have += more
-    if not found.X:
+            for column, more in zip(all_pairs, pairs, strict=True):
+                column += more
+    if not all_pairs.X:
         raise ReaderError(
             f"{paths[0]}: no pair of sequences to align; give aligned FASTA, or raise "
             "--max-length"
         )
-    return annotated(found, annotations), found
+    return annotated(all_pairs, annotations), all_pairs
 
 
 def write_annotations(path: Source, sequences: dict[str, dict[str, Any]]) -> None:

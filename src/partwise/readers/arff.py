@@ -122,10 +122,10 @@ def _table(
         for column, cell in given:
             if column not in others:
                 continue
-            found = _feature(name, number, attributes[column], columns[column], cell)
-            if found is not None:
-                indices.append(found[0])
-                values.append(found[1])
+            feature = _feature(name, number, attributes[column], columns[column], cell)
+            if feature is not None:
+                indices.append(feature[0])
+                values.append(feature[1])
         indptr.append(len(indices))
         if isinstance(cells, dict):
             labels.append(

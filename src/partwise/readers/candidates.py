@@ -35,7 +35,7 @@ def read_candidates(path: Source) -> Candidates:
     ([['A title\nSome text', 'Other\nMore']], [[['s1', 's2'], []]])
     """
     name, data = read_text_bytes(path)
-    found: dict[str, tuple[list[str], list[list[str]], list[str]]] = {}
+    sets: dict[str, tuple[list[str], list[list[str]], list[str]]] = {}
     for number, line in enumerate(data.decode().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -46,7 +46,7 @@ def read_candidates(path: Source) -> Candidates:
                 "subtopics, title and text, separated by tabs"
             )
         query, document, subtopics, title, text = cells
-        texts, topics, documents = found.setdefault(query, ([], [], []))
+        texts, topics, documents = sets.setdefault(query, ([], [], []))
         if document in documents:
             raise ReaderError(
                 f"{name}:{number}: document {document[:40]!r} of query {query[:40]!r} "
@@ -55,7 +55,7 @@ def read_candidates(path: Source) -> Candidates:
         texts.append(f"{title}\n{text}")
         topics.append(subtopics.split())
         documents.append(document)
-    if not found:
+    if not sets:
         raise ReaderError(f"{name}: no line with a document; give a file with some")
-    X, y, documents_of = (list(column) for column in zip(*found.values(), strict=True))
-    return Candidates(X, y, list(found), documents_of)
+    X, y, documents_of = (list(column) for column in zip(*sets.values(), strict=True))
+    return Candidates(X, y, list(sets), documents_of)

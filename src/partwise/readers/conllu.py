@@ -61,7 +61,7 @@ class ConlluDocument:
     table : Table
         Columns form, lemma, upos, xpos, feats (and misc) of the words.
     trees : list of DependencyTree or None
-        None when every HEAD is `_`, or when nobody asked for them.
+        None when every HEAD is `_`, or when they are not asked for.
     place : int64 array of shape (n_words, 2)
         The bytes of HEAD, tab and DEPREL of each word, which `fill` replaces.
     """
@@ -208,8 +208,8 @@ def read_conllu_document(
         {n: encode_fields(data, start[c], stop[c]) for n, c in names.items()}, offset
     )
     place = np.column_stack([start[HEAD], stop[DEPREL]])
-    found = _read_trees(name, data, words, single_root) if trees else None
-    return ConlluDocument(name, data, table, found, place)
+    trees_read = _read_trees(name, data, words, single_root) if trees else None
+    return ConlluDocument(name, data, table, trees_read, place)
 
 
 def write_conllu(

@@ -72,7 +72,7 @@ def _document(
     words: list[str] = []
     sentence: list[int] = []
     at: list[int] = []
-    found: list[tuple[int, int, str]] = []
+    mentions: list[tuple[int, int, str]] = []
     opened: dict[str, list[int]] = {}
     n_sentences, is_open = 0, False
     for k, line in enumerate(lines):
@@ -104,17 +104,17 @@ def _document(
             if match[3]:
                 if not opened.get(match[2]):
                     raise ReaderError(f"{where}: {piece!r} closes what is not open")
-                found.append((opened[match[2]].pop(), here, match[2]))
+                mentions.append((opened[match[2]].pop(), here, match[2]))
     for entity, starts in opened.items():
         if starts:
             raise ReaderError(
                 f"{source}:{first + at[starts[0]]}: the mention of entity {entity} "
                 "that begins here has no end"
             )
-    found.sort(key=lambda mention: (mention[0], -mention[1]))
+    mentions.sort(key=lambda mention: (mention[0], -mention[1]))
     return CoreferenceDocument(
-        name, words, sentence, [(a, z) for a, z, _ in found],
-        [entity for _, _, entity in found], lines, at,
+        name, words, sentence, [(a, z) for a, z, _ in mentions],
+        [entity for _, _, entity in mentions], lines, at,
     )  # fmt: skip
 
 

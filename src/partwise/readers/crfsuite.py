@@ -147,7 +147,7 @@ def read_crfsuite_model(
     Parameters
     ----------
     path : path
-        The file may come from a stranger: all of it is checked.
+        The file may come from an unknown source: all of it is checked.
     max_weights : int
         Most pairs of an attribute and a label, eight bytes each.
 
@@ -213,9 +213,9 @@ def _features(data: bytes, at: int) -> Any:
 
 def _strings(data: bytes, at: int, n: int) -> list[str]:
     """The strings of numbers 0 … n − 1 of a database, all different."""
-    found = list(_records(data, at, n))
-    require(len(set(found)) == n, "a name that stands twice")
-    return found
+    records = list(_records(data, at, n))
+    require(len(set(records)) == n, "a name that stands twice")
+    return records
 
 
 def _records(data: bytes, at: int, n: int) -> Iterator[str]:

@@ -161,7 +161,7 @@ def aligned_pairs(
     AlignedPairs
         A sequence that is in many pairs is one object.
     """
-    found = AlignedPairs([], [], [], [])
+    pairs = AlignedPairs([], [], [], [])
     for family in families:
         where = f"{source}: family {family.name or '1'!r}"
         if len(family.records) < 2:
@@ -180,14 +180,14 @@ def aligned_pairs(
             if max_length and max(len(texts[i]), len(texts[j])) > max_length:
                 continue
             one, other = family.records[i].name, family.records[j].name
-            found.names.append((family.name, one, other))
-            found.X.append((texts[i], texts[j]))
+            pairs.names.append((family.name, one, other))
+            pairs.X.append((texts[i], texts[j]))
             if truth:
                 both = (places[i] >= 0) & (places[j] >= 0)
-                found.y.append(np.stack([places[i][both], places[j][both]], axis=1))
+                pairs.y.append(np.stack([places[i][both], places[j][both]], axis=1))
                 core = np.ones(len(both), bool) if family.core is None else family.core
-                found.core.append(core[both])
-    return found
+                pairs.core.append(core[both])
+    return pairs
 
 
 def aligned_rows(a: str, b: str, pairs: Any) -> tuple[str, str]:

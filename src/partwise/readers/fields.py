@@ -120,11 +120,11 @@ def encode_fields(data: bytes, start: np.ndarray, stop: np.ndarray) -> Column:
 
 
 def _ragged(
-    name: str, data: bytes, line: int, found: int, width: int, separator: str | None
+    name: str, data: bytes, line: int, n_fields: int, width: int, separator: str | None
 ) -> str:
-    columns = f"{found} column{'s' if found > 1 else ''}"
+    columns = f"{n_fields} column{'s' if n_fields > 1 else ''}"
     is_last = data.count(b"\n") < line
-    if found < width and is_last:
+    if n_fields < width and is_last:
         return (
             f"{name}:{line}: {columns} where the first line has {width}, and no line "
             "end: the file was cut off; copy it again"
@@ -135,3 +135,12 @@ def _ragged(
         else f"separate columns by {separator!r}"
     )
     return f"{name}:{line}: {columns} where the first line has {width}; {remedy}"
+
+
+def is_number(field: str | bytes) -> bool:
+    """Whether a field is a number as Python reads it."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

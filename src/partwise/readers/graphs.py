@@ -49,12 +49,12 @@ def read_graphs(path: Source) -> Graphs:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
-            X.append(_graph(found))
-            y.append(_labels(found))
+            graph = json.loads(line)
+            X.append(_graph(graph))
+            y.append(_labels(graph))
         except (ValueError, RecursionError) as error:
             raise ReaderError(f"{name}:{number}: {error}") from None
-        objects.append(found)
+        objects.append(graph)
     if not objects:
         raise ReaderError(f"{name}: no line with a graph; give a file with some")
     return Graphs(X, y, objects)
@@ -139,7 +139,7 @@ def _check_features(rows: list[Any], what: str) -> None:
 
 
 def _kind(row: Any) -> str:
-    """What a row of features is; empty for nonsense."""
+    """What a row of features is; empty where it is invalid."""
     if isinstance(row, dict):
         values = row.values()
         fits = all(isinstance(v, str) or _is_number(v) for v in values)

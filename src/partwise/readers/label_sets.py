@@ -134,31 +134,31 @@ def label_columns(name: str, columns: list[str], label: str | None) -> list[int]
         return []
     if label.removesuffix(".gz").endswith(".xml"):
         source, data = read_text_bytes(label)
-        asked = [one or other for one, other in LABEL_ELEMENT.findall(data.decode())]
-        if not asked:
+        parts = [one or other for one, other in LABEL_ELEMENT.findall(data.decode())]
+        if not parts:
             raise ReaderError(f"{source}: no <label name=…>; give a file of Mulan")
     else:
-        asked = [part.strip() for part in label.split(",")]
+        parts = [part.strip() for part in label.split(",")]
     places = range(len(columns))
     number = {column: k for k, column in enumerate(columns)}
-    found: set[int] = set()
-    for part in asked:
+    chosen: set[int] = set()
+    for part in parts:
         first, colon, last = part.partition(":")
         try:
             if part in number:
-                found.add(number[part])
+                chosen.add(number[part])
             elif colon:
                 ends = (int(end) if end else None for end in (first, last))
-                found.update(places[slice(*ends)])
+                chosen.update(places[slice(*ends)])
             else:
-                found.add(places[int(part)])
+                chosen.add(places[int(part)])
         except (ValueError, IndexError):
             shown = ", ".join(columns[:20])
             raise ReaderError(
                 f"{name}: no column {part!r}; there are {shown} "
                 f"(0 to {len(columns) - 1})"
             ) from None
-    return sorted(found)
+    return sorted(chosen)
 
 
 def _zeros_and_ones(name: str, labels: list[str], cells: list[list[Any]]) -> Any:

@@ -45,7 +45,7 @@ def read_pairs(path: Source, *, truth: bool = True) -> PairTable:
     name, data = read_text_bytes(path)
     names: list[str] | None = None
     has_match = truth
-    found: dict[str, _Example] = {}
+    examples: dict[str, _Example] = {}
     for number, line in enumerate(data.decode().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -68,7 +68,7 @@ def read_pairs(path: Source, *, truth: bool = True) -> PairTable:
         if has_match and cells[3] not in ("0", "1"):
             raise ReaderError(f"{name}:{number}: match {cells[3][:20]!r}: give 0 or 1")
         row = [_number(cell, name, number) for cell in cells[n_first:]]
-        example = found.setdefault(cells[0], _Example([], {}, {}, {}, {}, {}))
+        example = examples.setdefault(cells[0], _Example([], {}, {}, {}, {}, {}))
         pair = (
             example.left.setdefault(cells[1], len(example.left)),
             example.right.setdefault(cells[2], len(example.right)),
@@ -79,14 +79,14 @@ def read_pairs(path: Source, *, truth: bool = True) -> PairTable:
         example.pairs[pair] = None
         if has_match and cells[3] == "1":
             _add_true(example, pair, name, number)
-    if not found or names is None:
+    if not examples or names is None:
         raise ReaderError(f"{name}: no line with a pair; give a file with some")
     return PairTable(
-        [_input(example, len(names)) for example in found.values()],
-        [_partners(example) for example in found.values()],
+        [_input(example, len(names)) for example in examples.values()],
+        [_partners(example) for example in examples.values()],
         names,
-        list(found),
-        [(list(example.left), list(example.right)) for example in found.values()],
+        list(examples),
+        [(list(example.left), list(example.right)) for example in examples.values()],
     )
 
 

@@ -43,8 +43,8 @@ def read_sequences(path: Source, *, truth: bool = True) -> LabelledSequences:
     source, data = read_text_bytes(path)
     if data.lstrip().startswith(b">"):
         return _from_fasta(source, data, truth)
-    found = LabelledSequences([], [], [])
-    assert found.y is not None
+    sequences = LabelledSequences([], [], [])
+    assert sequences.y is not None
     for number, line in enumerate(data.decode().splitlines(), 1):
         if not line.strip():
             continue
@@ -60,12 +60,12 @@ def read_sequences(path: Source, *, truth: bool = True) -> LabelledSequences:
             raise ReaderError(
                 f"{source}:{number}: no class; write `class<TAB>sequence`"
             )
-        found.X.append(cells[-1].upper())
-        found.y.append(cells[0])
-        found.names.append(cells[1] if len(cells) > 2 else f"{len(found.X)}")
-    if not found.X:
+        sequences.X.append(cells[-1].upper())
+        sequences.y.append(cells[0])
+        sequences.names.append(cells[1] if len(cells) > 2 else f"{len(sequences.X)}")
+    if not sequences.X:
         raise ReaderError(f"{source}: no sequences; give FASTA, or lines with tabs")
-    return found if truth else found._replace(y=None)
+    return sequences if truth else sequences._replace(y=None)
 
 
 def _from_fasta(source: str, data: bytes, truth: bool) -> LabelledSequences:

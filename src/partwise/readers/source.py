@@ -30,7 +30,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 1 << 22
 BOMB = 1 << 26  # what may be compressed as well as it likes
-# an end of lines of old Macintosh files, or rubbish
+# an end of lines of old Macintosh files, or a damaged file
 _LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
 
 
@@ -58,15 +58,15 @@ def text_encoding(name: str = "utf-8") -> Iterator[None]:
     [['Zürich']]
     """
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
     except (LookupError, ValueError):
-        found = None
-    if found is None or not getattr(found, "_is_text_encoding", True):
+        codec = None
+    if codec is None or not getattr(codec, "_is_text_encoding", True):
         raise SettingsError(
             f"<encoding={name[:40]!r}> is unknown; give one such as latin-1, cp1252, "
             "utf-16 or shift_jis"
         )
-    before = _encoding.set(found.name)
+    before = _encoding.set(codec.name)
     try:
         yield
     finally:
@@ -90,8 +90,8 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
     Parameters
     ----------
     source : path, "-" or open binary file
-        "-" is standard input. Compression is told by the content, not by the name,
-        so that a pipe may be compressed too.
+        "-" is standard input. Compression is recognised by the content, not by the
+        name, so that a pipe may be compressed too.
 
     Returns
     -------

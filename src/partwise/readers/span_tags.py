@@ -40,20 +40,20 @@ def spans(labels: Sequence[str]) -> list[Span]:
     >>> spans(["B-PER", "I-PER", "O", "I-LOC"])
     [Span(type='PER', start=0, end=2), Span(type='LOC', start=3, end=4)]
     """
-    found = []
+    ranges = []
     open_type, start = None, 0
     for position, label in enumerate(labels):
         prefix, type_ = parse_tag(label)
         if prefix not in "IE" or type_ != open_type:
             if open_type is not None:
-                found.append(Span(open_type, start, position))
+                ranges.append(Span(open_type, start, position))
             open_type, start = (None if prefix == "O" else type_), position
         if prefix in "ES" and open_type is not None:
-            found.append(Span(open_type, start, position + 1))
+            ranges.append(Span(open_type, start, position + 1))
             open_type = None
     if open_type is not None:
-        found.append(Span(open_type, start, len(labels)))
-    return found
+        ranges.append(Span(open_type, start, len(labels)))
+    return ranges
 
 
 @lru_cache(maxsize=4096)

@@ -95,13 +95,14 @@ def draw_phrase_tree(
             f"tree has the words {' '.join(words)[:60]!r}, truth has "
             f"{' '.join(_leaves(second))[:60]!r}; draw trees of the same sentence"
         )
-    found, gold = (bracketing(t, EVERYTHING).brackets for t in (first, second))
-    upper, width, height = _draw(_node(first, found - gold), titles[0], "wrong")
+    predicted, gold = (bracketing(t, EVERYTHING).brackets for t in (first, second))
+    upper, width, height = _draw(_node(first, predicted - gold), titles[0], "wrong")
     lower, other_width, other_height = _draw(
-        _node(second, gold - found), titles[1], "truth"
+        _node(second, gold - predicted), titles[1], "truth"
     )
     move = {"transform": f"translate(0 {svg.coord(height)})"}
-    label += f". {(found - gold).total()} wrong and {(gold - found).total()} missed"
+    wrong, missed = (predicted - gold).total(), (gold - predicted).total()
+    label += f". {wrong} wrong and {missed} missed"
     return _drawing(
         [*upper, svg.element("g", move, *lower)],
         max(width, other_width),

@@ -73,8 +73,8 @@ def _tables(y: Labels, y_pred: Labels, caption: str) -> list[MetricTable]:
     as_spans = as_span_tags(y, y_pred)
     if as_spans is None:
         return [overall, by_label]
-    found = [(row.type, *row[1:]) for row in span_report(*as_spans)]
-    return [overall, MetricTable("By span", {}, ("span", *header), found), by_label]
+    span_rows = [(row.type, *row[1:]) for row in span_report(*as_spans)]
+    return [overall, MetricTable("By span", {}, ("span", *header), span_rows), by_label]
 
 
 def _worst_errors(

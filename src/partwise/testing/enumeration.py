@@ -1,8 +1,8 @@
 """Brute force: all outputs of small examples, and the optimum over all their planes.
 
-Nothing here is clever. The quadratic program has one constraint per output and is
-solved by a dense interior-point method, so the value does not depend on any oracle or
-solver of the package.
+All of it is deliberately simple. The quadratic program has one constraint per output
+and is solved by a dense interior-point method, so the value does not depend on any
+oracle or solver of the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Enumerate = Callable[[Any], Iterable[Any]]
 
 
 class EnumeratedStructure(Structure):
-    """A structure by listing its outputs: the reference for a clever one.
+    """A structure by listing its outputs: the reference for faster ones.
 
     Write ``setup``, ``joint_feature``, ``loss`` and ``enumerate(x)``; everything else,
     the optional capabilities included, tries all outputs.
@@ -274,8 +274,8 @@ def _per_block(planes: Planes, value: Floats, n: int) -> Floats:
 def _is_separable(planes: Planes) -> bool:
     free = (None, None)
     n_psi = planes.delta.shape[1]
-    found = linprog(np.zeros(n_psi), A_ub=-planes.a, b_ub=-planes.b, bounds=free)
-    return bool(found.success)
+    program = linprog(np.zeros(n_psi), A_ub=-planes.a, b_ub=-planes.b, bounds=free)
+    return bool(program.success)
 
 
 def interior_point(
@@ -332,7 +332,7 @@ def log_optimum(problem: EnumeratedProblem, objective: Objective) -> float:
         loss, gradient = problem.log_likelihood(w, objective.weight)
         return float(0.5 * w @ w + objective.weight @ loss), w + gradient
 
-    found = minimize(
+    minimum = minimize(
         value, problem.zero(), jac=True, method="BFGS", options={"gtol": 1e-10}
     )
-    return float(found.fun)
+    return float(minimum.fun)

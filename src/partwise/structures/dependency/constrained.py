@@ -52,7 +52,7 @@ def satisfy(
         raise CapabilityError("constraints need <construction='exact'>")
     wanted = list(constraints)
     size = max(len(labels), 1)
-    found = codes.copy()
+    result = codes.copy()
     for i, begin in enumerate(problem.blocks.offset[:-1].tolist()):
         words = slice(begin, int(problem.blocks.offset[i + 1]))
         rows = _of_sentence(wanted, words.stop - begin, labels)
@@ -73,8 +73,8 @@ def satisfy(
             )
         except InfeasibleTreeError as error:
             raise InfeasibleTreeError(f"sentence {i}: {error}") from None
-        found[words] = tree.heads * size + tree.labels
-    return found
+        result[words] = tree.heads * size + tree.labels
+    return result
 
 
 def _of_sentence(

@@ -74,7 +74,7 @@ class MatchingProblem(WeightedRowsProblem):
 
         bonus = 1.0 + 2.0 * float(np.abs(scores[span]).sum())
         heap: list[Any] = []
-        found: list[tuple[Ints, float]] = []
+        ranked: list[tuple[Ints, float]] = []
         n_pushed = 0
 
         def push(value: Floats, fixed: int, must: frozenset[int]) -> None:
@@ -91,9 +91,9 @@ class MatchingProblem(WeightedRowsProblem):
                 heapq.heappush(heap, (-score, n_pushed, code, value, fixed, must))
 
         push(scores[span].copy(), 0, frozenset())
-        while heap and len(found) < k:
+        while heap and len(ranked) < k:
             negative, _, code, value, fixed, must = heapq.heappop(heap)
-            found.append((self.partners(i, code), -negative))
+            ranked.append((self.partners(i, code), -negative))
             for q in range(fixed, n):  # item q has another partner, or none
                 other = value.copy()
                 if code[q] >= 0:
@@ -103,7 +103,7 @@ class MatchingProblem(WeightedRowsProblem):
                 value = value.copy()
                 value[(left == q) & (np.arange(len(value)) != code[q])] = -np.inf
                 must = must | {q} if code[q] >= 0 else must
-        return found
+        return ranked
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, pairs and truths."""
@@ -148,7 +148,7 @@ def pack_pairs(
     rows, number = scorer.ordered(scorer.bind(features, 1))
     pairs = np.concatenate([x.pairs for x in X]).astype(np.int32)
     shape = np.array([x.shape for x in X], np.int64)
-    blocks = MatchBlocks(  # type: ignore[call-arg]
+    blocks = MatchBlocks(
         rows=rows,
         offset=offset,
         y=is_true,

@@ -194,18 +194,18 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
 
     def needs(self) -> list[set[str]]:
         """Tags, or over words their names, that each rule cannot do without."""
-        found = []
+        tags_of_rules = []
         for kind, *rest in self.number_:
             if kind == "word" or self.lexical:
-                found.append({rest[1]} if kind == "word" else set())
+                tags_of_rules.append({rest[1]} if kind == "word" else set())
                 continue
             children = [*rest[1:]]
             if kind == "rule":
                 children = [*rest[1]]
             elif kind in ("step", "done"):
                 children += rest[0][2]
-            found.append({child for child in children if isinstance(child, str)})
-        return found
+            tags_of_rules.append({c for c in children if isinstance(c, str)})
+        return tags_of_rules
 
     def feature_names(self) -> list[str]:
         """Name of each coordinate of a model."""
@@ -216,7 +216,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
 
     # ------------------------------------------------------------------- packing
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[Sentence],
         Y: Sequence[Any] | None,
