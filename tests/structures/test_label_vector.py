@@ -477,3 +477,25 @@ def test_a_single_stored_value_need_not_be_one():
     cuts = dense.oracle(dense.zero())
     models = [p.compact(p.combine(cuts, np.ones(1))) for p in (dense, stored)]
     np.testing.assert_array_equal(*models)
+
+
+@pytest.mark.parametrize("positive", [40, 160])
+@pytest.mark.parametrize("spread", ["even", "one far away", "all but two alike"])
+def test_swapped_pairs_are_counted_wherever_scores_lie(positive, spread):
+    rng = np.random.default_rng(0)
+    n = 200
+    scores = np.round(8 * rng.normal(size=n)) / 8  # differences are exact
+    if spread == "one far away":
+        scores[[0, n - 1]] = 1e12, -1e12
+    elif spread == "all but two alike":
+        scores[:] = 0.0
+        scores[[0, n - 1]] = 1.0, -1.0
+    y = np.where(rng.permutation(n) < positive, 1, -1)
+    x = scores[:, None]
+    problem = LabelVector("roc_auc").pack(x, y)
+    cuts = problem.oracle(problem.expand(np.ones(1)))
+    gaps = scores[y == 1][:, None] - scores[y == -1][None, :]
+    swapped = gaps < 1.0
+    assert cuts.b[0] == pytest.approx(np.mean(swapped))
+    margin = np.sum(gaps[swapped]) / gaps.size
+    assert cuts.violation[0] == pytest.approx(cuts.b[0] - margin)

@@ -41,6 +41,8 @@ SETTINGS = [
     {"measure": "swapped_pairs"},
     {"measure": "average_precision"},
     {"measure": "reciprocal_rank"},
+    {"measure": "ndcg_pairs"},
+    {"measure": "ndcg_pairs", "k": 2},
     {"measure": "ndcg"},
     {"measure": "ndcg", "k": 2},
     {"measure": "ndcg", "k": 3, "place_weights": root},
@@ -55,7 +57,7 @@ def ranking_loss(structure, grades, rows):
     sorted_grades = np.asarray(grades, float)[list(rows)]
     relevant = sorted_grades > 0
     k = structure.k or len(grades)
-    if structure.measure == "ndcg":
+    if structure.measure in ("ndcg", "ndcg_pairs"):
         discount = 1 / np.log2(np.arange(2, len(grades) + 2))
         discount[k:] = 0
         best = np.sum((2 ** np.sort(sorted_grades)[::-1] - 1) * discount)
@@ -87,7 +89,8 @@ def outputs_of(structure, grades):
 
 
 def asks_nothing(structure, grades):
-    levels = grades if structure.measure in ("ndcg", "swapped_pairs") else grades > 0
+    is_graded = structure.measure in ("ndcg", "ndcg_pairs", "swapped_pairs")
+    levels = grades if is_graded else grades > 0
     return len(np.unique(levels)) < 2
 
 
@@ -244,7 +247,7 @@ def latent_planes(structure, problem, X, Y):
     return planes._replace(delta=planes.delta + shift[planes.block])
 
 
-@pytest.mark.parametrize("params", SETTINGS[3:])
+@pytest.mark.parametrize("params", SETTINGS[5:])
 @pytest.mark.parametrize("name", ["bcfw", "n_slack", "one_slack", "bundle"])
 def test_completed_truths_are_the_best_and_planes_follow(params, name):
     structure, X, Y, _ = make(3, sizes=(4, 5, 3, 2), ties="latent", **params)
@@ -395,3 +398,24 @@ def test_gains_need_grades_from_zero():
 def test_only_margin_rescaling_of_other_measures():
     with pytest.raises(CapabilityError, match="frontier"):
         Ranking("ndcg").pack(np.eye(2), [0, 1], Formulation("slack"))
+
+
+def test_equal_rows_may_score_apart_under_ndcg_by_pairs():
+    """Places with mean truths charge for the spread of equal rows; pairs do not."""
+    x = np.array([[3.0], [4.0], [5.0], [9.0]])
+    grades, w = [0.0, 0.0, 0.0, 2.0], np.array([10.0])
+    slack = {}
+    for measure in ("ndcg", "ndcg_pairs"):
+        problem = Ranking(measure).setup([x], [grades]).pack([x], [grades])
+        cuts = problem.oracle(problem.compact(w), np.arange(1))
+        slack[measure] = float(cuts.violation[0])
+    assert slack["ndcg_pairs"] == 0.0
+    assert slack["ndcg"] > 1.0
+
+
+def test_too_many_ways_to_mix_grades_are_refused():
+    x, grades = np.zeros((320, 1)), np.arange(320) % 5.0
+    ranking = Ranking("ndcg_pairs").setup([x], [grades])
+    with pytest.raises(ValueError, match=r"k=10"):
+        ranking.pack([x], [grades])
+    Ranking("ndcg_pairs", k=10).setup([x], [grades]).pack([x], [grades])

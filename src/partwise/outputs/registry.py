@@ -162,6 +162,7 @@ OUTPUTS = [
         variants=(
             {"measure": "average_precision"},
             {"measure": "ndcg"},
+            {"measure": "ndcg_pairs", "k": 3},
             {"measure": "precision_at_k", "k": 2, "latent": True},
         ),
     ),

@@ -135,6 +135,14 @@ def weights_of_cuts(blocks, block, coef, indptr, codes, out):
 
 
 @kernel
+def add_few_rows(rows, weight, out):
+    """Add weight[t]·x_t to out for the rows whose weight is not zero."""
+    for t in range(weight.shape[0]):
+        if weight[t] != 0.0:
+            add_row(rows, out, np.int64(1), t, np.int64(0), weight[t])
+
+
+@kernel
 def add_columns(indptr, index, data, step, weight, first, last, out):
     """out[f] = Σ_t weight[t]·x_tf for the sparse columns f in [first, last)."""
     for f in range(first, last):

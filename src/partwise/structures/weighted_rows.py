@@ -25,6 +25,8 @@ from partwise.threads import Shards, run_sharded, shards_by_effort
 ROW_SHARD = 8192  # rows that a thread scores at once
 LARGE = 16384  # rows per block from which threads share a block
 
+FEW = 4  # one row in so many: they are added faster one by one than column by column
+
 
 class WeightedRowsProblem(PackedProblem):
     """Problem over rows with weights.
@@ -142,6 +144,9 @@ class WeightedRowsProblem(PackedProblem):
                 compiled.add_dense_rows(rows.x, weight, first, last, model)
 
             run_sharded(self.n_jobs, len(model), work_on, shard=16)
+            return model
+        if FEW * np.count_nonzero(weight) <= len(weight):
+            compiled.add_few_rows(rows, weight, model)
             return model
         if self._columns is None:
             self._columns = self.scorer.columns(rows)

@@ -22,6 +22,7 @@ SCORED_BY = {
     "average_precision": "map",
     "reciprocal_rank": "mrr",
     "ndcg": "ndcg@10",
+    "ndcg_pairs": "ndcg@10",
     "precision_at_k": "p@5",
     "swapped_pairs": "map",
 }
@@ -38,8 +39,8 @@ class Ranker(RowEstimator):
     Parameters
     ----------
     measure : str
-        What to optimise: swapped_pairs, average_precision, reciprocal_rank, ndcg or
-        precision_at_k.
+        What to optimise: swapped_pairs, average_precision, reciprocal_rank, ndcg,
+        ndcg_pairs (the same loss, Ψ over pairs) or precision_at_k.
     C : float or None
         Weight of the losses; by default ten times the number of queries.
     k : int or None
@@ -73,7 +74,7 @@ class Ranker(RowEstimator):
     """
 
     measure: Literal[
-        "swapped_pairs", "average_precision", "reciprocal_rank", "ndcg",
+        "swapped_pairs", "average_precision", "reciprocal_rank", "ndcg", "ndcg_pairs",
         "precision_at_k",
     ] = "swapped_pairs"  # fmt: skip
     k: int | None = None

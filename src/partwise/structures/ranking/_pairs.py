@@ -1,4 +1,4 @@
-"""Rankings by pairs as numba blocks: swapped pairs, average precision, first relevant.
+"""Rankings by pairs as numba blocks: swapped pairs, average precision, NDCG and others.
 
 Ψ = (1/(2n)) Σ y_ij (x_i − x_j) over the n pairs of a better row i and a worse row j, so
 δ = (1/n) Σ (x_i − x_j) over the swapped pairs.
@@ -15,6 +15,12 @@ import numpy as np
 from partwise.compiled import kernel, output_loss, uncounted
 from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures.ranking._pair_gains import (
+    GainWork,
+    new_gain_work,
+    search_gains,
+    write_ranking,
+)
 from partwise.structures.ranking._pair_searches import (
     precision_of_order,
     rank_of_order,
@@ -30,7 +36,8 @@ score_block, weighted_score = weighted.score_block, weighted.weighted_score
 weighted_scores = weighted.weighted_scores
 plane, violation_of = weighted.plane, weighted.violation_of
 
-SWAPPED, PRECISION, FIRST = range(3)  # measures, see `measures.PAIR_MEASURES`
+# measures, see `measures.PAIR_MEASURES`
+SWAPPED, PRECISION, FIRST, GAINS = range(4)
 HALF_WORD = 1 << 30
 
 
@@ -46,10 +53,11 @@ class PairWork(NamedTuple):
     place: np.ndarray  # (n + 2,) int64
     total: np.ndarray  # (n + 2,)
     sort: SortWork
+    gains: GainWork
 
 
-def new_pair_work(n: int) -> PairWork:
-    """Buffers for queries of n rows."""
+def new_pair_work(n: int, n_levels: int = 0, n_states: int = 0) -> PairWork:
+    """Buffers for queries of n rows; levels and states as `search_gains` needs them."""
     return PairWork(
         np.empty(n),
         np.empty(n),
@@ -60,6 +68,7 @@ def new_pair_work(n: int) -> PairWork:
         np.empty(n + 2, np.int64),
         np.empty(n + 2),
         new_sort_work(n),
+        new_gain_work(n if n_levels else 0, n_levels, n_states),
     )
 
 
@@ -74,7 +83,9 @@ class PairBlocks(NamedTuple):
     level: np.ndarray  # (n_rows,) int32, 0, 1, … by grade within a query
     n_levels: np.ndarray  # (n_blocks,) int64
     n_pairs: np.ndarray  # (n_blocks,) pairs with different levels
-    measure: int  # SWAPPED, PRECISION or FIRST
+    gain: np.ndarray  # (n_rows,) of GAINS, as a share of the largest DCG; else (0,)
+    discount: np.ndarray  # (k,) of the first places; else (0,)
+    measure: int  # SWAPPED, PRECISION, FIRST or GAINS
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     is_prediction: int  # whether losses are left out
 
@@ -121,6 +132,20 @@ def search_pairs(blocks, work, i, code):
     if blocks.measure == SWAPPED:
         loss = search_swapped(
             level, blocks.n_levels[i], n_pairs, blocks.is_prediction, work, code, n
+        )
+    elif blocks.measure == GAINS:
+        n_levels, n_places = blocks.n_levels[i], min(n, blocks.discount.shape[0])
+        gain, discount, gains = (
+            blocks.gain[begin : begin + n],
+            blocks.discount,
+            work.gains,
+        )
+        if not blocks.is_prediction:
+            search_gains(
+                level, n_levels, n_pairs, n_places, gain, discount, work, gains, n
+            )
+        loss = write_ranking(
+            level, n_levels, n_places, gain, discount, work, gains, code, n
         )
     elif blocks.is_prediction:
         if blocks.measure == PRECISION:

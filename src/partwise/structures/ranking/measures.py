@@ -7,6 +7,7 @@ measure                loss of a query                         Ψ
                        that are in the wrong order, ties ½     its own order
 ``average_precision``  1 − mean precision at relevant rows     pairs of a ranking
 ``reciprocal_rank``    1 − 1/(place of the first relevant row) pairs of a ranking
+``ndcg_pairs``         1 − DCG@k/(largest DCG@k)               pairs of a ranking
 ``ndcg``               1 − DCG@k/(largest DCG@k)               places
 ``precision_at_k``     min(1, R/k) − (relevant among k)/k      places
 ====================== ======================================= ==================
@@ -33,9 +34,13 @@ import numpy as np
 
 from partwise.protocol import Floats, Ints
 
-PAIR_MEASURES = ("swapped_pairs", "average_precision", "reciprocal_rank")
+PAIR_MEASURES = (
+    "swapped_pairs", "average_precision", "reciprocal_rank", "ndcg_pairs",
+)  # fmt: skip
 PLACE_MEASURES = ("ndcg", "precision_at_k")
 MEASURES = PAIR_MEASURES + PLACE_MEASURES
+GAIN_MEASURES = ("ndcg", "ndcg_pairs")
+GRADED = ("swapped_pairs", *GAIN_MEASURES)  # the others look at relevance alone
 MAX_GRADE = 60  # gains are 2^grade − 1
 
 
@@ -60,7 +65,7 @@ def make_places(measure: str, grades: Any, k: int | None, weights: Any) -> Place
     grades = np.asarray(grades, np.float64)
     n = len(grades)
     m = n if k is None else min(k, n)
-    if measure == "ndcg":
+    if measure in GAIN_MEASURES:
         levels = grades
         gain = 2.0**grades - 1.0
         discount = 1.0 / np.log2(2.0 + np.arange(m))

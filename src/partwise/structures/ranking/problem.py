@@ -12,6 +12,7 @@ from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.pair_orders import PairOrders
+from partwise.structures.ranking._pair_gains import MAX_STATES, count_states
 from partwise.structures.ranking._pairs import PairBlocks, new_pair_work, search_pairs
 from partwise.structures.ranking._places import (
     ASSIGN,
@@ -83,13 +84,15 @@ class RankingProblem(WeightedRowsProblem):
             loss = float(self.blocks.output_loss(i, whole))
             wins = truth.wins - code  # both in half pairs, which count twice
             return truth._replace(wins=wins, n_swapped=loss * truth.n_pairs)
-        # a relevant row goes behind code/2 of the others, which go in order
-        is_worse = levels == 0
-        worse = np.flatnonzero(is_worse)[np.argsort(code[is_worse], kind="stable")]
-        key = np.empty(len(code))
-        key[worse] = np.arange(1, len(worse) + 1)
-        key[~is_worse] = code[~is_worse] / 2 + 0.5
-        return RankedRows(np.argsort(key, kind="stable"), grades)
+        # place: rows of a higher level, equal ones before, and code/2, the worse rows
+        # before less the better ones behind
+        _, level, size = np.unique(levels, return_inverse=True, return_counts=True)
+        higher = (len(levels) - np.cumsum(size))[level]
+        order = np.lexsort((code, level))
+        equal = np.empty(len(levels), np.int64)
+        equal[order] = np.arange(len(levels)) - (np.cumsum(size) - size)[level[order]]
+        place = higher + equal + code // 2
+        return RankedRows(np.argsort(place, kind="stable"), grades)
 
 
 def _first_places(score: Floats, first: Ints, size: Ints) -> tuple[Floats, Floats]:
@@ -166,12 +169,12 @@ def pack_queries(
     most = int(np.diff(offset).max())
     common = {"rows": rows, "offset": offset, "y": grades}
     if ranking.is_pairwise:
-        pairs = _pair_blocks(ranking, common, formulation.rule)
+        pairs, n_levels, n_states = _pair_blocks(ranking, common, formulation.rule)
         plain_pairs = pairs._replace(is_prediction=1, rule=MARGIN)
         ranked = RankingProblem if scorer.is_euclidean else KernelRankingProblem
         problem = ranked(
             pairs, plain_pairs, formulation, n_jobs, scorer, number,
-            lambda: new_pair_work(most),
+            lambda: new_pair_work(most, n_levels, n_states),
         )  # fmt: skip
     else:
         places = _place_blocks(ranking, common)
@@ -191,7 +194,10 @@ def pack_queries(
     return problem
 
 
-def _pair_blocks(ranking: Ranking, common: dict[str, Any], rule: int) -> PairBlocks:
+def _pair_blocks(
+    ranking: Ranking, common: dict[str, Any], rule: int
+) -> tuple[PairBlocks, int, int]:
+    """Blocks, and how many levels and states a search looks at."""
     offset: Ints = common["offset"]
     levels = ranking.levels(common["y"])
     query = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
@@ -206,15 +212,43 @@ def _pair_blocks(ranking: Ranking, common: dict[str, Any], rule: int) -> PairBlo
     level = np.empty(len(levels), np.int32)
     level[order] = number
     n_levels = number[offset[1:] - 1] + 1
-    return PairBlocks(
+    has_gains = ranking.measure == "ndcg_pairs"
+    gain, discount, n_states = np.zeros(0), np.zeros(0), 0
+    if has_gains:
+        gain, discount, n_states = _gains(ranking, common["y"], offset)
+    blocks = PairBlocks(
         **common,
         level=level,
         n_levels=plain_array(n_levels, np.int64),
         n_pairs=_count_pairs(level, offset),
+        gain=gain,
+        discount=discount,
         measure=PAIR_MEASURES.index(ranking.measure),
         rule=rule,
         is_prediction=0,
     )
+    return blocks, int(n_levels.max()) if has_gains else 0, n_states
+
+
+def _gains(
+    ranking: Ranking, grades: Floats, offset: Ints
+) -> tuple[Floats, Floats, int]:
+    """Gains of rows, discounts of places, and the most states of a query."""
+    queries = np.split(grades, offset[1:-1])
+    terms = [ranking.places(query) for query in queries]
+    n_states = 1
+    for query, each in zip(queries, terms, strict=True):
+        size = np.unique(query, return_counts=True)[1]
+        n_states = max(n_states, count_states(size, len(each.discount)))
+    if n_states > MAX_STATES:
+        raise ValueError(
+            f"measure='ndcg_pairs': a query has {n_states:,} ways to mix its grades, "
+            f"of {MAX_STATES:,} that can be searched; look at fewer places (<k=10>) or "
+            "use measure='ndcg'"
+        )
+    gain = np.concatenate([each.gain for each in terms])
+    longest = max((each.discount for each in terms), key=len)
+    return gain, longest, n_states
 
 
 def _count_pairs(level: Ints, offset: Ints) -> Floats:

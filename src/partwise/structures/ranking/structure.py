@@ -11,6 +11,8 @@ from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking.measures import (
+    GAIN_MEASURES,
+    GRADED,
     MAX_GRADE,
     MEASURES,
     PAIR_MEASURES,
@@ -137,8 +139,7 @@ class Ranking(WeightedRowsStructure):
     def levels(self, grades: Any) -> Ints:
         """Numbers that are larger for better rows: grades, or relevance alone."""
         grades = np.asarray(grades)
-        is_graded = self.measure in ("swapped_pairs", "ndcg")
-        return grades if is_graded else (grades > 0) * 1
+        return grades if self.measure in GRADED else (grades > 0) * 1
 
     def joint_feature(self, x: Any, y: Any) -> Floats:
         """Ψ of an output (`RankedRows`, `PairOrders`), or of the truth (grades)."""
@@ -167,7 +168,7 @@ class Ranking(WeightedRowsStructure):
             y_hat = RankedRows(np.argsort(-scores, kind="stable"), np.asarray(y))
         if self.measure == "swapped_pairs":
             return PairOrders.of(y, -y_hat.places()).loss
-        if not self.is_pairwise:
+        if not self.is_pairwise or self.measure == "ndcg_pairs":
             places = self.places(y)
             return 0.0 if places.is_free else places.loss(y_hat.rows)
         if len(np.unique(self.levels(y))) < 2:
@@ -193,7 +194,9 @@ def check_grades(measure: str, grades: Floats) -> None:
     """Refuse grades that are not numbers, or too large for gains 2^grade."""
     if not np.isfinite(grades).all():
         raise ValueError("grades: NaN or infinity; leave rows without a grade out")
-    if measure == "ndcg" and not ((grades >= 0).all() and (grades <= MAX_GRADE).all()):
+    if measure in GAIN_MEASURES and not (
+        (grades >= 0).all() and (grades <= MAX_GRADE).all()
+    ):
         raise ValueError(
             f"grades: measure='ndcg' needs grades from 0 to {MAX_GRADE}, because a row "
             "gains 2^grade − 1"
