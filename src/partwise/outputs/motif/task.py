@@ -22,6 +22,9 @@ class MotifTask(RowTask):
     examples_name: ClassVar[str] = "sequences"
     json_names: ClassVar[tuple[str, str]] = ("sites", "site")
     file_options: ClassVar[tuple[str, ...]] = ()
+    measures: ClassVar[tuple[str, ...]] = (
+        "accuracy", "error_rate", "balanced_accuracy",
+    )  # fmt: skip
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -87,14 +90,6 @@ class MotifTask(RowTask):
             for label, (site, score) in rows
         ]  # fmt: skip
         return {"sites": sites}
-
-    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """Accuracy, error rate, balanced accuracy."""
-        from partwise.metrics import metric
-
-        names = ("accuracy", "error_rate", "balanced_accuracy")
-        truth = data.y.tolist()
-        return {n: float(metric(n).function(truth, answers.best)) for n in names}
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
