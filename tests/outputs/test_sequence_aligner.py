@@ -130,6 +130,20 @@ def test_little_data_change_little_of_a_start(data, identity):
     assert strong.score(X, y) > weak.score(X, y)
 
 
+def test_pictures_leave_out_letters_that_training_never_saw(data, identity):
+    X, y = data
+    known = [(a.replace("W", "A"), b.replace("W", "A")) for a, b in X[:8]]
+    made = SequenceAligner(start=identity, tol=0.2).fit(known, y[:8]).model_
+    pictures = made.matrices()
+    assert list(pictures) == ["Learned", "Start"] and len(made.matrix().rows) == 20
+    for table in pictures.values():
+        assert "W" not in table.rows and table.scores.shape == (len(table.rows),) * 2
+    assert pictures["Start"].score("A", "A") == pytest.approx(0.25)
+    made.start = None
+    assert "W" in made.matrices()["Learned"].rows
+    assert SequenceAligner(templates="residue[1]").fit(X, y).model_.matrices() == {}
+
+
 def test_start_from_a_file(data, identity, tmp_path):
     write_matrix(tmp_path / "m", identity)
     one = SequenceAligner(start=str(tmp_path / "m"), tol=0.01).fit(*data)

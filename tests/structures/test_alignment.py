@@ -340,7 +340,7 @@ def test_long_pairs_are_aligned_within_little_memory():
     problem = alignment.pack([(a, b)], None)
     (found,), (value,) = problem.align(w)
     rows = problem.borrow_work().rows
-    assert sum(buffer.nbytes for buffer in rows) < 40e6
+    assert sum(buffer.nbytes for buffer in rows) < 10e6
     assert problem.align(w, trace=False)[1] == value
     assert np.isclose(alignment.joint_feature((a, b), found) @ w, value)
     assert np.mean(found[:, 0] - found[:, 1] == (found[:, 0] > 77)) > 0.9

@@ -235,5 +235,6 @@ def alignment_sections(
         "drawings_note": _NOTE,
         "pictures": matrix_pictures(matrices),
         "pictures_title": "Scores of substitutions",
-        "pictures_note": "Rows are letters of the first sequence, blue is above zero.",
+        "pictures_note": "Rows are letters of the first sequence, blue is above zero. "
+        "Letters whose scores are those of the start are left out.",
     }

@@ -30,7 +30,7 @@ from partwise.structures.alignment._programs import (
 )
 from partwise.structures.alignment._scores import bounds_of, row_of_scores
 
-MAX_BITS = 1 << 25
+MAX_BITS = 1 << 22
 BALANCE = 24.0 * 8 / PLANES  # bytes of a row of values over those of its trace
 # where the way back stands: in one of three states, or in the best of some of them
 MATCH, DELETE, INSERT, BEST, UNINSERTED = range(5)

@@ -10,7 +10,7 @@ import numpy as np
 from partwise.features.pairs import PairFeaturizer
 from partwise.features.templates import View
 from partwise.parameters import SettingsError
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.readers.substitution import SubstitutionMatrix
 from partwise.structures.alignment.layout import Layout
 
@@ -50,12 +50,27 @@ class NamedWeights:
         return substitution_matrix(self.featurizer, self.layout, weights)
 
     def matrices(self) -> dict[str, SubstitutionMatrix]:
-        """The learned matrix, and that of the start; none without such a template."""
-        named = {"Learned": self.weights, "Start": self.start}
+        """The learned matrix, and that of the start; none without such a template.
+
+        Beside a start without letters of which training changed no score: it saw none,
+        and the large scores of a start would hide the others.
+        """
         try:
-            return {n: self.matrix(w) for n, w in named.items() if w is not None}
+            learned = self.matrix()
         except ValueError:  # no template compares letters alone
             return {}
+        if self.start is None:
+            return {"Learned": learned}
+        start = self.matrix(self.start)
+        changed = learned.scores != start.scores
+        kept = np.flatnonzero(changed.any(axis=0) | changed.any(axis=1))
+        kept = kept if len(kept) else np.arange(len(changed))
+        return {"Learned": _part_of(learned, kept), "Start": _part_of(start, kept)}
+
+
+def _part_of(matrix: SubstitutionMatrix, kept: Ints) -> SubstitutionMatrix:
+    letters = "".join(matrix.rows[k] for k in kept.tolist())
+    return SubstitutionMatrix(letters, letters, matrix.scores[np.ix_(kept, kept)])
 
 
 def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
