@@ -91,6 +91,15 @@ class MotifTask(RowTask):
         ]  # fmt: skip
         return {"sites": sites}
 
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """The logo, beside the table by class."""
+        from partwise.report.logos import logo_sections
+
+        tables = super().report_sections(model, data, answers)
+        return tables | logo_sections(model.pwm)
+
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
         """Strands, and the motif in its most frequent letters."""
