@@ -194,12 +194,12 @@ class Task(ABC):
         """Answers with what ``--confidence`` or ``--marginals`` asks for."""
         if not hasattr(model, "marginals"):
             raise ValueError(f"{option}: this model has no probabilities; drop it")
+        name = option.removeprefix("--")
         if option == "--confidence":
-            told = {"confidence": model.confidence(data.X, n_jobs=n_jobs).tolist()}
+            found = model.confidence(data.X, n_jobs=n_jobs).tolist()
         else:
-            tables = model.marginals(data.X, n_jobs=n_jobs)
-            told = {"marginals": [table.tolist() for table in tables]}
-        return answers._replace(probabilities=dict(answers.probabilities) | told)
+            found = [table.tolist() for table in model.marginals(data.X, n_jobs=n_jobs)]
+        return answers._replace(probabilities={**answers.probabilities, name: found})
 
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:

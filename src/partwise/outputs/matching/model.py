@@ -55,7 +55,7 @@ class MatchingModel(ScoreModel, ScoredModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation | None = None, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of."""
+        """The problem whose objective the certificate states."""
         return self.structure.pack(self.candidates(X), y, formulation, n_jobs=n_jobs)
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[Ints]:
