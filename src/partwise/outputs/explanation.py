@@ -123,9 +123,12 @@ def reasons_of_parts(
         for position, feature, value in found:
             share = sign * value * float(weights[feature])
             shares[position, feature] = shares.get((position, feature), 0.0) + share
-    both = shown[0], shown[-1]
+
+    def at(output: Sequence[Any], t: int) -> Any:
+        return output[t] if t < len(output) else ""
+
     return [
-        Contribution(t, names[f], *(y[t] if t < len(y) else "" for y in both), share)
+        Contribution(t, names[f], at(shown[0], t), at(shown[-1], t), share)
         for (t, f), share in shares.items()
         if share
     ]
