@@ -2,6 +2,7 @@
 
     python benchmarks/alignment_speed.py [--lengths 300 2000] [--rounds 5]
     python benchmarks/alignment_speed.py --pairs 100000
+    python benchmarks/alignment_speed.py --long 5000 20000
 
 Random proteins over 20 letters, half of them with a mutated partner; BLOSUM62 (as
 Biopython ships it, else random whole numbers), affine gaps −11 −1 (Biopython's and
@@ -17,16 +18,24 @@ models, in which a match has many features.
 With --pairs one pair of 5,000 tokens is aligned, and so many short ones (30 tokens) are
 packed, aligned and searched once as in training (loss-augmented alignments of all, and
 the sum of their planes): CPU seconds, and the peak memory of the process after each.
+
+With --long pairs of so many tokens are aligned, and searched once as in training: CPU
+seconds, and by how much the peak memory of the process is above that before. Each
+length has a process of its own; with --keep all traces are kept, instead of a few rows
+of them at a time.
 """
 
 import argparse
+import gc
 import importlib.util
 import resource
+import subprocess
+import sys
 import time
 
 import numpy as np
 
-from partwise.structures.alignment import Alignment
+from partwise.structures.alignment import Alignment, _best
 
 LETTERS = "ARNDCQEGHILKMFPSTWYV"
 OPEN, EXTEND = -11.0, -1.0
@@ -178,7 +187,8 @@ def long_and_rich(rounds):
         problem = alignment.pack(X, None)
         problem.align(w)
         seconds, _ = best_seconds(lambda problem=problem, w=w: problem.align(w), rounds)
-        bits = problem.borrow_work().rows.bits.nbytes / 2**20
+        rows = problem.borrow_work().rows
+        bits = (rows.bits.nbytes + rows.saved.nbytes) / 2**20
         speed = n_pairs * length**2 / seconds / 1e6
         print(f"| {label} | {len(w):,} | {length} | {speed:,.0f} | {bits:.1f} |")
 
@@ -211,12 +221,59 @@ def scale(n_pairs):
     tell("planes added", lambda: problem.combine(cuts, np.ones(n_pairs)))
 
 
+def memory_of_one(length, keep):
+    """Peak memory and seconds of one pair, in this process."""
+    if keep:
+        _best.MAX_BITS = 1 << 40
+    alignment = Alignment((20,), tie_gaps=True)
+    w = np.concatenate([matrix().ravel(), [OPEN, EXTEND]])
+
+    def steps(pair):
+        problem = alignment.pack([pair], None)
+        begin = time.process_time()
+        truths = problem.align(w)[0]
+        yield time.process_time() - begin, peak()
+        del problem
+        gc.collect()  # problems and their buffers are cycles
+        problem = alignment.pack([pair], truths)
+        begin = time.process_time()
+        problem.combine(problem.oracle(0.05 * w), np.ones(1))
+        yield time.process_time() - begin, peak()
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    list(steps(proteins(1, 30)[0]))  # compiles
+    (pair,) = proteins(1, length)
+    before = peak()
+    names = ("aligned", "searched as in training")
+    for step, (seconds, after) in zip(names, steps(pair), strict=True):
+        print(f"| {length:,} | {step} | {seconds:.2f} | {after - before:.1f} |")
+
+
+def memory(lengths, keep):
+    """Rows of a table, each length in a process of its own."""
+    print("| tokens | step | CPU seconds | MB |\n| ---: | --- | ---: | ---: |")
+    for length in lengths:
+        command = [sys.executable, __file__, "--one", str(length)]
+        subprocess.run(command + ["--keep"] * keep, check=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lengths", type=int, nargs="+", default=[300, 2000])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pairs", type=int, help="only so many short pairs")
+    parser.add_argument("--long", type=int, nargs="+", help="memory of long pairs")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--keep", action="store_true", help="keep all traces")
     options = parser.parse_args()
+    if options.one:
+        memory_of_one(options.one, options.keep)
+        return
+    if options.long:
+        memory(options.long, options.keep)
+        return
     if options.pairs:
         scale(options.pairs)
         return

@@ -91,6 +91,16 @@ def test_sequences_without_gaps_are_aligned(folder, run):
     assert run("evaluate", folder / "m", folder / "new.fa").code == 2
 
 
+def test_empty_sequences_are_aligned(folder, run):
+    (folder / "e.fa").write_text(">x\n---\n>y\nMKL\n", encoding="utf-8")
+    done = run("predict", folder / "m", folder / "e.fa", "--output", folder / "o")
+    assert done.code == 0, done.err
+    rows = [record.sequence for record in read_families(folder / "o")[0].records]
+    assert rows == ["---", "MKL"]
+    done = run("evaluate", folder / "m", folder / "e.fa")
+    assert done.code == 2 and "'x' has no letters" in done.err
+
+
 def test_annotations(folder, run):
     train, table = folder / "train.afa", folder / "columns.tsv"
     done = run(

@@ -166,7 +166,8 @@ def test_commands(tmp_path, capsys):
         ["train", "motif", str(table), "--model", model, *options[:-1],
          "--report", str(tmp_path / "r.html")]
     )  # fmt: skip
-    assert "local" in (tmp_path / "r.html").read_text()
+    page = (tmp_path / "r.html").read_text()
+    assert "local" in page and "Letters of its best windows" in page
 
 
 def test_fasta_files_are_classes(tmp_path):

@@ -130,6 +130,20 @@ def test_little_data_change_little_of_a_start(data, identity):
     assert strong.score(X, y) > weak.score(X, y)
 
 
+def test_pictures_leave_out_letters_that_training_never_saw(data, identity):
+    X, y = data
+    known = [(a.replace("W", "A"), b.replace("W", "A")) for a, b in X[:8]]
+    made = SequenceAligner(start=identity, tol=0.2).fit(known, y[:8]).model_
+    pictures = made.matrices()
+    assert list(pictures) == ["Learned", "Start"] and len(made.matrix().rows) == 20
+    for table in pictures.values():
+        assert "W" not in table.rows and table.scores.shape == (len(table.rows),) * 2
+    assert pictures["Start"].score("A", "A") == pytest.approx(0.25)
+    made.start = None
+    assert "W" in made.matrices()["Learned"].rows
+    assert SequenceAligner(templates="residue[1]").fit(X, y).model_.matrices() == {}
+
+
 def test_start_from_a_file(data, identity, tmp_path):
     write_matrix(tmp_path / "m", identity)
     one = SequenceAligner(start=str(tmp_path / "m"), tol=0.01).fit(*data)
@@ -275,7 +289,7 @@ def test_files(data, aligner, identity, tmp_path):
     again = SequenceAligner.load(tmp_path / "m")
     assert np.array_equal(again.coef_, aligner.coef_)
     assert again.get_params()["tol"] == 0.01 and again.get_params()["templates"] is None
-    assert load(tmp_path / "m").options["mode"] == "global"
+    assert load(tmp_path / "m").structure.mode == "global"
     started = SequenceAligner(start=identity, tol=0.02, mode="semiglobal").fit(X, y)
     started.save(tmp_path / "s")
     other = SequenceAligner.load(tmp_path / "s")
@@ -351,7 +365,26 @@ def test_bad_input_is_refused(data, aligner):
     with pytest.raises(ValueError, match="rise"):
         SequenceAligner().fit([("MK", "MK")], [[(1, 0), (0, 1)]])
     with pytest.raises(ValueError, match=r"X\[0\]: b has no tokens"):
-        aligner.predict([("MK", "")])
+        SequenceAligner().fit([("MK", "")], [[]])
+
+
+def test_empty_inputs_have_empty_outputs(aligner):
+    """Of batches, and of sequences in them, whatever is asked."""
+    assert len(aligner.predict([])) == len(aligner.predict_topk([], 2)) == 0
+    assert aligner.margin([]).shape == (0, 2) and aligner.predict_marginals([]) == []
+    X = [("MKV", ""), ("", "MKV"), ("", ""), ("MKV", "MKV")]
+    assert [pairs.shape for pairs in aligner.predict(X)] == [(0, 2)] * 3 + [(3, 2)]
+    assert [len(ranked) for ranked in aligner.predict_topk(X, 2)] == [1, 1, 1, 2]
+    assert [p.shape for p in aligner.predict_marginals(X)][:3] == [
+        (3, 0),
+        (0, 3),
+        (0, 0),
+    ]
+    assert np.isinf(aligner.margin(X)[:3, 1]).all()
+    assert aligner.explain(X[0]).winner == ["-"] * 3
+    assert aligner.explain(X[1]).winner == []
+    chosen = aligner.predict([("MKV", ["", "MKV"]), ("", ["MK", "M", ""])])
+    assert [(k, len(pairs)) for k, pairs in chosen] == [(1, 3), (2, 0)]
 
 
 def test_scikit_learn_and_bits(data, aligner):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
-from partwise.structures.alignment import Alignment
+from partwise.structures.alignment import Alignment, _best, structure
 from partwise.testing import check_structure
 
 FORMULATIONS = [
@@ -44,7 +44,7 @@ cases = st.fixed_dictionaries(
 )
 
 
-def make(case, lengths=LENGTHS, **params):
+def make(case, lengths=LENGTHS, enumerated=True, **params):
     """A small problem: structure, examples, truths, all outputs, a random model."""
     rng = np.random.default_rng(case["seed"])
     alignment = Alignment(
@@ -65,7 +65,7 @@ def make(case, lengths=LENGTHS, **params):
         return codes[:, 0] if len(sizes) == 1 else codes
 
     X = [(sequence(n, 0), sequence(m, 1)) for n, m in lengths]
-    outputs = [list(alignment.enumerate(x)) for x in X]
+    outputs = [list(alignment.enumerate(x)) if enumerated else [[]] for x in X]
     Y = [np.array(o[rng.integers(len(o))]).reshape(-1, 2) for o in outputs]
     w = rng.normal(size=alignment.n_psi_)
     return alignment, X, Y, outputs, w
@@ -285,6 +285,99 @@ def test_check_structure(mode, model):
     assert "pack[slack, l2]" in report.passed and "pack[hard, l1]" in report.passed
 
 
+@pytest.mark.parametrize("max_bits", [1, 12, 40, 10**6])
+@settings(max_examples=25, deadline=None)
+@given(case=cases, pick=st.integers(0, 10_000), use_given=st.booleans())
+def test_the_way_back_is_the_same_within_any_memory(max_bits, case, pick, use_given):
+    """With few rows of traces at a time the alignments are the same, also in ties."""
+    rng = np.random.default_rng(pick)
+    lengths = ((70, 21), (9, 40), (41, 33), (1, 20), (25, 1))
+    alignment, X, _, _, w = make(case, lengths, enumerated=False)
+    w = np.round(2 * w)  # whole numbers: many alignments are equally good
+    masks = {}
+    if use_given and case["band"] is None:
+        masks["given"] = [
+            np.stack([np.sort(rng.choice(k, min(n, m, 2), False)) for k in (n, m)], 1)
+            for n, m in lengths
+        ]
+    if rng.random() < 0.5 and "given" not in masks:
+        masks["forbidden"] = [rng.integers(0, (n, m), (n, 2)) for n, m in lengths]
+    expected = alignment.pack(X, None, **masks).predict_codes(w)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_best, "MAX_BITS", max_bits)
+        patch.setattr(_best, "BALANCE", 0.0)
+        problem = alignment.pack(X, None, **masks)
+        found = problem.predict_codes(w)
+        assert (len(problem.borrow_work().rows.saved) > 1) == (max_bits < 10**6)
+    assert np.array_equal(found.code, expected.code)
+    assert np.array_equal(found.violation, expected.violation)
+
+
+@pytest.mark.parametrize("decoys", [False, True])
+def test_training_is_the_same_within_any_memory(decoys, monkeypatch):
+    alignment = Alignment((3,), mode="local", cost="q4", decoys=decoys)
+    rng = np.random.default_rng(5)
+    X = [tuple(rng.integers(0, 3, n) for n in (60, 50)) for _ in range(4)]
+    Y = [np.stack([np.arange(0, 40, 3)] * 2, axis=1)] * 4
+    if decoys:
+        X = [(a, [b, b[::-1].copy(), b[5:]]) for a, b in X]
+        Y = [(1, y[:2]) for y in Y]
+    w = np.round(rng.normal(size=alignment.layout().n_weights))
+    expected = alignment.pack(X, Y).oracle(w)
+    monkeypatch.setattr(_best, "MAX_BITS", 50)
+    monkeypatch.setattr(_best, "BALANCE", 0.0)
+    for one, other in zip(alignment.pack(X, Y).oracle(w), expected, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_long_pairs_are_aligned_within_little_memory():
+    """Of 9,000 × 9,000 cells the traces alone would take 50 MB."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, 9000)
+    b = np.delete(np.where(rng.random(9000) < 0.2, rng.integers(0, 4, 9000), a), 77)
+    alignment = Alignment((4,), tie_gaps=True)
+    w = np.append((3 * np.eye(4) - 1).ravel(), [-4.0, -1.0])
+    problem = alignment.pack([(a, b)], None)
+    (found,), (value,) = problem.align(w)
+    rows = problem.borrow_work().rows
+    assert sum(buffer.nbytes for buffer in rows) < 10e6
+    assert problem.align(w, trace=False)[1] == value
+    assert np.isclose(alignment.joint_feature((a, b), found) @ w, value)
+    assert np.mean(found[:, 0] - found[:, 1] == (found[:, 0] > 77)) > 0.9
+
+
+EMPTY = np.zeros(0, np.int64)
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("keeps_rows", [True, False])
+def test_empty_sequences_have_empty_alignments(mode, keeps_rows, monkeypatch):
+    if not keeps_rows:
+        monkeypatch.setattr(structure, "MAX_ROWS", 0)
+    alignment = Alignment((3,), mode=mode, tie_gaps=True)
+    w = np.append(np.ones(9), [-4.0, -1.0])
+    full = np.array([0, 1, 2])
+    for X in ([(EMPTY, EMPTY)], [(EMPTY, full), (full, EMPTY), (full, full)]):
+        problem = alignment.pack(X, None)
+        found, value = problem.align(w)
+        sizes = [min(len(a), len(b)) for a, b in X]
+        assert [len(pairs) for pairs in found] == sizes
+        # a gap of all tokens costs 7 in global alignment alone
+        gap = -7.0 if mode == "global" else 0.0
+        expected = [3.0 if n else (gap if len(a) + len(b) else 0.0)
+                    for n, (a, b) in zip(sizes, X, strict=True)]  # fmt: skip
+        np.testing.assert_allclose(value, expected)
+        np.testing.assert_allclose(problem.align(w, trace=False)[1], expected)
+        ranked = problem.k_best(w, 2)
+        np.testing.assert_allclose([one[0][1] for one in ranked], expected)
+        tables, log_z = problem.marginals(w)
+        assert [t.shape for t in tables] == [(len(a), len(b)) for a, b in X]
+        is_empty = [n == 0 for n in sizes]
+        np.testing.assert_allclose(log_z[is_empty], np.array(expected)[is_empty])
+    with pytest.raises(ValueError, match=r"X\[1\]: b has no tokens"):
+        alignment.pack([(full, full), (full, EMPTY)], [EMPTY.reshape(0, 2)] * 2)
+
+
 @pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
 def test_long_rows_agree_with_the_chart(mode):
     """Several vectors per row, a band, and tokens with and without shared scores."""
@@ -316,8 +409,6 @@ def test_long_rows_agree_with_the_chart(mode):
 
 
 def test_too_large_tables_of_scores_are_not_kept(monkeypatch):
-    from partwise.structures.alignment import structure
-
     case = {"seed": 2, "model": "tensor", "mode": "local", "free_ends": set()}
     alignment, X, Y, _, w = make(case | {"cost": "q", "band": None})
     usual = alignment.pack(X, Y)

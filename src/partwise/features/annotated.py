@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,59 @@ def columns_of(x: Any, what: str = "sequence") -> dict[str, Any]:
     if len({len(column) for column in x.values()}) != 1:
         sizes = ", ".join(f"{name} {len(column)}" for name, column in x.items())
         raise ValueError(f"{what} has columns of different lengths: {sizes}")
-    if not len(next(iter(x.values()))):
-        raise ValueError(f"{what} has no tokens; leave the pair out")
     return dict(x)
 
 
 def letters_of(x: Any) -> list[str]:
     """The tokens of a sequence as they are shown: its first column."""
     return [str(value) for value in next(iter(columns_of(x).values()))]
+
+
+def partners_of(x: Any, output: Any) -> list[str]:
+    """
+    The partner of each token of a, as text.
+
+    Parameters
+    ----------
+    x : (a, b), or (a, candidates)
+    output : int array (k, 2), or (number of a candidate, such an array)
+
+    Examples
+    --------
+    >>> partners_of(("MKV", "MV"), [(0, 0), (2, 1)])
+    ['M0', '-', 'V1']
+    """
+    a, b = x
+    prefix, pairs = "", output
+    if isinstance(b, list | tuple):
+        number, pairs = output
+        b, prefix = b[number], f"{number}:"
+    letters, shown = letters_of(b), ["-"] * len(letters_of(a))
+    for i, j in pairs:
+        shown[i] = f"{prefix}{letters[j]}{j}"
+    return shown
+
+
+def has_candidates(X: Sequence[Any]) -> bool:
+    """Whether examples are (a, candidates), not (a, b); refuses what is neither."""
+    for i, x in enumerate(X):
+        if not isinstance(x, tuple | list) or len(x) != 2:
+            raise ValueError(f"X[{i}]: give a pair (a, b), or (a, list of candidates)")
+    kinds = {isinstance(b, list | tuple) for _, b in X}
+    if len(kinds) > 1:
+        raise ValueError("X mixes pairs (a, b) with (a, candidates); fit them apart")
+    return True in kinds
+
+
+def refuse_empty(X: Sequence[Any]) -> None:
+    """Refuse examples with sequences without tokens: there is nothing to learn."""
+    for i, (a, b) in enumerate(X):
+        named = [("b", b)]
+        if isinstance(b, list | tuple):
+            named = [(f"candidate {k}", x) for k, x in enumerate(b)]
+        for name, x in [("a", a), *named]:
+            if not len(next(iter(columns_of(x, f"X[{i}]: {name}").values()))):
+                raise ValueError(f"X[{i}]: {name} has no tokens; leave the example out")
 
 
 def is_real(column: Any) -> bool:

@@ -35,7 +35,14 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import require
-from partwise.features.annotated import columns_of, real_column, values_of
+from partwise.features.annotated import (
+    columns_of,
+    has_candidates,
+    real_column,
+    refuse_empty,
+    values_of,
+)
+from partwise.features.pair_presets import expand, is_name
 from partwise.features.templates import (
     BOUNDARY,
     Template,
@@ -144,6 +151,7 @@ class PairFeaturizer:
         letters : str
             Values of the first column that it has in any case.
         """
+        refuse_empty([(x, []) for x in (*a, *b)])
         columns = [[columns_of(x) for x in side] for side in (a, b)]
         first = [side[0] for side in columns]
         self.sides = (list(first[0]), list(first[1]))
@@ -165,11 +173,22 @@ class PairFeaturizer:
         self.values = {view: sorted(values) for view, values in found.items()}
         return self
 
+    @classmethod
+    def of_pairs(
+        cls, templates: Any, X: Sequence[Any], letters: str = ""
+    ) -> PairFeaturizer:
+        """Fitted on (a, b), or (a, candidates); `templates` may be a name for lines."""
+        refuse_empty(X)
+        of_a, of_b = [a for a, _ in X], [b for _, b in X]
+        if has_candidates(X):
+            of_b = [c for candidates in of_b for c in candidates]
+        if is_name(templates):
+            templates = expand(templates, of_a[0], of_b[0])
+        return cls(templates).fit(of_a, of_b, letters)
+
     def _check_sides(self) -> None:
-        for (left, right), sides in zip(
-            self.match, [self.sides] * len(self.match), strict=True
-        ):
-            for template, have, name in zip((left, right), sides, "ab", strict=True):
+        for both in self.match:
+            for template, have, name in zip(both, self.sides, "ab", strict=True):
                 for term in template.terms:
                     if term.view.column not in have:
                         raise SettingsError(
@@ -372,14 +391,3 @@ class PairFeaturizer:
 
 def _is_list_of(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(type(item) is kind for item in value)
-
-
-def has_candidates(X: Sequence[Any]) -> bool:
-    """Whether examples are (a, candidates), not (a, b); refuses what is neither."""
-    for i, x in enumerate(X):
-        if not isinstance(x, tuple | list) or len(x) != 2:
-            raise ValueError(f"X[{i}]: give a pair (a, b), or (a, list of candidates)")
-    kinds = {isinstance(b, list | tuple) for _, b in X}
-    if len(kinds) > 1:
-        raise ValueError("X mixes pairs (a, b) with (a, candidates); fit them apart")
-    return True in kinds

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from partwise.metrics.registry import Metric
+
 
 def lost_share(truth: Any, predicted: Any, tolerance: int) -> float:
     """Share of reference pairs (i, j) without a pair (i, j'), |j − j'| ≤ tolerance."""
@@ -70,3 +72,19 @@ def by_family(
         both = [y_true[i] for i in here], [y_pred[i] for i in here]
         rows.append((family or "-", q(*both), q4(*both), len(here)))
     return rows
+
+
+METRICS = {
+    entry.name: entry
+    for entry in (
+        Metric("q", q, True, "% of reference pairs found", "alignments"),
+        Metric("q4", q4, True, "% of them within four places", "alignments"),
+        Metric(
+            "homologue_accuracy",
+            homologue_accuracy,
+            True,
+            "homologues among decoys",
+            "alignments",
+        ),
+    )
+}

@@ -98,6 +98,42 @@ class Comparison:
         return explanation_html(*self.drawing(), self.summary(), reasons)
 
 
+def reasons_of_parts(
+    parts: Sequence[Iterable[tuple[int, int, float]]],
+    weights: Any,
+    names: Sequence[str],
+    shown: Sequence[Sequence[Any]],
+) -> list[Contribution]:
+    """
+    Shares of the lead of one output over another, each a list of its parts.
+
+    Parameters
+    ----------
+    parts : one or two lists of (position, feature, value)
+        Those of the winner, then those of the runner-up if there is one.
+    weights : array (n_weights,)
+    names : list of str
+        Of the features.
+    shown : one or two lists
+        What the winner and the runner-up have at each position; nothing, if the
+        input has no tokens.
+    """
+    shares: dict[tuple[int, int], float] = {}
+    for sign, found in zip((1.0, -1.0), parts, strict=False):
+        for position, feature, value in found:
+            share = sign * value * float(weights[feature])
+            shares[position, feature] = shares.get((position, feature), 0.0) + share
+
+    def at(output: Sequence[Any], t: int) -> Any:
+        return output[t] if t < len(output) else ""
+
+    return [
+        Contribution(t, names[f], at(shown[0], t), at(shown[-1], t), share)
+        for (t, f), share in shares.items()
+        if share
+    ]
+
+
 @dataclass
 class Explanation(Comparison):
     """Why an output won: winner against runner-up.
@@ -124,10 +160,15 @@ class Explanation(Comparison):
         reasons: Iterable[Contribution],
         top: int,
     ) -> Explanation:
-        """Winner and runner-up, their scores, and the reasons of largest share."""
+        """Winner and runner-up, their scores, and the reasons of largest share.
+
+        Without a runner-up in `outputs` the lead is infinite.
+        """
         heaviest = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
-        lead = float(scores[0] - scores[1])
-        return cls(tokens, outputs[0], outputs[1], float(scores[0]), lead, heaviest)
+        runner_up, lead = None, math.inf
+        if len(outputs) > 1:
+            runner_up, lead = outputs[1], float(scores[0] - scores[1])
+        return cls(tokens, outputs[0], runner_up, float(scores[0]), lead, heaviest)
 
     def to_dict(self) -> dict[str, Any]:
         """In the types of JSON."""

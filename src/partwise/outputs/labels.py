@@ -61,10 +61,11 @@ def check_labels(labels: Iterable[Any]) -> None:
             raise ValueError("y: a label beyond 64 bits; make labels strings")
 
 
-def labels_from_state(settings: dict[str, Any]) -> list[Any]:
-    """Labels of one kind, each once."""
+def labels_from_state(settings: dict[str, Any], n: int | None = None) -> list[Any]:
+    """Labels of one kind, each once, and as many as the output has where it says n."""
     labels = entry(settings, "labels", list)
     require(0 < len(labels) <= MAX_LABELS, f"{len(labels)} labels")
+    require(n in (None, len(labels)), f"{len(labels)} labels where there are {n}")
     kinds = {type(label) for label in labels}
     require(
         len(kinds) == 1 and kinds <= {str, int, bool, float},

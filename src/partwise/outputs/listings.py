@@ -10,6 +10,7 @@ from partwise.outputs.task import Details, Listing
 
 if TYPE_CHECKING:
     from partwise.report import FeatureGroup
+    from partwise.report.content import MetricTable
 
 
 def unseen_warning(
@@ -110,3 +111,27 @@ def telling_features(model: Any, top: int = 10) -> list[FeatureGroup]:
             )
         )
     return groups
+
+
+def weight_table(
+    caption: str, tables: Iterable[Any], weights: Any, start: Any = None, top: int = 100
+) -> MetricTable:
+    """
+    Named weights for a report, beside those that training started from.
+
+    Parameters
+    ----------
+    caption : str
+    tables : lists of weights
+        Each has `names`, and `base`, the place of its first weight.
+    weights : array (n_weights,)
+    start : array (n_weights,), optional
+    top : int
+        Rows at most.
+    """
+    from partwise.report.content import MetricTable
+
+    columns = [weights] if start is None else [weights, start]
+    places = [(n, t.base + k) for t in tables for k, n in enumerate(t.names)]
+    rows = [[name, *(float(c[place]) for c in columns)] for name, place in places[:top]]
+    return MetricTable(caption, {}, ["", "score", "start"][: len(columns) + 1], rows)

@@ -75,7 +75,8 @@ class ScoredModel(WeightedModel):
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed inputs to decode: all at once, or in turn what fits in memory."""
-        raise NotImplementedError
+        if len(X):
+            yield self.training_problem(X, None, n_jobs=n_jobs)  # type: ignore[attr-defined]
 
     def ranked(
         self, X: Any, k: int, n_jobs: int = 1, *, as_log_probability: bool = False

@@ -237,6 +237,12 @@ class SavedEstimator(StructuredEstimator):
         self._check_fitted()
         return self.model_.margin(X, n_jobs=self._n_jobs())
 
+    @available_if(lambda self: hasattr(self.model_class, "explain"))
+    def explain(self, x: Any, top: int = 10) -> Any:
+        """Why the best output of one input won, by the `top` largest reasons."""
+        self._check_fitted()
+        return self.model_.explain(x, top=top)
+
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions."""
         predicted = list(self.predict(X))

@@ -91,6 +91,9 @@ class Task(ABC):
     label_name: ClassVar[str] = "label"
     # in JSON: the predictions of all examples, and one of several of an example
     json_names: ClassVar[tuple[str, str]] = ("labels", "labels")
+    measures: ClassVar[tuple[str, ...]] = ()  # metrics by name, see `measure`
+    file_format: ClassVar[str] = ""
+    max_length: int | None = None  # longer examples of files are left out
     has_plain_check: ClassVar[bool] = False
     writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
@@ -104,7 +107,14 @@ class Task(ABC):
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """The task that reads training files, with the estimator's settings."""
-        return cls()
+        return cls().limited_to(options.max_length)
+
+    def limited_to(self, max_length: int | None) -> Self:
+        """Leave examples of files out that are longer."""
+        if max_length is not None and max_length < 1:
+            raise ValueError(f"--max-length {max_length}: give a positive whole number")
+        self.max_length = max_length
+        return self
 
     @classmethod
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -118,9 +128,9 @@ class Task(ABC):
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """The task of a trained model, or a refusal of options it cannot use: all."""
-        options.refuse(*options._fields)
-        return cls()
+        """The task of a trained model, or a refusal of options that it cannot use."""
+        options.refuse(*(n for n in options._fields if n not in cls.file_options))
+        return cls().limited_to(options.max_length)
 
     @classmethod
     def written_labels(cls, model: Any) -> list[str]:
@@ -143,9 +153,11 @@ class Task(ABC):
     def describe(self, data: Data) -> str:
         """Sizes of training data in a line."""
 
-    @abstractmethod
     def reader_info(self) -> dict[str, Any]:
         """What the model file keeps so that later files are read the same way."""
+        info: dict[str, Any] = {"format": self.file_format}
+        has_limit = "max_length" in self.file_options
+        return info | ({"max_length": self.max_length} if has_limit else {})
 
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
@@ -182,16 +194,12 @@ class Task(ABC):
         """Answers with what ``--confidence`` or ``--marginals`` asks for."""
         if not hasattr(model, "marginals"):
             raise ValueError(f"{option}: this model has no probabilities; drop it")
+        name = option.removeprefix("--")
         if option == "--confidence":
-            probabilities = {
-                "confidence": model.confidence(data.X, n_jobs=n_jobs).tolist()
-            }
+            found = model.confidence(data.X, n_jobs=n_jobs).tolist()
         else:
-            tables = model.marginals(data.X, n_jobs=n_jobs)
-            probabilities = {"marginals": [table.tolist() for table in tables]}
-        return answers._replace(
-            probabilities=dict(answers.probabilities) | probabilities
-        )
+            found = [table.tolist() for table in model.marginals(data.X, n_jobs=n_jobs)]
+        return answers._replace(probabilities={**answers.probabilities, name: found})
 
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
@@ -213,9 +221,16 @@ class Task(ABC):
         fields = value if isinstance(value, dict) else {name: value}
         return fields | {"score": score}
 
-    @abstractmethod
+    def reference(self, data: Data) -> Any:
+        """The true outputs, as metrics compare them with predictions."""
+        return list(data.y)
+
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """All metrics of the task, by the names of the field."""
+        from partwise.metrics import metric
+
+        y = self.reference(data)
+        return {n: float(metric(n).function(y, answers.best)) for n in self.measures}
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """What else an evaluation shows."""
@@ -291,8 +306,10 @@ class Task(ABC):
         return {"features": features}, listings
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """Why the prediction of an example won; has `to_dict`."""
-        raise ValueError("explain does not go with this model")
+        """Why the prediction of an example won, with `to_dict`."""
+        if not hasattr(model, "explain"):
+            raise ValueError("explain does not go with this model")
+        return model.explain(data.X[row], top=top)
 
     def explain(
         self, model: Any, data: Data, row: int, top: int
@@ -303,8 +320,10 @@ class Task(ABC):
 
     # ------------------------------------------------------- what `verify` needs
 
-    def as_in_training(self, model: Any) -> None:  # noqa: B027
+    def as_in_training(self, model: Any) -> None:
         """Read files from now on as the training files were read."""
+        if "max_length" in self.file_options:
+            self.max_length = model.info.get("reader", {}).get("max_length")
 
     def n_blocks(self, data: Data) -> int:
         """Examples of the training problem."""

@@ -18,7 +18,6 @@ class TreeTask(Task):
 
     json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
     truths_name: ClassVar[str] = "sentences"  # what training files hold
-    max_length: int | None = None  # longer sentences of files are left out
 
     def describe(self, data: Data) -> str:
         """Sentences, words, labels."""

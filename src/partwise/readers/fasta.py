@@ -173,7 +173,7 @@ def aligned_pairs(
             )
         texts = [without_gaps(record.sequence) for record in family.records]
         for record, text in zip(family.records, texts, strict=True):
-            if not text:
+            if truth and not text:
                 raise ReaderError(f"{where}: sequence {record.name!r} has no letters")
         places = [_places(record.sequence) for record in family.records]
         for i, j in combinations(range(len(texts)), 2):

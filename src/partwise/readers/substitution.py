@@ -24,6 +24,11 @@ class SubstitutionMatrix(NamedTuple):
         return float(self.scores[i, j]) if a and b and min(i, j) >= 0 else 0.0
 
 
+def as_matrix(given: Source | SubstitutionMatrix) -> SubstitutionMatrix:
+    """A matrix itself, or that of a file."""
+    return given if isinstance(given, SubstitutionMatrix) else read_matrix(given)
+
+
 def read_matrix(path: Source) -> SubstitutionMatrix:
     r"""
     Read a substitution matrix.

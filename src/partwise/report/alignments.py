@@ -14,6 +14,10 @@ _MARGIN, _NAMES = 10.0, 16.0
 _FONT = "ui-monospace, monospace"
 _COLUMNS = 60  # of one stretch of a drawing
 _LONGEST = 400  # letters of a sequence that is drawn
+_NOTE = (
+    "A blue line is a match of the reference, an orange one contradicts it, a grey one "
+    "is not in it. Dots mark letters with a reference partner; hollow ones were missed."
+)
 RIGHT, WRONG, EXTRA = svg.COLOURS["truth"], svg.COLOURS["wrong"], "#8a8f98"
 
 
@@ -205,3 +209,32 @@ def worst_alignments(
         caption = f"{names[i][0]}: {names[i][1]} and {names[i][2]}, {-share:.0%} lost"
         pictures.append(Picture(caption, draw_alignment(a, b, y_pred[i], y[i])))
     return pictures
+
+
+def alignment_sections(
+    letters: Sequence[tuple[Sequence[str], Sequence[str]]],
+    y: Sequence[Any],
+    y_pred: Sequence[Any],
+    names: Sequence[Sequence[str]],
+    matrices: dict[str, Any],
+) -> dict[str, Any]:
+    """
+    Sections of a report: the worst alignments, and substitution matrices.
+
+    Parameters
+    ----------
+    letters : list of (a, b)
+    y : list of int arrays (k, 2)
+        Reference pairs that count.
+    y_pred : list of int arrays (k, 2)
+    names : list of (family, name, name)
+    matrices : dict of SubstitutionMatrix by name
+    """
+    return {
+        "drawings": worst_alignments(letters, y, y_pred, names, 8),
+        "drawings_note": _NOTE,
+        "pictures": matrix_pictures(matrices),
+        "pictures_title": "Scores of substitutions",
+        "pictures_note": "Rows are letters of the first sequence, blue is above zero. "
+        "Letters whose scores are those of the start are left out.",
+    }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.report import svg
+from partwise.report.content import Picture
 
 _SIDE, _LEFT, _TOP, _BOTTOM = 240.0, 44.0, 10.0, 40.0
 _MOST = 300  # points or bars that are drawn
@@ -147,6 +148,19 @@ def bars(values: Any, x_name: str, y_name: str) -> str:
         for k, value in enumerate(ranked[at].tolist())
     ]
     return _framed(shapes, x_name, y_name, [])
+
+
+def curve_sections(y_true: Any, scores: Any) -> dict[str, Any]:
+    """Both curves as sections of a report, for rows of two classes."""
+    recall, rates = precision_recall(y_true, scores), roc(y_true, scores)
+    return {
+        "pictures": [
+            Picture("Precision and recall", curve(recall, "recall", "precision")),
+            Picture("ROC", curve(rates, "false positives", "true positives")),
+        ],
+        "pictures_title": "Curves",
+        "pictures_note": "Each point is a threshold; shares of rows.",
+    }
 
 
 def _scales() -> tuple[svg.Scale, svg.Scale]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from partwise.report import svg
+from partwise.report.content import Picture
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,3 +79,14 @@ def draw_logo(pwm: np.ndarray) -> svg.Drawing:
     return svg.drawing(
         WIDTH * len(pwm), HEIGHT + 22, "sequence logo", letters, standalone=True
     )
+
+
+def logo_sections(pwm: np.ndarray) -> dict[str, Any]:
+    """The logo of a motif as sections of a report, under its most frequent letters."""
+    consensus = "".join(LETTERS[k] for k in pwm.argmax(axis=1).tolist())
+    return {
+        "pictures": [Picture(consensus, draw_logo(pwm))],
+        "pictures_title": "Motif",
+        "pictures_note": "Letters of its best windows in training sequences that have "
+        "it; a letter's height is its share of the information of its place.",
+    }

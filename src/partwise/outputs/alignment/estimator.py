@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from partwise.features.pair_presets import expand, is_name
-from partwise.features.pairs import PairFeaturizer, has_candidates
+from partwise.features.annotated import has_candidates
+from partwise.features.pair_presets import is_name
+from partwise.features.pairs import PairFeaturizer
 from partwise.outputs.alignment.model import AlignmentModel
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.parameters import check_positive, check_whole
 from partwise.protocol import Floats
-from partwise.readers.substitution import SubstitutionMatrix, read_matrix
-from partwise.structures.alignment.examples import is_hidden
+from partwise.readers.substitution import SubstitutionMatrix, as_matrix
+from partwise.structures.alignment.examples import hidden_truths
+from partwise.structures.alignment.file import OPTIONS, options_of
 from partwise.structures.alignment.structure import ENDS, Alignment
-from partwise.structures.alignment.weights import identity_matrix, start_weights
+from partwise.structures.alignment.weights import plain_weights, start_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -101,6 +102,7 @@ class SequenceAligner(PartlyLabelledEstimator):
     model_: AlignmentModel = field(init=False)
     model_class = AlignmentModel
     measured = "alignments"
+    as_given = ("templates",)
 
     def fit(
         self,
@@ -127,79 +129,52 @@ class SequenceAligner(PartlyLabelledEstimator):
             raise ValueError("X has no examples; give at least one pair of sequences")
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} examples, y {len(y)}; give one y per X")
-        decoys = has_candidates(X)
-        for i, truth in enumerate(y):
-            if truth is None or (isinstance(truth, int | np.integer) and not decoys):
-                lacks = "names no homologue" if decoys else "has no alignment"
-                raise ValueError(f"y[{i}] {lacks}; give it, or leave X[{i}] out")
-        hidden = np.array([is_hidden(truth) for truth in y])
+        hidden = hidden_truths(y, decoys=has_candidates(X))
         self._refuse_hidden(-hidden.astype(int))
         last = getattr(self, "model_", None) if self.warm_start else None
-        model = self._new_model(X, decoys) if last is None else _again(last)
-        first = self._first_weights(model) if hidden.any() else None
-        self._weighted = sample_weight is not None
+        model = self._new_model(X) if last is None else copy(last)
+        first = None
+        if hidden.any():  # rounds begin at the start, which pulls no longer
+            first, model.start = model.start, None
+            if first is None:
+                first = plain_weights(model.featurizer, model.layout)
         problem = model.training_problem(
             X, y, self._formulation(), self._n_jobs(), core=core
         )
-        start = first if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, sample_weight, start)
-        model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
+        self._learn_weights(model, problem, sample_weight, first)
         return self
 
-    def _new_model(self, X: Sequence[Any], decoys: bool) -> AlignmentModel:
+    def _new_model(self, X: Sequence[Any]) -> AlignmentModel:
         """A model without weights, for sequences with these columns and letters."""
-        of_a = [a for a, _ in X]
-        of_b = [c for _, b in X for c in b] if decoys else [b for _, b in X]
-        templates = "simple" if self.templates is None else self.templates
-        if is_name(templates):
-            templates = expand(templates, of_a[0], of_b[0])
-        matrix = None
-        if self.start is not None:
-            is_path = isinstance(self.start, str | os.PathLike)
-            matrix = read_matrix(self.start) if is_path else self.start
+        matrix = None if self.start is None else as_matrix(self.start)
         letters = "" if matrix is None else matrix.rows.replace("*", "")
-        featurizer = PairFeaturizer(templates).fit(of_a, of_b, letters)
-        options = {
-            "tie_gaps": self.tie_gaps,
-            "mode": self.mode,
-            "free_ends": list(ENDS) if self.free_ends is None else list(self.free_ends),
-            "cost": self._cost(),
-            "band": self.band,
-        }
-        model = AlignmentModel(featurizer, options, np.zeros(0), {})
+        templates = "simple" if self.templates is None else self.templates
+        featurizer = PairFeaturizer.of_pairs(templates, X, letters)
+        structure = Alignment(**featurizer.settings(), **self._options())
+        model = AlignmentModel(featurizer, structure, np.zeros(0))
         if matrix is not None:
             model.start = self.start_scale * start_weights(
                 featurizer, model.layout, matrix, self.start_open, self.start_extend
             )
         return model
 
-    def _first_weights(self, model: AlignmentModel) -> Floats | None:
-        """Where rounds begin: the start, which pulls no longer, or equal letters."""
-        first, model.start = model.start, None
-        made = model.featurizer
-        if first is None and made.substitutions() is not None:
-            first = start_weights(made, model.layout, identity_matrix(made), -1.0, -1.0)
-        return first
-
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_whole("band", self.band, 0)
         check_positive("start_scale", self.start_scale)
-        self._cost()
+        Alignment((1,), **self._options()).tolerance()
         if isinstance(self.templates, str | list) and not is_name(self.templates):
             PairFeaturizer(self.templates)
 
-    def _cost(self) -> Any:
-        """The loss by name or tolerance; the shell has text only."""
-        cost = self.cost
-        is_number = isinstance(cost, np.integer) or str(cost).isdecimal()
-        cost = int(cost) if is_number else cost
-        Alignment((1,), cost=cost).tolerance()  # refuses what is none
-        return cost
+    def _options(self) -> dict[str, Any]:
+        """Those of the structure; the shell gives numbers as text."""
+        options = {name: getattr(self, name) for name in OPTIONS}
+        if self.free_ends is None:
+            options["free_ends"] = list(ENDS)
+        if str(self.cost).isdecimal():
+            options["cost"] = int(self.cost)
+        return options
 
     # ---------------------------------------------------------------- prediction
 
@@ -214,24 +189,14 @@ class SequenceAligner(PartlyLabelledEstimator):
             Pairs that each alignment must have, or must not have.
         """
         self._check_fitted()
-        return as_object_array(
-            self.model_.predict(
-                X, given=given, forbidden=forbidden, n_jobs=self._n_jobs()
-            )
-        )
-
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Why the best alignment of one (a, b), or the best candidate, won."""
-        self._check_fitted()
-        return self.model_.explain(x, top=top)
+        masks = {"given": given, "forbidden": forbidden}
+        return as_object_array(self.model_.predict(X, **masks, n_jobs=self._n_jobs()))
 
     # --------------------------------------------------------- files, attributes
 
     @classmethod
     def _parameters_of(cls, model: AlignmentModel) -> dict[str, Any]:
-        return {**model.options, "templates": model.featurizer.lines}
-
-    as_given = ("templates",)
+        return {**options_of(model.structure), "templates": model.featurizer.lines}
 
     @property
     def matrix_(self) -> SubstitutionMatrix:
@@ -242,8 +207,3 @@ class SequenceAligner(PartlyLabelledEstimator):
     def coef_(self) -> Floats:
         """All weights, in the order of ``model_.tables()``."""
         return self.model_.weights
-
-
-def _again(last: AlignmentModel) -> AlignmentModel:
-    """The same model without weights; those of a warm start come from the last one."""
-    return AlignmentModel(last.featurizer, last.options, np.zeros(0), {}, last.start)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import Answers, Data, Details, Listing, Task
 
 if TYPE_CHECKING:
     from partwise.objective import Formulation
@@ -25,23 +25,11 @@ class AlignTask(Task):
     examples_name: ClassVar[str] = "pairs"
     json_names: ClassVar[tuple[str, str]] = ("alignments", "alignment")
     file_options: ClassVar[tuple[str, ...]] = ("max_length",)
+    file_format: ClassVar[str] = "aligned FASTA"
+    measures: ClassVar[tuple[str, ...]] = ("q", "q4")
 
-    def __init__(self, max_length: int | None = None) -> None:
-        if max_length is not None and max_length < 1:
-            raise ValueError(f"--max-length {max_length}: give a positive whole number")
-        self.max_length = max_length
+    def __init__(self) -> None:
         self.annotations: dict[str, dict[str, list[str]]] = {}
-
-    @classmethod
-    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
-        """Of sequences up to a length."""
-        return cls(options.max_length)
-
-    @classmethod
-    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """Any sequences."""
-        options.refuse("columns", "label", "separator", "comment")
-        return cls(options.max_length)
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
@@ -50,10 +38,6 @@ class AlignTask(Task):
         from partwise.features.pairs import PairFeaturizer
 
         return {name: name for name in preset_names()}, PairFeaturizer
-
-    def as_in_training(self, model: Any) -> None:
-        """Leave out what training left out."""
-        self.max_length = model.info.get("reader", {}).get("max_length")
 
     # -------------------------------------------------------------------- files
 
@@ -80,10 +64,6 @@ class AlignTask(Task):
             f"{n_pairs:,} aligned residues"
         )
 
-    def reader_info(self) -> dict[str, Any]:
-        """The format."""
-        return {"format": "aligned FASTA", "max_length": self.max_length}
-
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """A family of two rows for each alignment; of several, the best first."""
         from partwise.readers.fasta import write_alignments
@@ -99,13 +79,6 @@ class AlignTask(Task):
         """The pairs of tokens that count."""
         return [y[core] for y, core in zip(data.y, data.source.core, strict=True)]
 
-    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """Q and Q4 in the core."""
-        from partwise.metrics.alignments import q, q4
-
-        truth = self.reference(data)
-        return {"q": q(truth, answers.best), "q4": q4(truth, answers.best)}
-
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Q and Q4 of each family."""
         from partwise.metrics.alignments import by_family
@@ -120,35 +93,38 @@ class AlignTask(Task):
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
-        """Alignments, the learned matrix, gap scores."""
-        from partwise.outputs.alignment.report import alignment_sections
+        """Gap scores, the worst alignments, the learned matrix."""
+        from partwise.features.annotated import letters_of
+        from partwise.outputs.listings import weight_table
+        from partwise.report.alignments import alignment_sections
 
-        return alignment_sections(
-            model, data.X, self.reference(data), answers.best, data.source.names
-        )
+        y, names = self.reference(data), data.source.names
+        letters = [(letters_of(a), letters_of(b)) for a, b in data.X]
+        sections = alignment_sections(letters, y, answers.best, names, model.matrices())
+        gaps = [t for t in model.tables() if t.title.startswith("gap")]
+        scores = weight_table("Gap scores", gaps, model.weights, model.start)
+        return {"metrics": [scores], **sections}
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """The mode, and the templates."""
         counts = model.feature_counts()
         listed = "; ".join(f"{name} ({n:,})" for name, n in counts.items())
-        return [("Mode", model.options["mode"]), ("Templates", listed)]
+        return [("Mode", model.structure.mode), ("Templates", listed)]
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:
         """Templates with their feature counts, and the options."""
+        from partwise.structures.alignment.file import options_of
+
         return {
             "n_features": len(model.weights),
             "templates": model.feature_counts(),
             "columns": dict(zip("ab", map(list, model.featurizer.sides), strict=True)),
-            **model.options,
+            **options_of(model.structure),
             "has_start": model.start is not None,
             "reader": model.info.get("reader", {}),
         }
-
-    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """Winner against runner-up."""
-        return model.explain(data.X[row], top=top)
 
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int

@@ -36,16 +36,14 @@ class DependencyTask(TreeTask):
         ),
     }
 
-    def __init__(
-        self, *, single_root: bool = True, max_length: int | None = None
-    ) -> None:
+    def __init__(self, *, single_root: bool = True) -> None:
         self.single_root = single_root
-        self.max_length = max_length
 
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """With as many roots in a tree as the parser allows."""
-        return cls(single_root=settings["single_root"], max_length=options.max_length)
+        task = cls(single_root=settings["single_root"])
+        return task.limited_to(options.max_length)
 
     @classmethod
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +74,7 @@ class DependencyTask(TreeTask):
         """With as many roots in a tree as the training files had."""
         options.refuse("columns", "label", "separator", "comment")
         stored = model.info.get("reader", {}).get("single_root")
-        return cls(single_root=stored is not False, max_length=options.max_length)
+        return cls(single_root=stored is not False).limited_to(options.max_length)
 
     # -------------------------------------------------------------------- files
 
@@ -187,15 +185,7 @@ class DependencyTask(TreeTask):
         """The heaviest features of arcs, training sentences or keys."""
         return model.scoring.heaviest(model.weights, top)
 
-    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """Winner against runner-up, arc by arc."""
-        return model.explain(data.X[row], top=top)
-
     # ------------------------------------------------------------------- verify
-
-    def as_in_training(self, model: Any) -> None:
-        """Without the sentences that training left out."""
-        self.max_length = model.info.get("reader", {}).get("max_length")
 
     def labels_in(self, data: Data) -> Iterator[str]:
         """Relations of all words."""

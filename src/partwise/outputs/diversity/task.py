@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import Answers, Data, Details, Listing, Task
 
 if TYPE_CHECKING:
     from partwise.readers import Candidates
@@ -22,18 +22,8 @@ class DiversityTask(Task):
 
     title: ClassVar[str] = "Selector"
     examples_name: ClassVar[str] = "candidate sets"
+    file_format: ClassVar[str] = "candidates"
     json_names: ClassVar[tuple[str, str]] = ("selections", "selection")
-
-    @classmethod
-    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
-        """The task."""
-        return cls()
-
-    @classmethod
-    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """The task."""
-        options.refuse("columns", "label", "separator", "comment", "max_length")
-        return cls()
 
     # -------------------------------------------------------------------- files
 
@@ -49,10 +39,6 @@ class DiversityTask(Task):
     def describe(self, data: Data) -> str:
         """Candidate sets, documents."""
         return f"{len(data.X):,} candidate sets, {data.n_tokens:,} documents"
-
-    def reader_info(self) -> dict[str, Any]:
-        """The format."""
-        return {"format": "candidates"}
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """A line for each chosen document: query, place, document."""

@@ -12,7 +12,6 @@ from partwise.features.graphs import GraphFeaturizer, parts_of
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.label_scoring import TokenFeatureScoring
-from partwise.outputs.labels import check_labels
 from partwise.outputs.latent_estimator import LabelledEstimator
 from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import Floats
@@ -125,7 +124,6 @@ class GraphLabeler(LabelledEstimator):
             Factor of the loss of each node.
         """
         self.check_parameters()
-        self._weighted = sample_weight is not None or node_weight is not None
         last = getattr(self, "model_", None) if self.warm_start else None
         if last is not None:
             self._refuse_other(last.structure, "directed")
@@ -133,7 +131,6 @@ class GraphLabeler(LabelledEstimator):
         fitting = featurizer.fit_transform if last is None else featurizer.transform
         graphs = fitting(X)
         known = label_set(y, graphs) if last is None else last.known
-        check_labels(known.labels)
         codes = known.encode(y, graphs)
         self._refuse_hidden(np.concatenate(codes))
         cost = self.cost
@@ -148,17 +145,11 @@ class GraphLabeler(LabelledEstimator):
             graphs, codes, self._formulation(), n_jobs=self._n_jobs(),
             node_weight=node_weight,
         )  # fmt: skip
-        start = None if last is None else problem.expand(last.weights)
-        state, _ = self._solve(problem, sample_weight, start)
-        info = {
-            "certificate": self.certificate_.to_dict(),
-            "searches": dict(Counter(problem.methods())),
-        }
-        weights = problem.compact(state.model)
-        self.model_ = GraphModel(
-            TokenFeatureScoring(featurizer), structure, known.labels, weights, info
-        )
-        self._remove_checkpoints()
+        scoring = TokenFeatureScoring(featurizer)
+        model = GraphModel(scoring, structure, known.labels, np.zeros(0))
+        self._learn_weights(model, problem, sample_weight)
+        self._weighted = self._weighted or node_weight is not None
+        model.info["searches"] = dict(Counter(problem.methods()))
         return self
 
     # ---------------------------------------------------------------- prediction

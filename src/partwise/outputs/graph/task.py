@@ -23,6 +23,7 @@ class GraphTask(Task):
 
     title: ClassVar[str] = "Graph labeller"
     examples_name: ClassVar[str] = "graphs"
+    file_format: ClassVar[str] = "graphs"
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Graphs, and labels if asked."""
@@ -36,10 +37,6 @@ class GraphTask(Task):
         n_edges = sum(len(x[1]) for x in data.X)
         sizes = f"{len(data.X):,} graphs, {data.n_tokens:,} nodes, {n_edges:,} edges"
         return f"{sizes}, {len(set(self.labels_in(data)))} labels"
-
-    def reader_info(self) -> dict[str, Any]:
-        """The format."""
-        return {"format": "graphs"}
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is an entry of the graphs: labels that must be kept, or null."""

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.explanation import Explanation
 from partwise.outputs.matching.model import MatchingModel
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
 from partwise.outputs.saved import SavedEstimator
@@ -119,11 +118,6 @@ class AssignmentMatcher(SavedEstimator):
         """The right item of each left one, −1 for none: an array per example."""
         self._check_fitted()
         return as_object_array(self.model_.predict(X, n_jobs=self._n_jobs()))
-
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """Why the best matching of one example leads the second."""
-        self._check_fitted()
-        return self.model_.explain(x, top=top)
 
     @classmethod
     def _parameters_of(cls, model: MatchingModel) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,11 +52,6 @@ class MatchingModel(ScoreModel, ScoredModel):
             found.append(x)
         return found
 
-    def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
-        """All examples at once."""
-        if len(X):
-            yield self.training_problem(X, None, n_jobs=n_jobs)
-
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation | None = None, n_jobs: int = 1
     ) -> Any:
@@ -88,11 +82,9 @@ class MatchingModel(ScoreModel, ScoredModel):
         """Why the best matching leads the second."""
         ranked = self.predict_topk([x], 2)[0]
         (candidates,) = self.candidates([x])
-        best, score = ranked[0]
         psi = [self.structure.joint_feature(candidates, y) for y, _ in ranked]
-        runner_up = ranked[1][0].tolist() if len(ranked) > 1 else None
-        lead = score - ranked[1][1] if len(ranked) > 1 else float("inf")
         difference = psi[0] - psi[1] if len(ranked) > 1 else psi[0]
         reasons = self.contributions(difference * self.weights, "best", "second", top)
-        items = [f"item {i}" for i in range(len(best))]
-        return Explanation(items, best.tolist(), runner_up, score, lead, reasons)
+        outputs, scores = [y.tolist() for y, _ in ranked], [s for _, s in ranked]
+        items = [f"item {i}" for i in range(len(outputs[0]))]
+        return Explanation.compare(items, outputs, scores, reasons, top)

@@ -23,6 +23,8 @@ class MatchTask(Task):
 
     title: ClassVar[str] = "Matcher"
     examples_name: ClassVar[str] = "examples"
+    file_format: ClassVar[str] = "pairs"
+    measures: ClassVar[tuple[str, ...]] = ("pair_f1", "pair_precision", "pair_recall")
     json_names: ClassVar[tuple[str, str]] = ("matchings", "matching")
     aliases: ClassVar[dict[str, str]] = {
         "fit_intercept": "--intercept/--no-intercept",
@@ -58,10 +60,6 @@ class MatchTask(Task):
             f"{n_features} features"
         )
 
-    def reader_info(self) -> dict[str, Any]:
-        """The format."""
-        return {"format": "pairs"}
-
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """A line for each pair of the best matching: example, left, right."""
         from partwise.readers.sink import write_bytes
@@ -87,15 +85,10 @@ class MatchTask(Task):
         """F1, precision and recall of pairs; matchings that are right as a whole."""
         import numpy as np
 
-        from partwise.outputs.matching.metrics import METRICS
-
-        values = {
-            name: metric.function(data.y, answers.best)
-            for name, metric in METRICS.items()
-        }
         pairs = zip(data.y, answers.best, strict=True)
-        return values | {
-            "exact_match": float(np.mean([np.array_equal(y, b) for y, b in pairs]))
+        is_right = [np.array_equal(y, best) for y, best in pairs]
+        return super().measure(data, answers) | {
+            "exact_match": float(np.mean(is_right))
         }
 
     @classmethod
@@ -112,10 +105,6 @@ class MatchTask(Task):
             "missed": structure.missed,
             "invented": structure.invented,
         }
-
-    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """Winner against runner-up."""
-        return model.explain(data.X[row], top=top)
 
     def judge(
         self, model: Any, data: Data, problem: Any, cuts: Any, rows: Any

@@ -41,8 +41,7 @@ def from_state(
     settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
 ) -> MeasureModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
-    labels = labels_from_state(settings)
-    require(len(labels) == 2, f"{len(labels)} labels where there are two")
+    labels = labels_from_state(settings, 2)
     measure = entry(settings, "measure", str)
     require(measure in MEASURES, "no such measure")
     beta, threshold = (entry(settings, name, float) for name in ("beta", "threshold"))

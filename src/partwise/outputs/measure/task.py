@@ -38,20 +38,10 @@ class MeasureTask(RowTask):
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """Tables by class, and the curves of the scores."""
-        from partwise.report.content import Picture
-        from partwise.report.curves import curve, precision_recall, roc
+        from partwise.report.curves import curve_sections
 
-        truth = is_label(data.y, answers.positive)
-        recall = precision_recall(truth, answers.scores)
-        rates = roc(truth, answers.scores)
-        return super().report_sections(model, data, answers) | {
-            "pictures": [
-                Picture("Precision and recall", curve(recall, "recall", "precision")),
-                Picture("ROC", curve(rates, "false positives", "true positives")),
-            ],
-            "pictures_title": "Curves",
-            "pictures_note": "Each point is a threshold; shares of rows.",
-        }
+        curves = curve_sections(is_label(data.y, answers.positive), answers.scores)
+        return super().report_sections(model, data, answers) | curves
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

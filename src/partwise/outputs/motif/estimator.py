@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from partwise.outputs.explanation import Explanation
 from partwise.outputs.labels import positive_last
 from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.motif.model import MotifModel
@@ -177,11 +176,6 @@ class MotifClassifier(LatentEstimator):
         self._check_fitted()
         sites, _ = self.model_.sites(X, self._n_jobs())
         return np.array([-1 if s.position is None else s.position for s in sites], int)
-
-    def explain(self, x: str, top: int = 10) -> Explanation:
-        """The letters of the best window that carry the class of a sequence."""
-        self._check_fitted()
-        return self.model_.explain(x, top)
 
     def write_pwm(
         self,

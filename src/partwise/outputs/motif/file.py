@@ -24,8 +24,7 @@ def from_state(
     settings: dict[str, Any], arrays: Arrays, info: dict[str, Any]
 ) -> MotifModel:
     """Rebuild a model; whatever does not fit together raises ValueError."""
-    labels = labels_from_state(settings)
-    require(len(labels) == 2, f"{len(labels)} labels where a motif has two")
+    labels = labels_from_state(settings, 2)
     length = entry(settings, "length", int)
     require(1 <= length <= MAX_LENGTH, f"a motif of length {length}")
     seeds = entry(settings, "seeds", int)

@@ -22,6 +22,9 @@ class MotifTask(RowTask):
     examples_name: ClassVar[str] = "sequences"
     json_names: ClassVar[tuple[str, str]] = ("sites", "site")
     file_options: ClassVar[tuple[str, ...]] = ()
+    measures: ClassVar[tuple[str, ...]] = (
+        "accuracy", "error_rate", "balanced_accuracy",
+    )  # fmt: skip
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -88,13 +91,14 @@ class MotifTask(RowTask):
         ]  # fmt: skip
         return {"sites": sites}
 
-    def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """Accuracy, error rate, balanced accuracy."""
-        from partwise.metrics import metric
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """The logo, beside the table by class."""
+        from partwise.report.logos import logo_sections
 
-        names = ("accuracy", "error_rate", "balanced_accuracy")
-        truth = data.y.tolist()
-        return {n: float(metric(n).function(truth, answers.best)) for n in names}
+        tables = super().report_sections(model, data, answers)
+        return tables | logo_sections(model.pwm)
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

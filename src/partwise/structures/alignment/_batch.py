@@ -4,15 +4,10 @@ import numpy as np
 
 from partwise.compiled import allocating, kernel, margin, output_loss
 from partwise.structures._formulations import plane
+from partwise.structures.alignment._best import find_best, trace_best
 from partwise.structures.alignment._charts import make_chart
 from partwise.structures.alignment._pairs import ADD, DOT, fill_row, touch, touch_match
-from partwise.structures.alignment._programs import trace_path
-from partwise.structures.alignment._scores import (
-    bounds_of,
-    find_best,
-    prepare,
-    walk_path,
-)
+from partwise.structures.alignment._scores import bounds_of, prepare, walk_path
 
 
 @kernel
@@ -27,12 +22,12 @@ def decode_rows(blocks, work, w, first, last, offset, code, value, trace):
     for pair in range(first, last):
         while blocks.pair_first[example + 1] <= pair:
             example += 1
-        _, n, _, m = bounds_of(blocks, pair)
+        _, n, _, _ = bounds_of(blocks, pair)
         prepare(blocks, work, w, example, pair)
         value[pair], place = find_best(blocks, work, w, example, pair, False, trace)
         if trace:
             here = code[offset[pair] : offset[pair] + n]
-            trace_path(work.rows.bits, n, m, place, here)
+            trace_best(blocks, work, w, example, pair, False, place, here)
             value[pair] = walk_path(blocks, w, pair, here, np.int64(0), DOT, 1.0)
 
 

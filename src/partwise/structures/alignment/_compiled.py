@@ -11,11 +11,10 @@ import numpy as np
 
 from partwise.compiled import kernel, output_loss, recall_margin, uncounted
 from partwise.structures._formulations import plane, violation_of
+from partwise.structures.alignment._best import find_best, trace_best
 from partwise.structures.alignment._pairs import ADD, DOT, WIPE, PairFeatures
-from partwise.structures.alignment._programs import trace_path
 from partwise.structures.alignment._scores import (
     bounds_of,
-    find_best,
     prepare,
     score_path,
     walk_path,
@@ -84,15 +83,13 @@ class AlignmentBlocks(NamedTuple):
         first = blocks.pair_first[i]
         top = -np.inf
         for pair in range(first + blocks.first_candidate, blocks.pair_first[i + 1]):
-            _, _, _, m = bounds_of(blocks, pair)
             prepare(blocks, work, total, i, pair)
             if blocks.is_additive:
-                value, place = find_best(
-                    blocks, work, total, i, pair, blocks.with_loss, True
-                )
+                with_loss = blocks.with_loss
+                value, place = find_best(blocks, work, total, i, pair, with_loss, True)
                 if value > top:
                     top = value
-                    trace_path(work.rows.bits, n, m, place, code)
+                    trace_best(blocks, work, total, i, pair, with_loss, place, code)
                     if blocks.is_choice:
                         code[n] = pair - first
             else:

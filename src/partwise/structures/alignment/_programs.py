@@ -23,8 +23,8 @@ a running maximum, with E the sum of the e up to a token:
 which costs three steps per vector (`_lanes.py`). Sums of E round differently from sums
 along a path, by a few units in the last place.
 
-What was largest in each cell is kept as five bits, 5·n·m/8 bytes in all: 16 MB for two
-sequences of 5,000 tokens, whose scores would take 600 MB.
+What was largest in each cell is kept as five bits. `_best.py` runs the rows and goes
+the way back.
 """
 
 from typing import NamedTuple
@@ -42,7 +42,7 @@ from partwise.structures.alignment._lanes import (
 from partwise.vectors import add, fill8, largest, load8, store
 
 LANES = 8
-PLANES = 5
+PLANES = 5  # bits of a trace: which of two values was larger
 STARTS, DELETED, EXTENDED_A, INSERTED, EXTENDED_B = range(PLANES)
 
 
@@ -73,7 +73,8 @@ class Rows(NamedTuple):
     lead: np.ndarray  # (width,) start of one row
     tail: np.ndarray  # (width,) end of one row
     top: np.ndarray  # (2, 8) best values, and where they are
-    bits: np.ndarray  # (≥ 5·n·⌈m/8⌉,) uint8
+    bits: np.ndarray  # uint8, five bits per cell of the rows whose trace is at hand
+    saved: np.ndarray  # (n_saved, 3, width) M, D and H of some rows, see `_best.py`
 
 
 @kernel
@@ -156,11 +157,12 @@ def fill_tail(ends, given_row, n, m, t, first, last, out):
 
 
 @kernel
-def advance(rows, t, low, high, m, scores, at, lead, tail, opening, extension, trace):
+def advance(rows, t, low, high, m, scores, at, lead, tail, opening, extension, row):
     """One row of cells; `at` is the place of its match scores in `scores`.
 
-    Cells outside [low, high) are no cells: the scores there are −inf. Bounds rise with
-    t, so what was left behind is not read again.
+    Its trace becomes a row of `bits`; there is none for the row −1. Cells outside
+    [low, high) are no cells: the scores there are −inf. Bounds rise with t, so what was
+    left behind is not read again.
     """
     first = low // LANES * LANES
     width = rows.best.shape[1]
@@ -169,7 +171,7 @@ def advance(rows, t, low, high, m, scores, at, lead, tail, opening, extension, t
         rows.match[c] = -np.inf
         rows.delete[c] = -np.inf
     n_vectors = (m + LANES - 1) // LANES
-    bits = t * PLANES * n_vectors
+    bits = row * PLANES * n_vectors
     open_a, extend_a = fill8(opening), fill8(extension)
     lead8, tail8 = fill8(lead), fill8(tail)
     earlier, carry = fill8(-np.inf), fill8(-np.inf)
@@ -191,7 +193,7 @@ def advance(rows, t, low, high, m, scores, at, lead, tail, opening, extension, t
         end = add(match, add(load8(rows.tail, c), tail8))
         place = choose(end, top, fill8(np.float64(t * m + c)), place)
         top = largest(end, top)
-        if trace:
+        if row >= 0:
             k = bits + c // LANES
             store_mask(rows.bits, k, start, diagonal)
             store_mask(rows.bits, k + n_vectors, delete, match)
@@ -201,12 +203,11 @@ def advance(rows, t, low, high, m, scores, at, lead, tail, opening, extension, t
         earlier, carry = source, last_lane(run)
     store(rows.top, 0, top)
     store(rows.top, LANES, place)
-    best = rows.best
-    row = t % 2
-    best[row, LANES + first - 1] = -np.inf
+    best, parity = rows.best, t % 2
+    best[parity, LANES + first - 1] = -np.inf
     if high < m:
         for c in range(high, (high + LANES - 1) // LANES * LANES):
-            best[row, LANES + c] = -np.inf
+            best[parity, LANES + c] = -np.inf
 
 
 @kernel
@@ -223,44 +224,3 @@ def best_end(rows, m):
             if one > value or (one == value and here < place):
                 value, place = one, here
     return value, place
-
-
-@kernel
-def bit_at(bits, row, plane, n_vectors, c):
-    """One bit of the trace."""
-    byte = bits[(row * PLANES + plane) * n_vectors + c // LANES]
-    return (byte >> np.uint8(c % LANES)) & 1
-
-
-@kernel
-def trace_path(bits, n, m, place, code):
-    """The alignment whose last pair is at `place`, as the partner of each token of a.
-
-    A token without a partner has −1.
-    """
-    for t in range(n):
-        code[t] = -1
-    if place < 0:
-        return
-    n_vectors = (m + LANES - 1) // LANES
-    t, c = place // m, place % m
-    state = 0  # match, deletion, insertion
-    while True:
-        if state == 0:
-            code[t] = c
-            if bit_at(bits, t, STARTS, n_vectors, c):
-                return
-            t -= 1
-            c -= 1
-            if bit_at(bits, t, INSERTED, n_vectors, c):
-                state = 2
-            else:
-                state = 1 if bit_at(bits, t, DELETED, n_vectors, c) else 0
-        elif state == 1:
-            state = 1 if bit_at(bits, t, EXTENDED_A, n_vectors, c) else 0
-            t -= 1
-        elif bit_at(bits, t, EXTENDED_B, n_vectors, c):
-            c -= 1
-        else:
-            c -= 1
-            state = 1 if bit_at(bits, t, DELETED, n_vectors, c) else 0

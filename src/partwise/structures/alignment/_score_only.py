@@ -20,6 +20,7 @@ from partwise.structures.alignment._lanes import (
     running_largest,
     shift_in,
 )
+from partwise.structures.alignment._programs import start_score
 from partwise.structures.alignment._scores import bounds_of, prepare
 from partwise.vectors import add, largest
 
@@ -84,6 +85,9 @@ def score_rows(blocks, work, w, is_local, like, first, last, value):
             example += 1
         a, n, _, m = bounds_of(blocks, pair)
         prepare(blocks, work, w, example, pair)
+        if n == 0 or m == 0:
+            value[pair] = start_score(work.ends, n, m)
+            continue
         symbol = blocks.pairs.a_symbol[a : a + n]
         width = (m + SINGLE_LANES - 1) // SINGLE_LANES * SINGLE_LANES
         n_symbols = symbol.max() + 1

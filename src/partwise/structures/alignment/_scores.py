@@ -15,12 +15,7 @@ from partwise.structures.alignment._programs import (
     LANES,
     Ends,
     Rows,
-    advance,
-    best_end,
     end_score,
-    fill_lead,
-    fill_tail,
-    open_rows,
     start_score,
 )
 
@@ -96,7 +91,7 @@ def fill_ends(free, n, m, work):
 def lead_gap(opening, extension, n, is_free, out):
     """out[t] = score of a gap of the first t tokens."""
     out[0] = 0.0
-    total = 0.0 if is_free else opening[0]
+    total = 0.0 if is_free or n == 0 else opening[0]
     for t in range(n):
         if not is_free:
             total += extension[t]
@@ -106,7 +101,8 @@ def lead_gap(opening, extension, n, is_free, out):
 @kernel
 def tail_gap(opening, extension, n, is_free, out):
     """out[t] = score of a gap of all tokens after t."""
-    out[n - 1] = 0.0
+    if n > 0:
+        out[n - 1] = 0.0
     total = 0.0
     for t in range(n - 1, 0, -1):
         if not is_free:
@@ -133,37 +129,6 @@ def fill_ranges(blocks, i, n, m, low, high):
             high[t] = min(high[t], column)
         for t in range(row, n):
             low[t] = max(low[t], column)
-
-
-@kernel
-def find_best(blocks, work, w, i, pair, with_loss, trace):
-    """Value and last pair (its place) of the best alignment, after `prepare`."""
-    _, n, _, m = bounds_of(blocks, pair)
-    rows, ends, scores = work.rows, work.ends, work.scores
-    first_given, last_given = blocks.given_first[i], blocks.given_first[i + 1]
-    row_first, column_first, row_last = -1, -1, -1
-    if first_given < last_given:
-        row_first = blocks.given[first_given, 0]
-        column_first = blocks.given[first_given, 1]
-        row_last = blocks.given[last_given - 1, 0]
-    open_rows(rows, m, work.b_open, work.b_extend, ends)
-    width = scores.shape[1]
-    for t in range(n):
-        low, high = work.low[t], work.high[t]
-        r = row_of_scores(blocks, work, w, i, pair, t, with_loss)
-        first, last = low // LANES * LANES, (high + LANES - 1) // LANES * LANES
-        lead = fill_lead(ends, row_first, column_first, t, first, last, rows.lead)
-        tail = fill_tail(ends, row_last, n, m, t, first, last, rows.tail)
-        advance(
-            rows, t, low, high, m, scores, r * width, lead, tail, work.a_open[t],
-            work.a_extend[t], trace,
-        )  # fmt: skip
-    value, place = best_end(rows, m)
-    if row_first < 0:  # no pair at all: every token stands before the first one
-        empty = start_score(ends, n, m)
-        if empty > value:
-            value, place = empty, -1
-    return value, place
 
 
 @kernel

@@ -68,11 +68,18 @@ class Examples(NamedTuple):
             candidates = [b]
             if decoys:
                 candidates, truths[i], chosen[i] = _candidates(i, b, truths[i])
-            one = banks[0].add(a, f"X[{i}]: a")
-            for k, candidate in enumerate(candidates):
-                pair_a.append(one)
-                name = f"X[{i}]: candidate {k}" if decoys else f"X[{i}]: b"
-                pair_b.append(banks[1].add(candidate, name))
+            names = [f"X[{i}]: a", f"X[{i}]: b"]
+            if decoys:
+                names[1:] = [f"X[{i}]: candidate {k}" for k in range(len(candidates))]
+            one = banks[0].add(a, names[0])
+            others = list(map(banks[1].add, candidates, names[1:]))
+            pair_a += [one] * len(others)
+            pair_b += others
+            if Y is not None:
+                sizes = [banks[0].lengths[one]] + [banks[1].lengths[k] for k in others]
+                if 0 in sizes:
+                    name = names[sizes.index(0)]
+                    raise ValueError(f"{name} has no tokens; leave the example out")
             first.append(len(pair_a))
         n = np.array([banks[0].lengths[pair_a[p]] for p in first[:-1]], np.int64)
         m = np.array([banks[1].lengths[pair_b[p]] for p in first[:-1]], np.int64)
@@ -169,6 +176,15 @@ def _candidates(i: int, b: Any, truth: Any) -> tuple[list[Any], Any, int]:
     if len(candidates) < 2:
         raise ValueError(f"X[{i}] has no decoys; leave the example out")
     return [candidates.pop(chosen), *candidates], pairs, chosen
+
+
+def hidden_truths(y: Sequence[Any], *, decoys: bool) -> Any:
+    """Which truths are homologues of unknown alignment; refuses what is no truth."""
+    for i, truth in enumerate(y):
+        if truth is None or (isinstance(truth, int | np.integer) and not decoys):
+            lacks = "names no homologue" if decoys else "has no alignment"
+            raise ValueError(f"y[{i}] {lacks}; give it, or leave X[{i}] out")
+    return np.array([is_hidden(truth) for truth in y])
 
 
 def is_hidden(truth: Any) -> bool:

@@ -146,8 +146,6 @@ class Layout(NamedTuple):
                 f"{what} has shape {codes.shape} and type {codes.dtype}; give "
                 f"{len(sizes)} integers per token"
             )
-        if not len(codes):
-            raise ValueError(f"{what} has no tokens; leave the pair out")
         if (codes < 0).any() or (codes >= sizes).any():
             t, k = np.argwhere((codes < 0) | (codes >= sizes))[0]
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures.alignment import _batch as batch
 from partwise.structures.alignment import _charts as charts
+from partwise.structures.alignment._best import trace_sizes
 from partwise.structures.alignment._compiled import AlignmentBlocks
-from partwise.structures.alignment._programs import PLANES, Ends, Rows
+from partwise.structures.alignment._programs import Ends, Rows
 from partwise.structures.alignment._score_only import MAX_EXACT, score_rows
 from partwise.structures.alignment._scores import ANYWHERE, AlignmentWork
 from partwise.structures.alignment._searches import search_by
@@ -49,10 +51,10 @@ class ChoiceProblem(PackedProblem):
         n_jobs: int,
     ) -> None:
         a_length, b_length = np.diff(blocks.a_offset), np.diff(blocks.b_offset)
-        longest_a, longest_b = int(a_length.max()), int(b_length.max())
+        longest_a, longest_b = int(a_length.max()) or 1, int(b_length.max()) or 1
         width = -(-longest_b // 8) * 8
         n_rows = int(n_symbols.max()) if blocks.keeps_rows else 0
-        n_vectors = a_length[blocks.pair_a] * -(-b_length[blocks.pair_b] // 8)
+        n_bytes, n_saved = trace_sizes(a_length[blocks.pair_a], b_length[blocks.pair_b])
         self.cells = a_length[blocks.pair_a] * b_length[blocks.pair_b].astype(float)
 
         def new_work() -> AlignmentWork:
@@ -83,7 +85,8 @@ class ChoiceProblem(PackedProblem):
                     lead=aligned_zeros(width),
                     tail=aligned_zeros(width),
                     top=aligned_zeros(2, 8),
-                    bits=np.zeros(PLANES * int(n_vectors.max()), np.uint8),
+                    bits=np.zeros(n_bytes, np.uint8),
+                    saved=np.zeros((n_saved, 3, width)),
                 ),
             )
 
@@ -137,13 +140,27 @@ class ChoiceProblem(PackedProblem):
         codes = np.split(cuts.code, cuts.indptr[1:-1])
         if not self.blocks.is_choice:
             return [pairs_of(code) for code in codes]
+        return [
+            (self._number(i, int(code[-1])), pairs_of(code[:-1]))
+            for i, code in zip(cuts.block, codes, strict=True)
+        ]
+
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
+        """The k best candidates with their best alignments and scores."""
+        alignments, scores = self.align(model)
+        assert alignments is not None
         found = []
-        for i, code in zip(cuts.block, codes, strict=True):
-            # the true candidate was moved to the front
-            rank, chosen = int(code[-1]), int(self.chosen[i])
-            number = chosen if rank == 0 else rank - (rank <= chosen)
-            found.append((number, pairs_of(code[:-1])))
+        for i, (first, last) in enumerate(pairwise(self.blocks.pair_first.tolist())):
+            here = scores[first:last]
+            ranks = np.argsort(-here, kind="stable")[:k].tolist()
+            outputs = [(self._number(i, r), alignments[first + r]) for r in ranks]
+            found.append(list(zip(outputs, here[ranks].tolist(), strict=True)))
         return found
+
+    def _number(self, i: int, rank: int) -> int:
+        """Place of a candidate in the user's list; the true one was moved to front."""
+        chosen = int(self.chosen[i])
+        return chosen if rank == 0 else rank - (rank <= chosen)
 
     def keys(self) -> list[bytes]:
         """Digests of the features of both sequences, and the truth."""

@@ -127,8 +127,8 @@ class Alignment(AlignmentReference, Structure):
         """How far a partner may be off without loss."""
         if isinstance(self.cost, str) and self.cost in TOLERANCES:
             return TOLERANCES[self.cost]
-        if isinstance(self.cost, int) and self.cost >= 0:
-            return self.cost
+        if isinstance(self.cost, int | np.integer) and self.cost >= 0:
+            return int(self.cost)
         raise SettingsError(
             f"<cost={self.cost!r}>: choose 'q', 'q4' or a whole number ≥ 0"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from partwise.features.pairs import PairFeaturizer
 from partwise.features.templates import View
 from partwise.parameters import SettingsError
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.readers.substitution import SubstitutionMatrix
 from partwise.structures.alignment.layout import Layout
 
@@ -21,6 +21,56 @@ class WeightTable(NamedTuple):
     title: str
     base: int  # where they begin
     names: list[str]
+
+
+class NamedWeights:
+    """What the weights of a model mean: tables by template, and a matrix."""
+
+    featurizer: Any  # PairFeaturizer
+    layout: Layout
+    weights: Floats
+    start: Floats | None
+
+    def tables(self) -> list[WeightTable]:
+        """Each list of weights: title, where it begins, names of its entries."""
+        return weight_tables(self.featurizer, self.layout)
+
+    def feature_counts(self) -> dict[str, int]:
+        """Number of weights of each template."""
+        return {title: len(names) for title, _, names in self.tables()}
+
+    def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
+        """For each template its features and weights."""
+        for title, base, names in self.tables():
+            yield title, names, self.weights[base : base + len(names)]
+
+    def matrix(self, weights: Floats | None = None) -> SubstitutionMatrix:
+        """Learned scores of substitutions, or those of other weights."""
+        weights = self.weights if weights is None else weights
+        return substitution_matrix(self.featurizer, self.layout, weights)
+
+    def matrices(self) -> dict[str, SubstitutionMatrix]:
+        """The learned matrix, and that of the start; none without such a template.
+
+        Beside a start without letters of which training changed no score: it saw none,
+        and the large scores of a start would hide the others.
+        """
+        try:
+            learned = self.matrix()
+        except ValueError:  # no template compares letters alone
+            return {}
+        if self.start is None:
+            return {"Learned": learned}
+        start = self.matrix(self.start)
+        changed = learned.scores != start.scores
+        kept = np.flatnonzero(changed.any(axis=0) | changed.any(axis=1))
+        kept = kept if len(kept) else np.arange(len(changed))
+        return {"Learned": _part_of(learned, kept), "Start": _part_of(start, kept)}
+
+
+def _part_of(matrix: SubstitutionMatrix, kept: Ints) -> SubstitutionMatrix:
+    letters = "".join(matrix.rows[k] for k in kept.tolist())
+    return SubstitutionMatrix(letters, letters, matrix.scores[np.ix_(kept, kept)])
 
 
 def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
@@ -91,6 +141,13 @@ def identity_matrix(made: PairFeaturizer) -> SubstitutionMatrix:
     known: Sequence[Any] = made.values.get(View(made.sides[0][0]), [])
     letters = "".join(letter for letter in known if len(letter) == 1)
     return SubstitutionMatrix(letters, letters, 3.0 * np.eye(len(letters)) - 1.0)
+
+
+def plain_weights(made: PairFeaturizer, layout: Layout) -> Floats | None:
+    """Equal letters 2, others and gaps −1; None where no template compares letters."""
+    if made.substitutions() is None:
+        return None
+    return start_weights(made, layout, identity_matrix(made), -1.0, -1.0)
 
 
 def start_weights(
