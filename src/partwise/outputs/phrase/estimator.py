@@ -128,8 +128,9 @@ class ConstituencyParser(TreeParser):
         X : list of lists of (word, tag)
         y : list of trees (label, children), or of `nltk.Tree`
             Of some trees only brackets may be known, a list of (label, begin, end) over
-            the words begin … end − 1, or nothing, None. They are completed in rounds;
-            the loss counts missed brackets alone. Rules come from whole trees.
+            the words begin … end − 1, with the label None if it is not known; or
+            nothing, None. They are completed in rounds; the loss counts missed brackets
+            alone. Rules come from whole trees.
         sample_weight : array (n_sentences,), optional
         """
         self.check_parameters()
@@ -208,7 +209,7 @@ class ConstituencyParser(TreeParser):
                 raise ValueError(f"tree {i} has other words or tags than sentence {i}")
             if self.max_length is not None and len(x) > self.max_length:
                 continue
-            if grammar.derives(x, tree):
+            if grammar.derives(x, tree, i):
                 rows.append(i)
             else:
                 self.n_unfit_ += 1
@@ -217,6 +218,8 @@ class ConstituencyParser(TreeParser):
                 f"{self.n_unfit_} of {len(trees)} trees are not in the grammar and were"
                 " left out; raise <unary_steps>"
             )
+            if any(map(is_partial, trees)):
+                text += ", or give more whole trees, whose rules make the grammar"
             warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
         if not rows:
             raise SettingsError("no sentence is left to train on; raise <max_length>")
@@ -235,7 +238,8 @@ class ConstituencyParser(TreeParser):
 
         A sentence without a tree under the grammar gets a flat one: all words below
         the most frequent root label; `n_failures_` tells how many there were, and
-        `n_too_long_` how many of them have too many words.
+        `n_too_long_` how many of them have too many words. A sentence without words
+        gets the root label alone, and is no failure.
         """
         self._check_fitted()
         trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
