@@ -73,7 +73,7 @@ def verify(
     held, task = open_model(model, FileOptions(columns, label, separator, comment))
     settings = _settings(held, model)
     if plain and settings["loss"] == "ramp":
-        raise ValueError("--plain has no plain methods for --loss ramp; drop it")
+        raise ValueError("--plain needs a model of another loss than ramp; drop it")
     if plain and not task.has_plain_check:
         raise ValueError(f"--plain has no plain methods for {type(held).__name__}")
     task.as_in_training(held)
