@@ -6,10 +6,10 @@ DIR holds `conll2002_ner_spanish`. All taggers learn from its training file with
 features of the preset. The C of each is that of the best span F1 on testa, which is
 the development file of CoNLL-2002, and testb is looked at with that C alone. Segments
 have `--spans` besides, of which the default was best on testa among four lists of
-templates. The interval is that of the difference to the
-chain on testb, a paired bootstrap over sentences. Trained in turn in one process; times
-are CPU seconds of training, without reading and compiling (a short fit goes before).
-The chain allows BIO sequences only.
+templates. The interval is that of the difference to the chain on testb, a paired
+bootstrap over sentences. Trained in turn in one process; times are CPU seconds of
+training, without reading and compiling (a short fit goes before). The chain allows BIO
+sequences only.
 """
 
 import argparse

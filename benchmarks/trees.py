@@ -22,17 +22,14 @@ from numba import njit
 
 from partwise.structures.dependency._climb import climb_trees, new_climb_work
 from partwise.structures.dependency._decoders import FirstOrder
+from partwise.structures.dependency._eisner import eisner
 from partwise.structures.dependency._frontier import new_frontier_work, tree_frontier
 from partwise.structures.dependency._grandparents import (
     eisner_grandparents,
     new_grandparent_work,
 )
 from partwise.structures.dependency._k_best import k_best_trees, new_k_best_work
-from partwise.structures.dependency._programs import (
-    chu_liu_edmonds,
-    eisner,
-    new_tree_work,
-)
+from partwise.structures.dependency._programs import chu_liu_edmonds, new_tree_work
 from partwise.structures.dependency._second_order import (
     dense_rows,
     eisner_siblings,

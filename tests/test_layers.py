@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "protocol": {"objective", "parameters", "state"},
     "certificate": {"objective", "protocol", "state", "threads"},
     "checkpoint": {"files", "objective", "protocol", "state"} | SETTINGS,
+    "compile_ahead": CONTRACT | {"solvers", "structures"},
     "compiled": {"jit", "objective", "protocol"},
     "threads": {"jit"} | SETTINGS,
     "vectors": set(),
@@ -55,13 +56,21 @@ MAY_IMPORT = {
     "outputs.registry": set(),
     "model_file": CONTRACT | {"outputs.registry", ""},  # "" is the version in __init__
     "testing": ENGINE
-    | {"solvers", "datasets", "metrics", "outputs", "outputs.registry"},
+    | {
+        "solvers",
+        "datasets",
+        "metrics",
+        "outputs",
+        "outputs.registry",
+        "compile_ahead",
+    },
 }
 # What the modules of an output's folder may import, by the module's name; others are
 # parts of the model
 MODEL = ENGINE | {"outputs.registry"}
 OUTPUT_MAY_IMPORT = {
-    "estimator": MODEL | {"solvers", "checkpoint", "metrics", "model_file"},
+    "estimator": MODEL
+    | {"solvers", "checkpoint", "compile_ahead", "metrics", "model_file"},
     "task": MODEL | {"metrics", "report", "model_file"},
     "report": MODEL | {"metrics", "report"},
     "metrics": MODEL | {"metrics"},

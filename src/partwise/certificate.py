@@ -21,8 +21,8 @@ class Certificate:
     that it knows (None when it knows none). An exact search has both equal. ``dual`` is
     a lower bound on the optimum by the solver's own α (None without one). Because the
     objective is 1-strongly convex, at_least − ``data_bound``, with data_bound = ½‖g‖²
-    for a subgradient g of the planes found, is another, from the data alone, whoever
-    trained the model.
+    for a subgradient g of the planes found, is another, from the data alone,
+    whatever trained the model.
 
     When the search returns outputs of a relaxation (``is_relaxed``), all of this is
     said of the relaxed problem, whose optimum is at least that of the true one.
@@ -94,27 +94,27 @@ class Certificate:
         problem = "the relaxed problem" if self.is_relaxed else "the training problem"
         if self.is_local:
             problem += " with these completions of its hidden parts"
-        said = []
+        statements = []
         if self.search == "exact":
-            said.append("the search was exact: the objective is known")
+            statements.append("the search was exact: the objective is known")
         elif self.search == "bounded":
-            said.append(
+            statements.append(
                 f"the search was not exact: the objective is at least "
                 f"{self.at_least:.6g} and at most {self.at_most:.6g}"
             )
         else:
-            said.append(
+            statements.append(
                 "the search was a heuristic without a bound: the objective is at least "
                 f"{self.at_least:.6g}, and there is no gap"
             )
-        said.append(f"the optimum of {problem} is at least {self.lower:.6g}")
+        statements.append(f"the optimum of {problem} is at least {self.lower:.6g}")
         if self.is_relaxed:
-            said.append("the optimum of the true problem may be lower")
+            statements.append("the optimum of the true problem may be lower")
         if self.is_local:
-            said.append("the optimum is local: other completions may do better")
+            statements.append("the optimum is local: other completions may do better")
         if self.stopped == "search exhausted":
-            said.append("training ended because the search found nothing more")
-        return said
+            statements.append("training ended because the search found nothing more")
+        return statements
 
     def _repr_html_(self) -> str:
         from partwise.report.notebook import certificate_html

@@ -42,7 +42,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                     shutil.copyfileobj(source, target)
             return
         _remove_stale_drafts(place)
-        draft, held = _new_draft(place)
+        draft, lock = _new_draft(place)
         try:
             yield draft
             with open(draft, "rb") as file:
@@ -50,7 +50,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(draft, place)
             _sync_folder(place.parent)
         finally:
-            os.close(held)
+            os.close(lock)
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
     except OSError as error:
@@ -58,7 +58,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the place and move there, so that nobody sees half a file.
+    """Write beside the place and move there, so that no reader sees half a file.
 
     Raises
     ------
@@ -78,8 +78,8 @@ def refuse_folder_or_unwritable(path: str | os.PathLike[str]) -> None:
         if not os.access(place, os.W_OK):
             raise PermissionError(13, "Permission denied", os.fspath(path))
         return
-    draft, held = _new_draft(place)
-    os.close(held)
+    draft, lock = _new_draft(place)
+    os.close(lock)
     draft.unlink()
 
 
@@ -88,14 +88,14 @@ def _new_draft(place: Path) -> tuple[Path, int]:
     while True:
         name = f".{place.name[:NAME_LENGTH]}.{os.getpid()}.{secrets.token_hex(4)}.part"
         draft = place.with_name(name)
-        held = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        lock = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if sys.platform == "win32":
-            return draft, held
+            return draft, lock
         with contextlib.suppress(OSError):  # some file systems know no locks
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if draft.exists():
-            return draft, held
-        os.close(held)  # taken for a stale one before it had its lock
+            return draft, lock
+        os.close(lock)  # taken for a stale one before it had its lock
 
 
 def _remove_stale_drafts(place: Path) -> None:
@@ -108,19 +108,19 @@ def _remove_stale_drafts(place: Path) -> None:
             if not entry.name.startswith(begin) or not entry.name.endswith(".part"):
                 continue
             with contextlib.suppress(OSError):
-                found = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                lock = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:
-                    fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     os.unlink(entry.path)
                 finally:
-                    os.close(found)
+                    os.close(lock)
 
 
 def _sync_folder(folder: Path) -> None:
     """Make a new name outlast a power failure, where the system can."""
     with contextlib.suppress(OSError):
-        held = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(held)
+            os.fsync(descriptor)
         finally:
-            os.close(held)
+            os.close(descriptor)

@@ -4,8 +4,8 @@ numba keys what it has compiled by the file of a function alone: an edit of a ke
 that another one calls is not seen, a class that has moved breaks what refers to it, and
 a second environment compiles all over again. Functions of this package are kept under a
 digest of all files that are compiled, in the user's cache folder, or `NUMBA_CACHE_DIR`.
-So stale code cannot be met, and whoever has the same version of the package shares what
-was compiled.
+So stale code cannot be met, and all who have the same version of the package share
+what was compiled.
 
 Nothing depends on the cache: where it cannot be read or written, a warning names the
 folder, and work goes on.

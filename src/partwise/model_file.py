@@ -101,8 +101,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        The file may come from a stranger: everything in it is checked, and no code
-        in it is run.
+        The file may come from an unknown source: everything in it is checked, and no
+        code in it is run.
 
     Returns
     -------

@@ -131,7 +131,7 @@ class Problem(ABC):
         """The zero model for `local_blocks`."""
 
     def recycle(self, model: Model) -> None:  # noqa: B027 — memory may also be left
-        """Take back a model that nobody has any more: its memory may serve again."""
+        """Take back a model that is no longer in use: its memory may serve again."""
 
     @abstractmethod
     def borrow_work(self) -> Any:
@@ -511,6 +511,8 @@ class Solver(Parameters, ABC):
     penalties: ClassVar[tuple[str, ...]] = ("l1", "l2", "hard")
     needs: ClassVar[tuple[type, ...]] = ()  # capabilities of the problem
     is_voting: ClassVar[bool] = False  # whether predictions are votes of all models
+    # name of the solver whose compiled loops over planes it runs
+    loops: ClassVar[str | None] = None
 
     tol: float
     eps: float | None

@@ -75,7 +75,7 @@ def test_impossible_and_foreign_inputs_are_named():
     with pytest.raises(ValueError, match="example 1 has 3 features where 4 were"):
         matcher.predict([X[0], X[0][:, :, :3]])
     for x in (lonely[:2], (*lonely[:2], 2, 2), (*lonely[:2], 2)):
-        with pytest.raises(ValueError, match="example 0: a tuple is .features, pairs"):
+        with pytest.raises(ValueError, match=r"example 0: a tuple is \(feat"):
             matcher.predict([x])
     with pytest.raises(ValueError, match="missed=-1"):
         AssignmentMatcher(missed=-1).fit(X, y)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tree_cases import WORK, agree, as_tree, cases, empty_heads, trees
 from ufal.chu_liu_edmonds import chu_liu_edmonds as peer
 
+from partwise.structures.dependency._eisner import eisner
 from partwise.structures.dependency._programs import (
     best_heads,
     chu_liu_edmonds,
-    eisner,
     is_tree,
     new_tree_work,
 )

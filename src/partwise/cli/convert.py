@@ -60,17 +60,17 @@ def _convert_model(file: str, output: str, json: bool) -> int:
 
     model = from_crfsuite(file)
     save_model(model, output)
-    told = {
+    document = {
         "kind": "CRFsuite model",
         "n_features": model.featurizer.n_features_,
         "labels": model.labels,
         "output": output,
     }
     if json:
-        print_json(told)
+        print_json(document)
     else:
         say(
-            f"{told['n_features']:,} attributes, {len(model.labels)} labels: model "
+            f"{document['n_features']:,} attributes, {len(model.labels)} labels: model "
             f"written to {output}"
         )
     return 0
@@ -94,8 +94,11 @@ def _convert_templates(file: str, output: str, columns: str | None, json: bool) 
     if not json or output != "-":
         write_bytes(output, found.templates.encode())
     if json:
-        told = {"kind": "CRF++ templates", "templates": found.templates.splitlines()}
-        print_json(told | {"order": found.order, "output": output})
+        document = {
+            "kind": "CRF++ templates",
+            "templates": found.templates.splitlines(),
+        }
+        print_json(document | {"order": found.order, "output": output})
     else:
         say(f"train with --order {found.order}")
     return 0

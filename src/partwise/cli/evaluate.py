@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+from partwise.cli.data_files import opened, reads_files
 from partwise.cli.options import (
-    Columns,
-    Comment,
-    Encoding,
     Files,
     Jobs,
     Json,
-    Label,
-    MaxLength,
     ModelPath,
-    Separator,
     threads,
 )
+from partwise.outputs.task import FileOptions
 
 
+@reads_files("label", "columns", "separator", "comment", "max_length")
 def evaluate(
     model: ModelPath,
     data: Files,
-    label: Label = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    comment: Comment = None,
-    encoding: Encoding = None,
-    max_length: MaxLength = None,
+    *,
+    files: FileOptions,
     jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
@@ -37,17 +30,12 @@ def evaluate(
     Example: `partwise evaluate chunks.model test.txt`
     """
     from partwise.cli.output import metric_rows, print_json, print_table, say, tell
-    from partwise.jit import announce_compilation
-    from partwise.outputs.task import FileOptions, open_model
 
-    announce_compilation(say)
-    held, task = open_model(
-        model, FileOptions(columns, label, separator, comment, max_length)
-    )
+    loaded, task = opened(model, files)
     read = task.read(data, truth=True)
-    found = task.answer(held, read, topk=1, given=None, n_jobs=threads(jobs))
+    found = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
     metrics = task.measure(read, found)
-    details = task.details(held, read, found)
+    details = task.details(loaded, read, found)
     for warning in details.warnings:
         say(f"warning: {warning}")
     if json:

@@ -6,30 +6,27 @@ from typing import Annotated
 
 import typer
 
+from partwise.cli.data_files import opened, reads_files
 from partwise.cli.options import (
-    Columns,
-    Comment,
-    Encoding,
     Files,
     Json,
     ModelPath,
-    Separator,
 )
+from partwise.outputs.task import FileOptions
 
 
+@reads_files("columns", "separator", "comment")
 def explain(
     model: ModelPath,
     data: Files,
+    *,
     sentence: Annotated[
         int, typer.Option(metavar="N", help="Which sentence, counting from 0.")
     ] = 0,
     top: Annotated[
         int, typer.Option(metavar="N", help="Number of reasons to show.")
     ] = 10,
-    columns: Columns = None,
-    separator: Separator = None,
-    comment: Comment = None,
-    encoding: Encoding = None,
+    files: FileOptions,
     json: Json = False,
 ) -> int:
     """Compare the winning output with the runner-up, reason by reason.
@@ -38,22 +35,19 @@ def explain(
 
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
-    from partwise.cli.output import print_json, say, tell
-    from partwise.jit import announce_compilation
-    from partwise.outputs.task import FileOptions, open_model
+    from partwise.cli.output import print_json, tell
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
-    announce_compilation(say)
-    held, task = open_model(model, FileOptions(columns, None, separator, comment))
+    loaded, task = opened(model, files)
     read = task.read(data, truth=False)
     if not 0 <= sentence < read.n_examples:
         raise ValueError(
             f"--sentence {sentence}: the data has sentences 0 to {read.n_examples - 1}"
         )
-    told, text = task.explain(held, read, sentence, top)
+    document, text = task.explain(loaded, read, sentence, top)
     if json:
-        print_json({"sentence": sentence, **told})
+        print_json({"sentence": sentence, **document})
     else:
         tell(text)
     return 0

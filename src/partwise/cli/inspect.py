@@ -37,16 +37,16 @@ def inspect(
 
     if top < 0:
         raise ValueError(f"--top {top}: give a whole number, 0 or more")
-    held = load_model(model)
-    facts = _facts(held)
-    told: dict[str, Any] = {}
+    trained = load_model(model)
+    facts = _facts(trained)
+    document: dict[str, Any] = {}
     listings: list[Listing] = []
-    task = task_class(held)
+    task = task_class(trained)
     if task is not None:
-        facts = {**task.facts(held), **facts}
-        told, listings = task.telling_parts(held, top)
+        facts = {**task.facts(trained), **facts}
+        document, listings = task.telling_parts(trained, top)
     if json:
-        print_json(facts | told)
+        print_json(facts | document)
         return 0
     tell(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
     for name, value in facts.items():

@@ -6,23 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+from partwise.cli.data_files import opened, reads_files
 from partwise.cli.options import (
-    Columns,
-    Comment,
-    Encoding,
     Files,
     Jobs,
     Json,
-    MaxLength,
     ModelPath,
-    Separator,
     threads,
 )
+from partwise.outputs.task import FileOptions
 
 
+@reads_files("columns", "separator", "comment", "max_length")
 def predict(
     model: ModelPath,
     data: Files,
+    *,
     output: Annotated[
         str,
         typer.Option(
@@ -46,11 +45,7 @@ def predict(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Tell how probable all parts are.")
     ] = False,
-    columns: Columns = None,
-    separator: Separator = None,
-    comment: Comment = None,
-    encoding: Encoding = None,
-    max_length: MaxLength = None,
+    files: FileOptions,
     jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
@@ -66,32 +61,29 @@ def predict(
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """
     from partwise.cli.output import print_json, say
-    from partwise.jit import announce_compilation
-    from partwise.outputs.task import FileOptions, open_model
 
     if topk < 1:
         raise ValueError(f"--topk {topk}: give a positive whole number")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
-    asked = [
+    chosen = [
         f"--{name}"
         for name, is_asked in (("confidence", confidence), ("marginals", marginals))
         if is_asked
     ]
-    if asked and (given is not None or topk > 1):
+    if chosen and (given is not None or topk > 1):
         other = "--topk" if topk > 1 else "--given"
-        raise ValueError(f"{asked[0]} and {other} do not go together; drop one of them")
-    announce_compilation(say)
-    held, task = open_model(
-        model, FileOptions(columns, None, separator, comment, max_length)
-    )
+        raise ValueError(
+            f"{chosen[0]} and {other} do not go together; drop one of them"
+        )
+    loaded, task = opened(model, files)
     read = task.read(data, truth=False)
-    answers = task.answer(held, read, topk=topk, given=given, n_jobs=threads(jobs))
-    for option in asked:
-        answers = task.with_probabilities(option, held, read, answers, threads(jobs))
+    answers = task.answer(loaded, read, topk=topk, given=given, n_jobs=threads(jobs))
+    for option in chosen:
+        answers = task.with_probabilities(option, loaded, read, answers, threads(jobs))
         if not task.writes_probabilities and not (json and output == "-"):
             raise ValueError(f"{option} of this model goes with --json, to stdout")
-    if asked and not held.has_probabilities:
+    if chosen and not loaded.has_probabilities:
         say(
             "note: the model was trained for a margin and is not calibrated; its "
             "numbers compare outputs, but are no probabilities (train with --loss log)"
@@ -99,12 +91,12 @@ def predict(
     if not json or output != "-":
         task.write(output, read, answers, topk)
     if json:
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "n_examples": read.n_examples,
             "n_tokens": read.n_tokens,
             "output": None if output == "-" else output,
         }
-        print_json(told | task.json_outputs(answers))
+        print_json(document | task.json_outputs(answers))
     elif output != "-":
         say(f"{read.n_examples:,} {task.examples_name} written to {output}")
     return 0

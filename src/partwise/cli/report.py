@@ -8,34 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
+from partwise.cli.data_files import opened, reads_files
 from partwise.cli.options import (
-    Columns,
-    Comment,
-    Encoding,
     Files,
     Jobs,
     Json,
-    Label,
-    MaxLength,
     ModelPath,
-    Separator,
     threads,
 )
-from partwise.outputs.task import Answers, Data, Task
+from partwise.outputs.task import Answers, Data, FileOptions, Task
 
 
+@reads_files("label", "columns", "separator", "comment", "max_length")
 def report(
     model: ModelPath,
     data: Files,
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Page to write.")
     ] = "report.html",
-    label: Label = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    comment: Comment = None,
-    encoding: Encoding = None,
-    max_length: MaxLength = None,
+    files: FileOptions,
     jobs: Jobs = 1,
     json: Json = False,
 ) -> int:
@@ -46,19 +38,15 @@ def report(
     Example: `partwise report chunks.model test.txt --output chunks.html`
     """
     from partwise.cli.output import print_json, say
-    from partwise.jit import announce_compilation
     from partwise.model_file import refuse_unwritable
-    from partwise.outputs.task import FileOptions, open_model
 
-    announce_compilation(say)
-    options = FileOptions(columns, label, separator, comment, max_length)
-    held, task = open_model(model, options)
+    loaded, task = opened(model, files)
     refuse_unwritable(output)
     read = task.read(data, truth=True)
-    found = task.answer(held, read, topk=1, given=None, n_jobs=threads(jobs))
+    found = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
     names = ", ".join(Path(name).name for name in data)
     write_report(
-        task, held, read, found, output, name=Path(model).name, caption=f"On {names}"
+        task, loaded, read, found, output, name=Path(model).name, caption=f"On {names}"
     )
     if json:
         print_json({"report": output, "metrics": task.measure(read, found)})

@@ -31,9 +31,9 @@ def training_command(output: Output) -> Callable[..., int]:
     parameters = parameters_of(f"{output.folder}.estimator", output.estimator)
     options = {p.name: Option.of(p, task.aliases) for p in parameters}
     declared = [declare(p, options[p.name]) for p in parameters]
-    own = [option for option in declared if option is not None]
-    own = [option for option in own if option.name != "templates"]
-    names = [option.name for option in own]
+    chosen = [option for option in declared if option is not None]
+    chosen = [option for option in chosen if option.name != "templates"]
+    names = [option.name for option in chosen]
     has_templates = "templates" in options
     has_gram = "gram_options" in options
     extra = [
@@ -88,7 +88,7 @@ def training_command(output: Output) -> Callable[..., int]:
         Argument("model", Argument.KEYWORD_ONLY, annotation=common.ModelToWrite),
     ]
     panels = ("Objective", FEATURES, KERNELS, SWITCHES, "Solver")
-    ordered = sorted([*own, *extra], key=lambda option: panels.index(_panel(option)))
+    ordered = sorted([*chosen, *extra], key=lambda option: panels.index(_panel(option)))
     for option in (*ordered, *files, *results):
         arguments.append(
             Argument(

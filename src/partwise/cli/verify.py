@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from partwise.cli.data_files import opened, reads_files
 from partwise.cli.options import (
-    Columns,
-    Comment,
-    Encoding,
     Files,
     Jobs,
     Json,
-    Label,
     ModelPath,
-    Separator,
     threads,
 )
+from partwise.outputs.task import FileOptions
 
 if TYPE_CHECKING:
     from partwise.certificate import Certificate
@@ -38,14 +35,12 @@ class Check(NamedTuple):
     how: str
 
 
+@reads_files("label", "columns", "separator", "comment")
 def verify(
     model: ModelPath,
     data: Files,
-    label: Label = None,
-    columns: Columns = None,
-    separator: Separator = None,
-    comment: Comment = None,
-    encoding: Encoding = None,
+    *,
+    files: FileOptions,
     plain: Annotated[
         bool,
         typer.Option(
@@ -65,20 +60,17 @@ def verify(
 
     Example: `partwise verify chunks.model train.txt`
     """
-    from partwise.cli.output import print_json, print_table, say
-    from partwise.jit import announce_compilation
-    from partwise.outputs.task import FileOptions, open_model
+    from partwise.cli.output import print_json, print_table
 
-    announce_compilation(say)
-    held, task = open_model(model, FileOptions(columns, label, separator, comment))
-    settings = _settings(held, model)
+    loaded, task = opened(model, files)
+    settings = _settings(loaded, model)
     if plain and settings["loss"] == "ramp":
         raise ValueError("--plain needs a model of another loss than ramp; drop it")
     if plain and not task.has_plain_check:
-        raise ValueError(f"--plain has no plain methods for {type(held).__name__}")
-    task.as_in_training(held)
+        raise ValueError(f"--plain has no plain methods for {type(loaded).__name__}")
+    task.as_in_training(loaded)
     read = task.read(data, truth=True)
-    checks = list(_checks(task, held, settings, read, threads(jobs), plain))
+    checks = list(_checks(task, loaded, settings, read, threads(jobs), plain))
     holds = all(check.holds for check in checks)
     if json:
         listed = {

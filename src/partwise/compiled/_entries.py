@@ -1,6 +1,6 @@
 """Operations on a tag by their address, so that sweeps compile once for all tags.
 
-LLVM optimises whatever a kernel calls once more with the kernel. The search for the
+LLVM optimises whatever a kernel calls again with the kernel. The search for the
 most violated output of a structure is larger than all loops of the solvers together;
 were each loop compiled with it, it would be compiled six times in a first fit. Here
 every operation is compiled once for each kind of tag, as an entry: a function whose

@@ -5,7 +5,7 @@ them apart at every call. For a grammar of forty arrays that was most of what th
 to compile. A `Reference` lays the same fields out in memory once; kernels receive the
 address and read the fields they use. For Python it has the fields of the tag.
 
-The fields must not change as long as the reference lives: kernels are told that what
+The fields must not change as long as the reference lives: kernels may assume that what
 they read is constant. Before the fields there is room for the addresses of operations
 on the tag, see `_entries.py`.
 """

@@ -17,7 +17,7 @@ def toy_clusters(
     Draw documents of four to eight items that belong to two or three clusters.
 
     Items are points in the plane near the centre of their cluster; features of a pair
-    are their distance, its square, and a number that means nothing.
+    are their distance, its square, and a random number.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Fetched:
 def fetch(
     name: str,
     *,
-    cache_dir: str | os.PathLike | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     base_url: str | None = None,
     progress: bool = False,
     allow_unverified: bool = False,
@@ -114,7 +114,7 @@ def fetch(
     return Fetched(name, folder, files, wanted.licence, wanted.citation)
 
 
-def _cache_folder(cache_dir: str | os.PathLike | None) -> Path:
+def _cache_folder(cache_dir: str | os.PathLike[str] | None) -> Path:
     import pooch
 
     chosen = cache_dir or os.environ.get(CACHE_VARIABLE) or pooch.os_cache("partwise")

@@ -15,7 +15,7 @@ class RemoteFile:
     name : str
         Name below the corpus's address, and in the cache.
     sha256 : str or None
-        Checksum of the file as served; None when nobody has vouched for it.
+        Checksum of the file as served; None where it is not known.
     """
 
     name: str

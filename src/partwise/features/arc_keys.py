@@ -100,8 +100,8 @@ class ArcHasher(Hasher[Match]):
             term
             for match in self.hashes
             if isinstance(match, Match)
-            for _, own in match.template.parts
-            for term in own
+            for _, terms_of_end in match.template.parts
+            for term in terms_of_end
         ]
         return list(dict.fromkeys(term.view.column for term in terms))
 
@@ -139,8 +139,8 @@ class ArcHasher(Hasher[Match]):
         nothing = np.zeros(len(places.is_root), np.int64)
         for number, match in enumerate(self.hashes):
             if isinstance(match, Match):
-                own = next(shares)
-                head, dep = (own.get(end, nothing) for end in ENDS)
+                by_end = next(shares)
+                head, dep = (by_end.get(end, nothing) for end in ENDS)
                 steps = step_shares(match.step, int(length.max()))
                 add_shares(places.offset, first, head, dep, steps, number, key)
             else:
@@ -173,7 +173,7 @@ class ArcHasher(Hasher[Match]):
         """
         table = as_table(X)
         head, dep = divmod(at, int(table.offset[i + 1] - table.offset[i]))
-        told = {}
+        values_of = {}
         for end, terms in match.template.parts:
             t = head - 1 if end == "head" else dep
             values = []
@@ -181,8 +181,8 @@ class ArcHasher(Hasher[Match]):
                 is_root = t + term.offset == -1
                 value = ROOT if is_root else value_at(term, table, i, t)
                 values.append(f"{written(term)}={value}")
-            told[end] = " ".join(values)
-        arc = " → ".join(told.get(end, "any") for end in ENDS)
+            values_of[end] = " ".join(values)
+        arc = " → ".join(values_of.get(end, "any") for end in ENDS)
         return f"{arc} {step_name(match.step, dep + 1 - head)}".rstrip()
 
 

@@ -45,9 +45,9 @@ class Places(NamedTuple):
     def of_trees(offset: np.ndarray, heads: Sequence[Sequence[int | None]]) -> TrueArcs:
         """The arcs of given trees, as far as they are known."""
         head = np.full(offset[-1], -1, np.int64)
-        for s, own in enumerate(heads):
+        for s, sentence_heads in enumerate(heads):
             begin = int(offset[s])
-            places = [-1 if h is None else begin + int(h) for h in own]
+            places = [-1 if h is None else begin + int(h) for h in sentence_heads]
             head[begin + 1 : offset[s + 1]] = places
         return TrueArcs(offset, head)
 
@@ -95,7 +95,7 @@ class TrueArcs:
     def siblings(self) -> np.ndarray:
         """The next dependent of the same head towards it, (n_positions,); or the root.
 
-        The root is nobody's dependent: it stands for "none".
+        The root is no dependent: it stands for "none".
         """
         found = np.repeat(self.offset[:-1], np.diff(self.offset))
         innermost: dict[tuple[int, bool], int] = {}
@@ -128,17 +128,17 @@ def code_shares(
     shares: Shares = []
     for number, template in enumerate(templates):
         stride = len(templates)
-        own: dict[str, Any] = {}
+        by_role: dict[str, Any] = {}
         for role, terms in template.parts or (("dep", ()),):
-            share = np.full(len(places.is_root), 0 if own else number, np.int64)
+            share = np.full(len(places.is_root), 0 if by_role else number, np.int64)
             missing = np.zeros(len(share), bool)
             for term in terms:
                 digit = codes[term.view][places.near[term.offset]]
                 missing |= digit < 0
                 share += digit * stride
                 stride *= len(strings[term.view]) + 2
-            own[role] = np.where(missing, MISSING, share)
-        shares.append(own)
+            by_role[role] = np.where(missing, MISSING, share)
+        shares.append(by_role)
     return shares
 
 
@@ -157,7 +157,7 @@ def hash_shares(
         has_value[view] = places.spread(known, True, True)
     shares: Shares = []
     for template in templates:
-        own = {}
+        by_role = {}
         for role, part in template.parts or (("dep", ()),):
             mixed = np.full(len(places.is_root), hash_strings([f"{template} {role}"]))
             present = np.ones(len(mixed), bool)
@@ -168,6 +168,6 @@ def hash_shares(
                 mixed ^= mixed >> HALF
             mixed = mixed * MULTIPLIER
             bits = ((mixed ^ (mixed >> HALF)) >> np.uint64(4)).astype(np.int64)
-            own[role] = np.where(present, bits, MISSING)
-        shares.append(own)
+            by_role[role] = np.where(present, bits, MISSING)
+        shares.append(by_role)
     return shares

@@ -283,7 +283,7 @@ def default_label_templates(
 
 def telling_columns(table: Table) -> list[str]:
     """Columns with more than one value, or all where there is none."""
-    telling = [name for name, own in table.columns.items() if len(own.used()) > 1]
+    telling = [name for name, column in table.columns.items() if len(column.used()) > 1]
     return telling or list(table.columns)
 
 

@@ -144,8 +144,8 @@ class ArcFeaturizer:
 
         arcs = Places.of_trees(offset, heads)
         self._seen[:] = 0
-        for (_, family), own in tables.items():
-            mark_seen(arcs.keys(family, own).ravel(), self._seen)
+        for (_, family), table in tables.items():
+            mark_seen(arcs.keys(family, table).ravel(), self._seen)
 
     def _learn_keys(
         self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int | None]]
@@ -154,7 +154,7 @@ class ArcFeaturizer:
         from partwise.features._columnar_compiled import count_keys
 
         arcs = Places.of_trees(offset, heads)
-        kept = [np.full(1, -1, np.int64)]
+        keys = [np.full(1, -1, np.int64)]
         for is_label in (False, True):
             seen = np.concatenate(
                 [arcs.keys(f, tables[is_label, f]).ravel() for f in FAMILIES]
@@ -164,10 +164,10 @@ class ArcFeaturizer:
             n = count_keys(seen, slots, distinct, count)
             often = np.flatnonzero(count[:n] >= self.min_count)
             order = often[np.lexsort((distinct[often], -count[often]))]
-            kept.append(distinct[order])
-        self.n_rows_ = len(kept[1]) + 1
-        self.n_label_rows_ = len(kept[2]) + 1 if self.label_templates else 0
-        self._keys = np.concatenate(kept)
+            keys.append(distinct[order])
+        self.n_rows_ = len(keys[1]) + 1
+        self.n_label_rows_ = len(keys[2]) + 1 if self.label_templates else 0
+        self._keys = np.concatenate(keys)
 
     # -------------------------------------------------------------- transforming
 
@@ -237,10 +237,10 @@ class ArcFeaturizer:
                     and (number >= len(self.templates)) == is_label
                 ]
                 numbers.sort(key=lambda number: every[number].is_counted)  # last
-                own = [shares[number] for number in numbers]
-                size = (places.offset[-1], len(own))
+                family_shares = [shares[number] for number in numbers]
+                size = (places.offset[-1], len(family_shares))
                 by_role = tuple(np.zeros(size, np.int64) for _ in roles)
-                for column, share in enumerate(own):
+                for column, share in enumerate(family_shares):
                     for role, values in share.items():
                         by_role[roles.index(role)][:, column] = values
                 tables[is_label, family] = by_role
@@ -295,7 +295,7 @@ class ArcFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> ArcFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         lists = [meta.get(name) for name in ("templates", "label_templates")]
         for templates in lists:
             if not isinstance(templates, list) or not all(

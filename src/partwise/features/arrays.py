@@ -243,7 +243,7 @@ class ArrayFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> "ArrayFeaturizer":
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         n_features = meta.get("n_features")
         if meta.get("kind") != cls.kind or type(n_features) is not int:
             raise ValueError("not the state of a featurizer of arrays")

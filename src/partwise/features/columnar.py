@@ -180,7 +180,7 @@ class Featurizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> "Featurizer":
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         templates = meta.get("templates")
         if (
             meta.get("kind") != cls.kind

@@ -159,7 +159,7 @@ class WordCovers:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> WordCovers:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         settings = dict(state)
         require(settings.get("kind") == cls.kind, "no covers by words")
         shares = entry(settings, "shares", list)

@@ -109,11 +109,11 @@ class DictFeaturizer:
         met = _GrowingNumbers()
         found = _scan(X, met, 0)
         counts = np.bincount(found.indices, minlength=len(met)).tolist()
-        kept = [
+        frequent = [
             name for name, number in met.items() if counts[number] >= self.min_count
         ]
-        kept.sort(key=lambda name: (-counts[met[name]], name))
-        self._set_names(kept)
+        frequent.sort(key=lambda name: (-counts[met[name]], name))
+        self._set_names(frequent)
         final = np.array([self._numbers[name] for name in met], np.int32)
         return _without_unseen(
             found._replace(indices=final[found.indices], n_features=self.n_features_)
@@ -143,7 +143,7 @@ class DictFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> "DictFeaturizer":
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         if meta.get("kind") != cls.kind:
             raise ValueError("damaged featurizer state: not a featurizer of dicts")
         featurizer = cls(meta.get("min_count", 1), meta.get("hash_bits"))

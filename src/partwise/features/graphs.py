@@ -313,16 +313,16 @@ class GraphFeaturizer:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Give what a model file must keep: JSON-able settings, and arrays."""
         settings, arrays = self.nodes.state()
-        told: dict[str, Any] = {"kind": self.kind, "nodes": settings, "edges": None}
-        kept = {f"nodes/{name}": array for name, array in arrays.items()}
+        document: dict[str, Any] = {"kind": self.kind, "nodes": settings, "edges": None}
+        saved = {f"nodes/{name}": array for name, array in arrays.items()}
         if self.edges is not None:
-            told["edges"], arrays = self.edges.state()
-            kept |= {f"edges/{name}": array for name, array in arrays.items()}
-        return told, kept
+            document["edges"], arrays = self.edges.state()
+            saved |= {f"edges/{name}": array for name, array in arrays.items()}
+        return document, saved
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         require(meta.get("kind") == cls.kind, "not the state of a featurizer of graphs")
         featurizer = cls()
         featurizer.nodes = _from_state(entry(meta, "nodes", dict), arrays, "nodes/")

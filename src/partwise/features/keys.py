@@ -163,15 +163,15 @@ def answers_of(function: Any, number: int, n_parts: int, *args: Any) -> np.ndarr
     int64 array (n_parts,)
     """
     name = name_of(function)
-    told = np.asarray(function(*args))
-    if told.shape != (n_parts,) or told.dtype.kind not in "iu":
+    keys = np.asarray(function(*args))
+    if keys.shape != (n_parts,) or keys.dtype.kind not in "iu":
         raise MatchError(
-            f"{name} gave {told.dtype} of shape {told.shape}; one whole number for "
+            f"{name} gave {keys.dtype} of shape {keys.shape}; one whole number for "
             f"each of {n_parts} parts is needed"
         )
-    if told.size and int(told.max()) >= 1 << 60:
+    if keys.size and int(keys.max()) >= 1 << 60:
         raise MatchError(f"{name} gave a key of more than 60 bits")
-    return np.where(told < 0, NO_KEY, told.astype(np.int64) + _space(function, number))
+    return np.where(keys < 0, NO_KEY, keys.astype(np.int64) + _space(function, number))
 
 
 def answer_of(function: Any, number: int, key: int) -> int:
@@ -203,7 +203,10 @@ def roles_of(view: View, ends: Sequence[str], text: str) -> list[tuple[str, View
     """The ends of a part that a view looks at: all, unless it names one with a dot."""
     if view.inner is not None:
         inner = roles_of(view.inner, ends, text)
-        return [(end, View(view.name, own, view.argument)) for end, own in inner]
+        return [
+            (end, View(view.name, inner_view, view.argument))
+            for end, inner_view in inner
+        ]
     end, dot, column = view.name.partition(".")
     if not dot:
         return [(end, view) for end in ends]

@@ -215,11 +215,11 @@ class LabelHasher(Hasher[LabelMatch]):
             return f"{PAIR}={self.labels[a]}→{self.labels[b]}"
         t, label = divmod(at, size)
         name = self.labels[label]
-        told = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
+        lines = [f"{match.part}={label_type(name) if match.part == 'type' else name}"]
         if match.terms:
             table = self._table(X)
-            told += [f"{written(e)}={value_at(e, table, i, t)}" for e in match.terms]
-        return " ".join(told)
+            lines += [f"{written(e)}={value_at(e, table, i, t)}" for e in match.terms]
+        return " ".join(lines)
 
 
 def label_type(label: Any) -> Any:

@@ -318,12 +318,12 @@ class PairFeaturizer:
 
     def first_values(self, template: Template, side: int) -> np.ndarray | None:
         """Code of the first column in each code of a template; None without it."""
-        own = Term(View(self.sides[side][0]))
-        if own not in template.terms:
+        first = Term(View(self.sides[side][0]))
+        if first not in template.terms:
             return None
         sizes = [len(self.values[term.view]) + 1 for term in template.terms]
         places = np.unravel_index(np.arange(np.prod(sizes)), sizes)
-        return places[template.terms.index(own)]
+        return places[template.terms.index(first)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Settings for a model file."""
@@ -337,7 +337,7 @@ class PairFeaturizer:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> PairFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         settings = dict(state)
         require(settings.get("kind") == cls.kind, "no features of pairs")
         require(_is_list_of(settings["templates"], str), "templates are no text")

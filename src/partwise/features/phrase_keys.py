@@ -129,8 +129,8 @@ class PhraseHasher(Hasher[PhraseMatch]):
     def columns(self) -> list[str]:
         """Columns that are looked at, each once."""
         named = [one for one in self.hashes if isinstance(one, PhraseMatch)]
-        ends = [own for match in named for own in match.terms.values()]
-        return list(dict.fromkeys(term.view.column for own in ends for term in own))
+        ends = [terms for match in named for terms in match.terms.values()]
+        return list(dict.fromkeys(term.view.column for terms in ends for term in terms))
 
     def table(self, X: Any) -> Table:
         """Sentences as a table of words and tags."""
@@ -178,18 +178,18 @@ class PhraseHasher(Hasher[PhraseMatch]):
                 shares["size"] = size_shares(match.size, sizes)
             for i, n in enumerate(length.tolist()):
                 begin, end = span_ends(n)
-                own = key[first[i] + n_rules : first[i + 1], number]
+                span_keys = key[first[i] + n_rules : first[i + 1], number]
                 if not shares:
                     args = self._arguments(table, i, begin, end)
-                    own[:] = answers_of(match, number, len(own), *args)
+                    span_keys[:] = answers_of(match, number, len(span_keys), *args)
                     continue
                 at = int(table.offset[i])
-                own_first = shares["first"][at + begin]
-                own_last = shares["last"][at + end - 1]
-                total = own_first + own_last + shares["size"][end - begin]
+                first_share = shares["first"][at + begin]
+                last_share = shares["last"][at + end - 1]
+                total = first_share + last_share + shares["size"][end - begin]
                 total = total[:, None] + shares[LABEL]
-                is_absent = (own_first < 0) | (own_last < 0)
-                own[:] = np.where(is_absent[:, None], NO_KEY, total).ravel()
+                is_absent = (first_share < 0) | (last_share < 0)
+                span_keys[:] = np.where(is_absent[:, None], NO_KEY, total).ravel()
         offset = np.asarray(table.offset, np.int64)
         return PhraseKeys(offset, first, key, n_rules, n_labels)
 
@@ -202,18 +202,19 @@ class PhraseHasher(Hasher[PhraseMatch]):
         if needs is None:
             needs = [()] * len(self.rules)
         needed = {tag: k for k, tag in enumerate(sorted(set().union(*needs)))}
-        rule = np.repeat(np.arange(len(needs)), [len(set(own)) for own in needs])
-        tag = np.array([needed[t] for own in needs for t in sorted(set(own))], int)
+        tag_sets = [sorted(set(tags)) for tags in needs]
+        rule = np.repeat(np.arange(len(needs)), list(map(len, tag_sets)))
+        tag = np.array([needed[t] for tags in tag_sets for t in tags], int)
         column = table.columns["tag"]
         number = np.array([needed.get(v, -1) for v in column.values], int)
         for i in range(len(table)):
             here = number[column.codes[table.offset[i] : table.offset[i + 1]]]
-            own = key[first[i] : first[i] + len(shares)]
-            own[:] = shares
+            rule_keys = key[first[i] : first[i] + len(shares)]
+            rule_keys[:] = shares
             if (here >= 0).all():  # an unknown tag may stand for any other
                 is_there = np.zeros(len(needed), bool)
                 is_there[here] = True
-                own[rule[~is_there[tag]]] = NO_KEY
+                rule_keys[rule[~is_there[tag]]] = NO_KEY
 
     def _arguments(
         self, table: Table, i: int, begin: np.ndarray, end: np.ndarray
@@ -242,13 +243,13 @@ class PhraseHasher(Hasher[PhraseMatch]):
         n = int(table.offset[i + 1] - table.offset[i])
         span, label = divmod(at - keys.n_rules, keys.n_labels)
         begin, end = (int(ends[span]) for ends in span_ends(n))
-        told = [f"{LABEL}={self.labels[label]}"]
+        lines = [f"{LABEL}={self.labels[label]}"]
         for side, t in zip(ENDS, (begin, end - 1), strict=True):
             for term in match.terms[side]:
-                told.append(f"{side}.{written(term)}={value_at(term, table, i, t)}")
+                lines.append(f"{side}.{written(term)}={value_at(term, table, i, t)}")
         if match.size:
-            told.append(f"{match.size}={size_name(match.size, end - begin)}")
-        return " ".join(told)
+            lines.append(f"{match.size}={size_name(match.size, end - begin)}")
+        return " ".join(lines)
 
 
 def span_ends(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -282,11 +283,11 @@ def _parse(text: str) -> PhraseMatch:
         elif name in SIZES:
             sizes.append(name)
         else:
-            own = terms_of(name, text)
-            for term in own:
+            new_terms = terms_of(name, text)
+            for term in new_terms:
                 for end, view in roles_of(term.view, ENDS, text):
                     terms[end].append(Term(view, term.offset))
-            shown += map(written, own)
+            shown += map(written, new_terms)
     near = get_close_matches(text, [RULE, LABEL], n=1)
     if not parts and near:
         raise MatchError(f"<match={text!r}>: did you mean {near[0]}?")
@@ -301,5 +302,5 @@ def _parse(text: str) -> PhraseMatch:
             "stands alone"
         )
     named = "+".join([parts[0], *shown, *sizes])
-    both = {end: tuple(own) for end, own in terms.items()}
+    both = {end: tuple(its_terms) for end, its_terms in terms.items()}
     return PhraseMatch(named, both, (*sizes, "")[0], parts[0] == RULE)

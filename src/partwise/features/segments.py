@@ -166,8 +166,8 @@ class SegmentFeaturizer:
         left = end - np.arange(len(end))  # tokens to the end of the sequence
         at = [np.flatnonzero(left >= d) for d in range(1, depth + 1)]
         rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
-        asked = zip(self._questions(), self._key, self._number, strict=True)
-        for template, known, number in asked:
+        questions = zip(self._questions(), self._key, self._number, strict=True)
+        for template, known, number in questions:
             for d, key, place in self._keys(template, table, at if len(known) else []):
                 found = np.minimum(np.searchsorted(known, key), len(known) - 1)
                 is_known = known[found] == key
@@ -238,7 +238,7 @@ class SegmentFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, Ints]
     ) -> SegmentFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         lists = [meta.get("templates"), meta.get("gazetteers")]
         are_texts = all(
             isinstance(texts, list) and all(isinstance(text, str) for text in texts)

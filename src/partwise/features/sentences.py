@@ -51,7 +51,9 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
     first = X[0][0] if len(X[0]) else ("",)
     if isinstance(first, Mapping):
         names: Sequence[str] = list(first)
-        rows = [[_values(word, names, s) for word in own] for s, own in enumerate(X)]
+        rows = [
+            [_values(word, names, s) for word in words] for s, words in enumerate(X)
+        ]
         return Table.from_sequences(rows, names)
     width = 1 if isinstance(first, str) else len(first)
     if width not in TUPLES:

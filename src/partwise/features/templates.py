@@ -165,7 +165,7 @@ FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {
 _TAKES_LENGTH = {"prefix", "suffix"}
 _TAKES_PATTERN = {"match", "attribute"}
 
-# templates may come from a model file of a stranger: small text, small work
+# templates may come from a model file of unknown source: small text, small work
 MAX_NUMBER = 1000
 MAX_DEPTH = 16
 MAX_EXPANSIONS = 10_000

@@ -36,7 +36,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
     """
-    Strings out of the arrays of `pack_strings`; nonsense raises ValueError.
+    Strings out of the arrays of `pack_strings`; invalid input raises ValueError.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ class RandomFourier(_Approximation):
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> Self:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         _check_kind(meta, cls)
         fitted = cls(**{name: meta[name] for name in cls._names()})
         n = check_whole("n_components", fitted.n_components, 1, MAX_COMPONENTS)
@@ -213,10 +213,12 @@ class Nystroem(_Approximation):
         chosen = np.sort(random.choice(total, min(n, total), replace=False))
         self.landmarks_ = family.select(X, chosen)
         values, vectors = np.linalg.eigh(gram(kernel, self.landmarks_, n_jobs=jobs))
-        kept = values > values[-1] * len(values) * np.finfo(float).eps
-        if not kept.any():
+        is_large = values > values[-1] * len(values) * np.finfo(float).eps
+        if not is_large.any():
             raise ValueError("the kernel is zero on all landmarks")
-        self.whiten_ = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
+        self.whiten_ = np.ascontiguousarray(
+            vectors[:, is_large] / np.sqrt(values[is_large])
+        )
         self.kernel_ = kernel
         self.n_features_ = self.whiten_.shape[1]
         return self
@@ -240,13 +242,13 @@ class Nystroem(_Approximation):
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> Self:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         _check_kind(meta, cls)
         kernel = from_dict(meta["kernel"])
         family = kernel.input_family()
         prefix = "landmarks."
-        own = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
-        landmarks = family.unpack(own)
+        packed = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
+        landmarks = family.unpack(packed)
         n = family.count(landmarks)
         flat = read_numbers(arrays, "whiten", MAX_WEIGHT)
         if not n or not len(flat) or len(flat) % n:

@@ -37,7 +37,9 @@ class Bound(ABC):
     is_symmetric: bool  # the columns are the rows
 
     @abstractmethod
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """
         Entries of the Gram matrix.
 
@@ -300,10 +302,10 @@ def same_kernel(one: Kernel | None, other: Kernel | None) -> bool:
     """Whether two kernels have the same values; those of users must be the same."""
     if one is None or other is None or one is other:
         return one is other
-    mine, others = one.get_params(deep=True), other.get_params(deep=True)
-    if type(one) is not type(other) or mine.keys() != others.keys():
+    parameters, others = one.get_params(deep=True), other.get_params(deep=True)
+    if type(one) is not type(other) or parameters.keys() != others.keys():
         return False
-    return all(_same(mine[name], others[name]) for name in mine)
+    return all(_same(parameters[name], others[name]) for name in parameters)
 
 
 def _same(one: Any, other: Any) -> bool:

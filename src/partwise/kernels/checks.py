@@ -1,4 +1,4 @@
-"""Checks of settings: the same sentence whoever gave the value, a user or a file."""
+"""Checks of settings: one wording for values of users and of files."""
 
 import math
 from collections.abc import Sequence

@@ -221,7 +221,7 @@ class WordClusters(Parameters):
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> WordClusters:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         params = meta.get("params")
         names = set(cls._names()) - {"vectors"}
         if meta.get("kind") != cls.kind or not isinstance(params, Mapping):
@@ -327,10 +327,10 @@ def _neighbours(
     words, contexts = [], []
     for gap in range(1, window + 1):
         left, right = codes[:-gap], codes[gap:]
-        kept = (sequence[:-gap] == sequence[gap:]) & (left >= 0) & (right >= 0)
+        is_pair = (sequence[:-gap] == sequence[gap:]) & (left >= 0) & (right >= 0)
         place = 2 * (gap - 1) * n_words
-        words += [right[kept], left[kept]]
-        contexts += [left[kept] + place, right[kept] + place + n_words]
+        words += [right[is_pair], left[is_pair]]
+        contexts += [left[is_pair] + place, right[is_pair] + place + n_words]
     return np.concatenate(words), np.concatenate(contexts)
 
 

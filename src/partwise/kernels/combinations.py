@@ -187,7 +187,9 @@ class BoundScaled(_Around):
         super().__init__(inner)
         self.factor = factor
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Entries times the factor."""
         values = self.inner.block(rows, cols, dtype)
         values *= values.dtype.type(self.factor)
@@ -215,7 +217,9 @@ class BoundNormalized(_Around):
         self.row_length = _lengths(rows, rounding)
         self.column_length = _lengths(cols, rounding)
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Entries over lengths, in the precision of the entries."""
         values = self.inner.block(rows, cols, dtype)
         rows, cols = self.shape_of(rows, cols)
@@ -241,7 +245,9 @@ class BoundPair(Bound):
         self.n_rows, self.n_cols = left.n_rows, left.n_cols
         self.is_symmetric = left.is_symmetric
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Entries of both, combined."""
         one = self.left.block(rows, cols, dtype)
         return self.operation(one, self.right.block(rows, cols, dtype))

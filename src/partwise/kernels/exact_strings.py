@@ -35,11 +35,11 @@ from partwise.kernels.strings import (
     table_pair,
     weigh,
 )
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 
 
-class ExactNGram(Kernel):
+class ExactNGram(AnnotatedNGram):
     """
     Common subsequences of exactly n tokens, gaps allowed.
 
@@ -71,8 +71,6 @@ class ExactNGram(Kernel):
            [0.0625  , 0.140625]])
     """
 
-    inputs = SEQUENCES
-
     def __init__(
         self,
         n: int = 3,
@@ -80,22 +78,13 @@ class ExactNGram(Kernel):
         columns: Sequence[str] | None = None,
         weights: Sequence[float] | None = None,
     ) -> None:
-        self.n = n
-        self.decay = decay
-        self.columns = columns
-        self.weights = weights
-
-    def check(self) -> None:
-        """Raise ValueError when a parameter has no meaning."""
-        AnnotatedNGram(self.n, self.decay, self.columns, self.weights).check()
+        super().__init__(n, decay, columns, weights)
 
     def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
         return check_names("columns", self.columns) or default[:1]
 
     def _named(self, default: list[str]) -> Kernel:
-        if self.columns is not None:
-            return self
-        return ExactNGram(self.n, self.decay, tuple(default[:1]), self.weights)
+        return super()._named(default[:1])
 
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
@@ -191,21 +180,19 @@ class BoundExactly(BoundSequences):
         super().__init__(n, 1.0, x, y, names, weights)
         self.gap = float(gap)  # γ; λ² is in the weights
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Values of these rows and columns."""
         from partwise.kernels._exact_string_compiled import exact_block
 
-        rows, cols = self.shape_of(rows, cols)
-        # lanes of about the same length waste the least
-        order = np.argsort(np.diff(self.y_offset)[cols], kind="stable")
-        out = np.empty((len(rows), len(cols)))
-        exact_block(
-            self.x, self.x_offset, rows, self.y, self.y_offset, cols[order],
-            self.weights, self.gap, self.n, out,
-        )  # fmt: skip
-        back = np.empty(len(cols), np.int64)
-        back[order] = np.arange(len(cols))
-        return out[:, back]
+        def fill(rows: Ints, cols: Ints, out: Floats) -> None:
+            exact_block(
+                self.x, self.x_offset, rows, self.y, self.y_offset, cols,
+                self.weights, self.gap, self.n, out,
+            )  # fmt: skip
+
+        return self._by_length(rows, cols, np.float64, fill)
 
     def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
         from partwise.kernels._exact_string_compiled import exact_diagonal

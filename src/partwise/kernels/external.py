@@ -203,7 +203,9 @@ class BoundFunction(Bound):
         self.n_rows, self.n_cols = OBJECTS.count(self.X), OBJECTS.count(self.Y)
         self.is_symmetric = Y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """As the function gives them, in double precision."""
         rows, cols = self.shape_of(rows, cols)
         if not len(rows) or not len(cols):
@@ -266,7 +268,9 @@ class BoundPrecomputed(Bound):
         self.n_rows, self.n_cols = len(self.x), len(self.y)
         self.is_symmetric = Y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Entries of the matrix."""
         rows, cols = self.shape_of(rows, cols)
         found = self.matrix[np.ix_(self.x[rows], self.y[cols])]

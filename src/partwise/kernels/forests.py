@@ -63,7 +63,7 @@ class Forest(NamedTuple):
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Forest:
-        """A forest from `pack`; nonsense raises ValueError."""
+        """A forest from `pack`; invalid input raises ValueError."""
         strings = read_strings(arrays)
         symbol = read_array(arrays, "symbol", np.int32)
         arity = read_array(arrays, "arity", np.int32)

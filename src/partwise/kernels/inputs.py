@@ -1,7 +1,8 @@
 """Families of inputs: what X may be, and how it is counted, cut and kept in a file.
 
-A kernel belongs to one family. Whoever keeps inputs (the landmarks of an approximation,
-the anchors of a kernel model) does it through the family, without knowing the kernel.
+A kernel belongs to one family. Code that keeps inputs (the landmarks of an
+approximation, the anchors of a kernel model) does it through the family, without
+knowing the kernel.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Inputs(ABC):
 
     @abstractmethod
     def unpack(self, arrays: Mapping[str, np.ndarray]) -> Any:
-        """Inputs from `pack`; nonsense raises ValueError."""
+        """Inputs from `pack`; invalid input raises ValueError."""
 
 
 class Vectors(Inputs):
@@ -101,7 +102,7 @@ class Sequences(Inputs):
             return np.zeros_like(is_same)
         for name in one.columns:
             pairs = zip(one.strings(name), other.strings(name), strict=True)
-            is_same &= [mine == others for mine, others in pairs]
+            is_same &= [strings == other_strings for strings, other_strings in pairs]
         return is_same
 
     def pack(self, X: Any) -> Arrays:
@@ -141,12 +142,12 @@ class Sequences(Inputs):
         columns = {}
         ends = n_columns + np.cumsum(sizes)
         for i, name in enumerate(names):
-            own = codes[i * offset[-1] : (i + 1) * offset[-1]]
-            check_indices(own, int(sizes[i]), "a code of a column")
+            column_codes = codes[i * offset[-1] : (i + 1) * offset[-1]]
+            check_indices(column_codes, int(sizes[i]), "a code of a column")
             values = strings[ends[i] - sizes[i] : ends[i]]
             if len(set(values)) < len(values):
                 raise ValueError(f"damaged sequences: column {name!r} repeats a string")
-            columns[name] = Column(own, values)
+            columns[name] = Column(column_codes, values)
         return Table(columns, offset)
 
 

@@ -122,11 +122,11 @@ def same_rows(one: Matrix, other: Matrix) -> np.ndarray:
         return np.zeros(one.n_rows, bool)
     same = np.diff(one.indptr) == np.diff(other.indptr)
     for k in np.flatnonzero(same):
-        mine = slice(one.indptr[k], one.indptr[k + 1])
-        others = slice(other.indptr[k], other.indptr[k + 1])
+        here = slice(one.indptr[k], one.indptr[k + 1])
+        there = slice(other.indptr[k], other.indptr[k + 1])
         same[k] = np.array_equal(
-            one.indices[mine], other.indices[others]
-        ) and np.array_equal(one.data[mine], other.data[others])
+            one.indices[here], other.indices[there]
+        ) and np.array_equal(one.data[here], other.data[there])
     return same
 
 
@@ -193,7 +193,7 @@ def pack_matrix(matrix: Matrix) -> dict[str, np.ndarray]:
 
 
 def unpack_matrix(arrays: Mapping[str, np.ndarray]) -> Matrix:
-    """A matrix from `pack_matrix`; nonsense raises ValueError."""
+    """A matrix from `pack_matrix`; invalid input raises ValueError."""
     shape = read_array(arrays, "shape", np.int64)
     data = read_numbers(arrays, "data", MAX_FEATURE)
     if len(shape) != 2 or shape.min() < 0 or shape[1] > np.iinfo(np.int32).max:

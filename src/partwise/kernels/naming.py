@@ -263,7 +263,7 @@ def _plain(value: Any) -> Any:
 
 def from_dict(document: Mapping[str, Any]) -> Kernel:
     """
-    Read a kernel from what `to_dict` gave; it may come from a stranger.
+    Read a kernel from what `to_dict` gave; it may come from an unknown source.
 
     Parameters
     ----------

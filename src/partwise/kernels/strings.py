@@ -33,7 +33,7 @@ from partwise.kernels.checks import (
     check_whole,
 )
 from partwise.kernels.inputs import SEQUENCES, table_of
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
 
 MAX_LENGTH = 100  # of subsequences
@@ -96,7 +96,7 @@ class AnnotatedNGram(Kernel):
     def _named(self, default: list[str]) -> Kernel:
         if self.columns is not None:
             return self
-        return AnnotatedNGram(self.n, self.decay, tuple(default), self.weights)
+        return type(self)(self.n, self.decay, tuple(default), self.weights)
 
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
@@ -182,22 +182,36 @@ class BoundSequences(Bound):
         self.n_cols = len(self.y_offset) - 1
         self.is_symmetric = y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
-        """Single precision is twice as fast; it gives way where it would overflow."""
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
+        """In single precision, twice as fast, double where it would overflow."""
         from partwise.kernels._string_compiled import make_scale, subsequence_block
 
-        rows, cols = self.shape_of(rows, cols)
         if dtype is np.float32 and self.weights[self.weights > 0].min() < LEAST:
             dtype = np.float64
-        # lanes of about the same length waste the least
-        order = np.argsort(np.diff(self.y_offset)[cols], kind="stable")
-        out = np.empty((len(rows), len(cols)), dtype)
-        subsequence_block(
-            self.x, self.x_offset, rows, self.y, self.y_offset, cols[order],
-            make_scale(self.weights, self.decay, dtype), self.n, out,
-        )  # fmt: skip
+        scale = make_scale(self.weights, self.decay, dtype)
+
+        def fill(rows: Ints, cols: Ints, out: np.ndarray) -> None:
+            subsequence_block(
+                self.x, self.x_offset, rows, self.y, self.y_offset, cols, scale,
+                self.n, out,
+            )  # fmt: skip
+
+        out = self._by_length(rows, cols, dtype, fill)
         if dtype is np.float32 and not np.isfinite(out).all():
             return self.block(rows, cols, np.float64)
+        return out
+
+    def _by_length(self, rows: Rows, cols: Rows, dtype: Real, fill: Any) -> np.ndarray:
+        """Values that ``fill(rows, cols, out)`` writes, columns by their length.
+
+        Lanes of about the same length waste the least.
+        """
+        rows, cols = self.shape_of(rows, cols)
+        order = np.argsort(np.diff(self.y_offset)[cols], kind="stable")
+        out = np.empty((len(rows), len(cols)), dtype)
+        fill(rows, cols[order], out)
         back = np.empty(len(cols), np.int64)
         back[order] = np.arange(len(cols))
         return out[:, back] if np.any(np.diff(order) != 1) else out

@@ -75,8 +75,8 @@ def training_gram(
             ways.append("<gram_options={'dtype': 'float32'}> takes half of it")
         if "cache_dir" not in options:
             ways.append("<gram_options={'cache_dir': 'folder'}> maps it from a file")
-        told = f"; {', '.join(ways)}" if ways else ""
+        remedies = f"; {', '.join(ways)}" if ways else ""
         raise GramTooLarge(
             f"<kernel=> compares all {compared} with each other: "
-            f"{str(error).partition(';')[0]}{told}; or {remedy}"
+            f"{str(error).partition(';')[0]}{remedies}; or {remedy}"
         ) from None

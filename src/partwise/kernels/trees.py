@@ -74,7 +74,9 @@ class BoundTrees(Bound):
         self.n_cols = len(self.y.node_ptr) - 1
         self.is_symmetric = Y is None
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Always in double precision: the values span many orders of magnitude."""
         from partwise.kernels._tree_compiled import tree_block
 

@@ -139,7 +139,9 @@ class BoundRows(Bound):
         self.y_squares = self.x_squares if is_same else y.squares()
         self._own = threading.local()
 
-    def block(self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64):
+    def block(
+        self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
+    ) -> np.ndarray:
         """Always in double precision."""
         rows, cols = self.shape_of(rows, cols)
         dots = np.empty((len(rows), len(cols)))

@@ -1,10 +1,10 @@
 """Metrics of phrase-structure trees, counted as the program EVALB counts.
 
-True and predicted brackets are matched as multisets, each at most once. EVALB's habits
-are `EvalbParameters`; those of its file COLLINS.prm are the default here, as nearly
-everywhere. Two things differ, both where EVALB leaves a sentence out of its totals: a
-sentence without a parse counts with all its brackets missed, and punctuation is told by
-the true tags, so that a wrong tag spoils no sentence.
+True and predicted brackets are matched as multisets, each at most once. EVALB's
+conventions are `EvalbParameters`; those of its file COLLINS.prm are the default here,
+as nearly everywhere. Two things differ, both where EVALB leaves a sentence out of its
+totals: a sentence without a parse counts with all its brackets missed, and punctuation
+is recognised by the true tags, so that a wrong tag spoils no sentence.
 """
 
 from collections import Counter
@@ -98,12 +98,12 @@ def evalb(
     >>> scores.n_correct, scores.n_predicted, scores.n_true, scores.n_crossing
     (1, 3, 3, 1)
     """
-    kept = [
+    scores = [
         sentence_scores(gold, found)
         for gold, found in bracketing_pairs(y_true, y_pred, parameters)
         if max_length is None or gold.length <= max_length
     ]
-    return total(kept)
+    return total(scores)
 
 
 def labelled_precision(y_true: Trees, y_pred: Trees) -> float:
@@ -160,15 +160,7 @@ def labelled_f1(y_true: Trees, y_pred: Trees) -> float:
 def tag_accuracy(y_true: Trees, y_pred: Trees) -> float:
     """Share of the words with the right tag, punctuation aside.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        See `evalb`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `labelled_precision`.
 
     Examples
     --------
@@ -181,14 +173,7 @@ def tag_accuracy(y_true: Trees, y_pred: Trees) -> float:
 def crossing_brackets(y_true: Trees, y_pred: Trees) -> float:
     """Predicted brackets per sentence that cross a true one; lower is better.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of trees
-        See `evalb`.
-
-    Returns
-    -------
-    float
+    See `labelled_precision`.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class Metric:
     """
 
     name: str
-    function: Callable[[Sequence, Sequence], float]
+    function: Callable[[Sequence[Any], Sequence[Any]], float]
     greater_is_better: bool
     description: str
     output: str = "labels"
@@ -114,9 +114,9 @@ token_error, uas
         return METRICS[name]
     from partwise.outputs.registry import metrics_of
 
-    own = metrics_of(name) if isinstance(name, str) else None
-    if own is not None:
-        return own[name]
+    by_name = metrics_of(name) if isinstance(name, str) else None
+    if by_name is not None:
+        return by_name[name]
     near = get_close_matches(str(name), METRICS, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(
@@ -157,7 +157,7 @@ class Scorer:
     # The name, not the function, so that a pickle outlives a moved function.
     name: str
 
-    def __call__(self, estimator: Any, X: Sequence, y: Sequence) -> float:
+    def __call__(self, estimator: Any, X: Sequence[Any], y: Sequence[Any]) -> float:
         """Score `estimator.predict(X)` against `y`; higher is better."""
         chosen = metric(self.name)
         value = chosen.function(y, estimator.predict(X))

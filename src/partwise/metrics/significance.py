@@ -1,4 +1,4 @@
-"""Whether one parser is better than another, or was only lucky."""
+"""McNemar's test: whether one parser is significantly better than another."""
 
 import math
 from collections import Counter

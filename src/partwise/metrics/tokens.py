@@ -170,7 +170,7 @@ def confusion(
     return list(labels), matrix
 
 
-def _mean(values: list, what: str) -> float:
+def _mean(values: Sequence[float], what: str) -> float:
     if not values:
         raise ValueError(f"nothing to measure: y_true holds no {what}")
     return float(sum(values) / len(values))

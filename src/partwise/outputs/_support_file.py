@@ -55,7 +55,7 @@ def read_planes(
     arrays: Arrays, lengths: Ints, code_length: Callable[[Ints], Ints]
 ) -> tuple[Cuts, Floats, Ints]:
     """
-    Rebuild planes; what their codes may hold is the business of the caller.
+    Rebuild planes; what their codes may hold is checked by the caller.
 
     Parameters
     ----------

@@ -16,6 +16,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
+from partwise.compile_ahead import compile_ahead
+from partwise.compiled import is_compiled
 from partwise.jit import announce_compilation, compile_seconds
 from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
@@ -57,7 +59,7 @@ from partwise.solvers import (
 from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
 
-MAX_JOBS = 256  # a stranger's file must not start thousands of threads
+MAX_JOBS = 256  # a file of unknown source must not start thousands of threads
 # settings that have no part in the result, or only in when training stops
 FREE = (
     "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",
@@ -280,6 +282,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
                 f" which {type(self).__name__} does not do; use 'perceptron', whose "
                 "average of the models stands in for their vote"
             )
+        if solver.loops is not None and is_compiled(problem.blocks):
+            compile_ahead(solver.loops)
         began = time.perf_counter()
         progress = FitProgress(self, solver)
         state = solver.solve(
@@ -377,8 +381,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _recall_training(self, info: dict[str, Any]) -> None:
         """What a model file tells of its training; the certificate may be absent."""
-        told: Any = info.get("certificate")
-        self.certificate_ = told and Certificate.from_dict(told)
+        document: Any = info.get("certificate")
+        self.certificate_ = document and Certificate.from_dict(document)
         self.history_ = [HistoryPoint(*row) for row in info.get("history", [])]
         self.n_iter_ = info.get("n_iter", 0)
 

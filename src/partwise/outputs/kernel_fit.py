@@ -188,7 +188,7 @@ def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, An
     Parameters
     ----------
     estimator : SequenceTagger, DependencyParser or the like
-        Its parameters; nonsense is refused before any work.
+        Its parameters; invalid ones are refused before any work.
     dtype : str
         Precision of the Gram matrix unless ``gram_options`` names one.
     """

@@ -30,7 +30,7 @@ def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> Sco
     Parameters
     ----------
     tagger : SequenceTagger
-        Its parameters; nonsense is refused before any work.
+        Its parameters; invalid ones are refused before any work.
     X : sequences
     labels : list
         All labels, in their order.

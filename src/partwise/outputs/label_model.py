@@ -58,7 +58,7 @@ class LabelModel(LabelledModel):
     def training_problem(
         self, X: Any, codes: Any, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of.
+        """The problem whose objective the certificate states.
 
         Parameters
         ----------

@@ -186,9 +186,6 @@ class TokenKeyScoring(KernelScoring):
         return cls(hasher, index, featurizer), np.append(weight, tail)
 
 
-LabelScoring = TokenFeatureScoring | TokenKeyScoring
-
-
 def table_reasons(
     rows: Any,
     weights: Floats,

@@ -45,8 +45,8 @@ def label_details(
         What else ``--json`` tells.
     """
     shown = listing(what, ("precision", "recall", "f1", "n"), rows)
-    told = {"unseen_labels": unseen[0], "labels": [row._asdict() for row in rows]}
-    return Details(unseen[1], json | told, [shown])
+    document = {"unseen_labels": unseen[0], "labels": [row._asdict() for row in rows]}
+    return Details(unseen[1], json | document, [shown])
 
 
 def label_sections(

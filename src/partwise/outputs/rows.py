@@ -83,7 +83,7 @@ class RowFeaturizer:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> RowFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         settings = dict(state)
         require(settings.get("kind") == cls.kind, "no features of rows")
         n_features = entry(settings, "n_features", int)
@@ -138,7 +138,7 @@ class SetModel(ScoredModel):
         formulation: Formulation | None = None,
         n_jobs: int = 1,
     ) -> Any:
-        """The problem whose objective the certificate speaks of; y is (n, K)."""
+        """The problem whose objective the certificate states; y is (n, K)."""
         features = self.scoring.featurizer.transform(X)
         return self.structure.pack(features, y, formulation, n_jobs=n_jobs)
 

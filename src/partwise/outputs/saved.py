@@ -157,7 +157,7 @@ class SavedEstimator(StructuredEstimator):
 
     @staticmethod
     def is_empty(x: Any) -> bool:
-        """Whether a sequence has no tokens; what is no sequence is refused elsewhere."""
+        """Whether a sequence has no tokens; no sequence at all is refused elsewhere."""
         if hasattr(x, "shape"):
             return x.shape[:1] == (0,)
         return hasattr(x, "__len__") and len(x) == 0
@@ -278,16 +278,16 @@ class SavedEstimator(StructuredEstimator):
 
     @classmethod
     def _parameters_in(cls, model: Any) -> dict[str, Any]:
-        """The estimator's parameters as a file tells them; it may be a stranger's."""
+        """The estimator's parameters as stored in a file of perhaps unknown source."""
         settings = model.info.get("settings", {})
-        told = {name: settings[name] for name in cls.told if name in settings}
+        stated = {name: settings[name] for name in cls.told if name in settings}
         given = portable_parameters(model.info.get("parameters", {}))
         known = cls._parameters_of(model)
         for name in given.keys() & set(cls.as_given):
             known.pop(name, None)
         names = cls._get_param_names()
-        found = told | given | known
-        return {name: value for name, value in found.items() if name in names}
+        parameters = stated | given | known
+        return {name: value for name, value in parameters.items() if name in names}
 
     @classmethod
     @abstractmethod
@@ -302,7 +302,7 @@ def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     params : mapping
-        Of an estimator, or of a file that may come from a stranger.
+        Of an estimator, or of a file that may come from an unknown source.
 
     Returns
     -------

@@ -183,11 +183,15 @@ class Task(ABC):
         if not hasattr(model, "marginals"):
             raise ValueError(f"{option}: this model has no probabilities; drop it")
         if option == "--confidence":
-            told = {"confidence": model.confidence(data.X, n_jobs=n_jobs).tolist()}
+            probabilities = {
+                "confidence": model.confidence(data.X, n_jobs=n_jobs).tolist()
+            }
         else:
             tables = model.marginals(data.X, n_jobs=n_jobs)
-            told = {"marginals": [table.tolist() for table in tables]}
-        return answers._replace(probabilities=dict(answers.probabilities) | told)
+            probabilities = {"marginals": [table.tolist() for table in tables]}
+        return answers._replace(
+            probabilities=dict(answers.probabilities) | probabilities
+        )
 
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:

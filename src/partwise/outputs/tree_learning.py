@@ -1,6 +1,6 @@
 """How the scorings of parsers are learned: from features, or from keys and a kernel.
 
-Nonsense in the parameters of a parser is refused before any work. `last` is the model
+Invalid parameters of a parser are refused before any work. `last` is the model
 that a warm start goes on with, or None.
 """
 

@@ -79,9 +79,9 @@ def read_brackets(
     n_trees = 0
     for tree in _parse(name, data.decode()):
         n_trees += 1
-        kept = simplify(tree, traces=traces, functions=functions)
-        if kept is not None:
-            trees.append(DrawnTree(kept))
+        simple = simplify(tree, traces=traces, functions=functions)
+        if simple is not None:
+            trees.append(DrawnTree(simple))
     if not n_trees:
         raise ReaderError(f"{name}: no tree in the file; it needs trees in brackets")
     if not trees:

@@ -75,8 +75,9 @@ def read_columns(
     if label_column is None:
         return Table(dict(zip(names, columns, strict=True)), offset), None
     tagged = Table({"label": columns.pop(label_column)}, offset)
-    kept = [n for i, n in enumerate(names) if i != label_column]
-    return Table(dict(zip(kept, columns, strict=True)), offset), tagged.strings("label")
+    rest = [n for i, n in enumerate(names) if i != label_column]
+    X = Table(dict(zip(rest, columns, strict=True)), offset)
+    return X, tagged.strings("label")
 
 
 def write_columns(

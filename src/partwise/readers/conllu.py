@@ -61,7 +61,7 @@ class ConlluDocument:
     table : Table
         Columns form, lemma, upos, xpos, feats (and misc) of the words.
     trees : list of DependencyTree or None
-        None when every HEAD is `_`, or when nobody asked for them.
+        None when every HEAD is `_`, or when they are not asked for.
     place : int64 array of shape (n_words, 2)
         The bytes of HEAD, tab and DEPREL of each word, which `fill` replaces.
     """

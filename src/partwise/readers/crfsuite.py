@@ -147,7 +147,7 @@ def read_crfsuite_model(
     Parameters
     ----------
     path : path
-        The file may come from a stranger: all of it is checked.
+        The file may come from an unknown source: all of it is checked.
     max_weights : int
         Most pairs of an attribute and a label, eight bytes each.
 

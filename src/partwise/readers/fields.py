@@ -135,3 +135,12 @@ def _ragged(
         else f"separate columns by {separator!r}"
     )
     return f"{name}:{line}: {columns} where the first line has {width}; {remedy}"
+
+
+def is_number(field: str | bytes) -> bool:
+    """Whether a field is a number as Python reads it."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

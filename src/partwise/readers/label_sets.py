@@ -134,15 +134,15 @@ def label_columns(name: str, columns: list[str], label: str | None) -> list[int]
         return []
     if label.removesuffix(".gz").endswith(".xml"):
         source, data = read_text_bytes(label)
-        asked = [one or other for one, other in LABEL_ELEMENT.findall(data.decode())]
-        if not asked:
+        parts = [one or other for one, other in LABEL_ELEMENT.findall(data.decode())]
+        if not parts:
             raise ReaderError(f"{source}: no <label name=…>; give a file of Mulan")
     else:
-        asked = [part.strip() for part in label.split(",")]
+        parts = [part.strip() for part in label.split(",")]
     places = range(len(columns))
     number = {column: k for k, column in enumerate(columns)}
     found: set[int] = set()
-    for part in asked:
+    for part in parts:
         first, colon, last = part.partition(":")
         try:
             if part in number:

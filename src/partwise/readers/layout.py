@@ -44,15 +44,15 @@ class Layout:
 
     @classmethod
     def of_model(cls, model: Any) -> Layout:
-        """As the training data were read; the plain layout when nobody said."""
-        kept = model.info.get("reader", {})
-        columns = kept.get("columns")
+        """As the training data were read; the plain layout by default."""
+        saved = model.info.get("reader", {})
+        columns = saved.get("columns")
         if not isinstance(columns, list) or not all(
             isinstance(name, str) for name in columns
         ):
             columns = None
         others = {
-            name: kept[name] if isinstance(kept.get(name), str) else None
+            name: saved[name] if isinstance(saved.get(name), str) else None
             for name in ("label", "separator", "comment")
         }
         return cls(columns, **others)

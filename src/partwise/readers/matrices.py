@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.parameters import ParameterError
+from partwise.readers.fields import is_number
 from partwise.readers.limits import COLUMNS, check_limit
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
@@ -126,7 +127,7 @@ def read_csv(
     header = [cell.strip() for cell in rows[0]]
     place = _label_column(name, header, label, width) if truth else None
     others = [column for column in range(width) if column != place]
-    if not all(_is_number(header[column]) for column in others):
+    if not all(is_number(header[column]) for column in others):
         rows, lines = rows[1:], lines[1:]
     else:
         header = [f"c{column}" for column in range(width)]
@@ -144,7 +145,7 @@ def read_csv(
     if place is not None:
         texts = [row[place].strip() for row in rows]
         y = np.array(texts)
-        if all(map(_is_number, texts)):
+        if all(map(is_number, texts)):
             y = _as_whole(y.astype(float))
     return MatrixData(X, y, [header[column] for column in others])
 
@@ -177,14 +178,6 @@ def _label_column(name: str, header: list[str], label: str | None, width: int) -
             f"{name}: no column {label!r}; there are {', '.join(header[:20])} "
             f"(0 to {width - 1})"
         ) from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _as_whole(y: np.ndarray) -> np.ndarray:

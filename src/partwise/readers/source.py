@@ -30,7 +30,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 1 << 22
 BOMB = 1 << 26  # what may be compressed as well as it likes
-# an end of lines of old Macintosh files, or rubbish
+# an end of lines of old Macintosh files, or a damaged file
 _LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
 
 
@@ -90,8 +90,8 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
     Parameters
     ----------
     source : path, "-" or open binary file
-        "-" is standard input. Compression is told by the content, not by the name,
-        so that a pipe may be compressed too.
+        "-" is standard input. Compression is recognised by the content, not by the
+        name, so that a pipe may be compressed too.
 
     Returns
     -------

@@ -327,8 +327,8 @@ def _number(items: Iterable[Hashable], numbers: dict[Any, int]) -> np.ndarray:
 
 
 def _without_missing(values: Iterable[Any], name: str) -> list[Any]:
-    kept = list(values)
-    for t, value in enumerate(kept):
+    present = list(values)
+    for t, value in enumerate(present):
         # NaN is the value that differs from itself; None and pandas' NA have no text
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             missing = True
@@ -338,7 +338,7 @@ def _without_missing(values: Iterable[Any], name: str) -> list[Any]:
             raise ValueError(
                 f"column {name!r} misses a value in row {t}; fill it first"
             )
-    return kept
+    return present
 
 
 def refuse_single(X: Any, unit: str = "sentence") -> None:

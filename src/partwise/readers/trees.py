@@ -56,7 +56,7 @@ class DrawnTree(tuple[str, tuple[Any, ...]]):
 TaggedSentence = list[tuple[str, str]]
 
 # real trees have fifty levels at most; what is deeper is not a tree of a sentence, and
-# would exhaust the stack of whoever walks it
+# would exhaust the stack of recursive functions
 MOST_LEVELS = 250
 
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from partwise.readers.fields import is_number
 from partwise.readers.limits import (
     COMPRESSION,
     LINE_BYTES,
@@ -94,7 +95,7 @@ def read_vectors(
 
 def _parse(place: str, fields: list[bytes], size: int) -> tuple[str, np.ndarray]:
     n_numbers = len(fields) - 1
-    if n_numbers > size and _is_number(fields[-size - 1]):
+    if n_numbers > size and is_number(fields[-size - 1]):
         n_numbers = _trailing_numbers(fields)  # one too many, not a word with spaces
     elif n_numbers > size:
         n_numbers = size
@@ -114,7 +115,7 @@ def _parse(place: str, fields: list[bytes], size: int) -> tuple[str, np.ndarray]
         raise ReaderError(f"{place}: no word before the numbers; leave the line out")
     numbers = []
     for field in fields[-size:]:
-        value = float(field) if _is_number(field) else math.nan
+        value = float(field) if is_number(field) else math.nan
         if not abs(value) <= LARGEST:
             shown = field[:20].decode(errors="replace")
             raise ReaderError(
@@ -136,17 +137,9 @@ def _check_size(place: str, size: int) -> None:
 def _trailing_numbers(fields: list[bytes]) -> int:
     """How many fields from the end are numbers; the first is a word in any case."""
     n = 0
-    while n < len(fields) - 1 and _is_number(fields[-n - 1]):
+    while n < len(fields) - 1 and is_number(fields[-n - 1]):
         n += 1
     return n
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _lines(

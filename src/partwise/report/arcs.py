@@ -134,12 +134,12 @@ class _Side:
             self.level[arc] = 1 + max(under, default=0)
         for arc in arcs:
             if not arc.head:  # the root's arrow comes from outside all of its arcs
-                own = [
+                below = [
                     self.level[other]
                     for other in self.arcs
                     if other.head and arc.dependent in other[:2]
                 ]
-                self.level[arc] = 1 + max(own, default=0)
+                self.level[arc] = 1 + max(below, default=0)
                 self.arcs.append(arc)
         self.ports = self._ports()
 

@@ -38,13 +38,13 @@ def certificate_html(certificate: Certificate) -> str:
     str
         HTML.
     """
-    told = verdict(certificate)
-    lines = [_div(told.stopped, _FAINT), _div(told.headline, "font-weight:600")]
-    if told.lower is not None and told.upper is not None:
+    words = verdict(certificate)
+    lines = [_div(words.stopped, _FAINT), _div(words.headline, "font-weight:600")]
+    if words.lower is not None and words.upper is not None:
         lines.append(_interval(certificate.lower, certificate.primal))
         ends = (
-            (told.lower_name, told.lower, _DUAL, "left"),
-            (told.upper_name, told.upper, _PRIMAL, "right"),
+            (words.lower_name, words.lower, _DUAL, "left"),
+            (words.upper_name, words.upper, _PRIMAL, "right"),
         )
         cells = [
             f'<div style="text-align:{side}"><span style="color:{colour}">'
@@ -53,10 +53,10 @@ def certificate_html(certificate: Certificate) -> str:
         ]
         row = "display:flex;justify-content:space-between"
         lines.append(f'<div style="{row}">{"".join(cells)}</div>')
-    elif told.upper is not None:
-        lines.append(_div(f"{told.upper_name} {''.join(told.upper)}"))
-    details = " · ".join(f"{name} {value}" for name, value in told.details)
-    lines += [_div(text, _FAINT) for text in (details, told.note) if text]
+    elif words.upper is not None:
+        lines.append(_div(f"{words.upper_name} {''.join(words.upper)}"))
+    details = " · ".join(f"{name} {value}" for name, value in words.details)
+    lines += [_div(text, _FAINT) for text in (details, words.note) if text]
     return f'<div style="max-width:34em;line-height:1.5">{"".join(lines)}</div>'
 
 

@@ -180,7 +180,7 @@ def _confusion(confusion: Confusion) -> _ConfusionView:
     row_sums = [sum(row) for row in matrix]
     column_sums = [sum(row[j] for row in matrix) for j in range(n)]
     errors = [row_sums[i] + column_sums[i] - 2 * matrix[i][i] for i in range(n)]
-    kept = sorted(sorted(range(n), key=lambda i: (-errors[i], i))[:_MOST_LABELS])
+    shown = sorted(sorted(range(n), key=lambda i: (-errors[i], i))[:_MOST_LABELS])
     labels = [str(label) for label in confusion.labels]
     wrong = [(matrix[i][j], i, j) for i in range(n) for j in range(n) if i != j]
     worst = sorted(((m, i, j) for m, i, j in wrong if m), key=lambda t: (-t[0], *t[1:]))
@@ -192,15 +192,15 @@ def _confusion(confusion: Confusion) -> _ConfusionView:
         return share if i == j else math.sqrt(share / most)
 
     return _ConfusionView(
-        labels=[labels[i] for i in kept],
-        rows=[[(matrix[i][j], shade(i, j), i == j) for j in kept] for i in kept],
+        labels=[labels[i] for i in shown],
+        rows=[[(matrix[i][j], shade(i, j), i == j) for j in shown] for i in shown],
         pairs=[
             _Pair(labels[i], labels[j], m, m / row_sums[i])
             for m, i, j in worst[:_MOST_PAIRS]
         ],
         n_labels=n,
         n_errors=sum(m for m, _, _ in wrong),
-        n_errors_shown=sum(matrix[i][j] for i in kept for j in kept if i != j),
+        n_errors_shown=sum(matrix[i][j] for i in shown for j in shown if i != j),
     )
 
 
@@ -243,17 +243,17 @@ def _shorten(example: ErrorExample) -> _ErrorView:
     n = len(example.tokens)
     wrong = [t for t in range(n) if str(example.gold[t]) != str(example.predicted[t])]
     if n <= _MOST_TOKENS:
-        kept = list(range(n))
+        shown = list(range(n))
     else:
         near = {
             t
             for w in wrong[:_MOST_TOKENS] or [0]
             for t in range(max(0, w - _CONTEXT), min(n, w + _CONTEXT + 1))
         }
-        kept = sorted(near)[:_MOST_TOKENS]
+        shown = sorted(near)[:_MOST_TOKENS]
     pieces: list[_Token | int] = []
     end = 0
-    for t in [*kept, n]:
+    for t in [*shown, n]:
         if t > end:
             pieces.append(t - end)
         if t < n:

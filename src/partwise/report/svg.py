@@ -74,7 +74,7 @@ _NARROW, _WIDE = frozenset("ijl.,:;'|!()[]-`fItr \""), frozenset("mwMW@%—…")
 
 
 def text_width(words: str, size: float) -> float:
-    """Room that words need, to a few percent: nobody can measure the reader's type."""
+    """Room that words need, to a few percent: the reader's font is not known."""
     total = 0.0
     for c in words:
         if unicodedata.combining(c):

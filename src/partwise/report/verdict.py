@@ -145,11 +145,11 @@ def _end(c: Certificate, tolerance: float | None) -> str:
     """How training ended, beside what was asked for."""
     if tolerance is None or c.is_generative or c.relative_gap is None:
         return _STOPPED.get(c.stopped, c.stopped.capitalize())
-    asked = f"a relative gap of {at_most_percent(tolerance)}"
+    target = f"a relative gap of {at_most_percent(tolerance)}"
     if c.stopped == "converged":
-        return f"Converged to {asked}, as asked for"
+        return f"Converged to {target}, as asked for"
     ended = _STOPPED.get(c.stopped, c.stopped.capitalize())
-    return f"{ended}; asked for was {asked}" if ended else ""
+    return f"{ended}; asked for was {target}" if ended else ""
 
 
 def _source(c: Certificate) -> tuple[str, str]:

@@ -5,7 +5,7 @@ for labelled arcs, rows of 2 × `width` weights: one per label, for arcs to the 
 to the left.
 
 The tag reaches its two programs by their address: numba optimises all that a sweep
-calls once more with every sweep, except what lies behind an address.
+calls again with every sweep, except what lies behind an address.
 """
 
 from typing import Any, NamedTuple

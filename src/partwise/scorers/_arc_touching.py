@@ -13,7 +13,7 @@ from partwise.scorers._arc_scoring import label_columns
 from partwise.scorers._touch import ADD, DOT, WIPE, touch
 
 ARC, SIBLING, GRANDPARENT = np.int64(-1), np.int64(-2), np.int64(-3)  # not labels
-NOBODY = np.int64(0)  # in the place of a third token
+NO_THIRD = np.int64(0)  # in the place of a third token
 
 
 @operation
@@ -28,26 +28,26 @@ class ArcOperations:
     width: int  # of rows of labels; 0 without labels
 
     def dot_arc(rows, w, i, h, d):
-        return touch_rows(rows, w, i, h, d, ARC, NOBODY, DOT, 0.0)
+        return touch_rows(rows, w, i, h, d, ARC, NO_THIRD, DOT, 0.0)
 
     def add_arc(rows, w, i, h, d, coef):
-        touch_rows(rows, w, i, h, d, ARC, NOBODY, ADD, coef)
+        touch_rows(rows, w, i, h, d, ARC, NO_THIRD, ADD, coef)
 
     def wipe_arc(rows, w, i, h, d):
-        touch_rows(rows, w, i, h, d, ARC, NOBODY, WIPE, 0.0)
+        touch_rows(rows, w, i, h, d, ARC, NO_THIRD, WIPE, 0.0)
 
     def dot_label(rows, w, i, h, d, label):
         if rows.width == 0:
             return 0.0
-        return touch_rows(rows, w, i, h, d, label, NOBODY, DOT, 0.0)
+        return touch_rows(rows, w, i, h, d, label, NO_THIRD, DOT, 0.0)
 
     def add_label(rows, w, i, h, d, label, coef):
         if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, NOBODY, ADD, coef)
+            touch_rows(rows, w, i, h, d, label, NO_THIRD, ADD, coef)
 
     def wipe_label(rows, w, i, h, d, label):
         if rows.width > 0:
-            touch_rows(rows, w, i, h, d, label, NOBODY, WIPE, 0.0)
+            touch_rows(rows, w, i, h, d, label, NO_THIRD, WIPE, 0.0)
 
 
 def with_arcs(tag):
@@ -153,7 +153,7 @@ def touch_third(features, w, begin, h, d, part, other, mode, coef):
     """`touch_arc` for an arc with its next sibling towards the head, or grandparent.
 
     The sibling of the innermost dependent is the head itself; its place is taken by
-    the root, which is nobody's sibling.
+    the root, which is never a sibling.
     """
     shares = features.shares
     first = 2 * features.n_pair + 3 * features.n_between

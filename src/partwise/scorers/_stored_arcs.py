@@ -91,7 +91,7 @@ def bind_lists(features, lists: ArcLists, n_labels):
         ],
         np.int64,
     )  # fmt: skip
-    return StoredRows(  # type: ignore[call-arg]
+    return StoredRows(
         features.offset, lists.single, lists.first, lists.ptr, lists.row, layout,
         np.zeros((0, 0), np.int32), max(n_labels, 1), width, lists.used,
         lists.label_used, lists.frequency, np.zeros(0, np.float32), 0, 0,

@@ -148,9 +148,9 @@ def _tables(
     rows: StoredRows, features: ArcFeatures, weights: Any, model: Any
 ) -> list[tuple[Any, Any, Any, int]]:
     """Weights of arcs and of labels: all, those in use, their rows, the rows' size."""
-    middle, own = features.n_rows * N_VARIANTS, len(rows.used) * N_VARIANTS
-    tables = [(weights[:middle], model[:own], rows.used, N_VARIANTS)]
+    middle, n_used = features.n_rows * N_VARIANTS, len(rows.used) * N_VARIANTS
+    tables = [(weights[:middle], model[:n_used], rows.used, N_VARIANTS)]
     if rows.width > 0:
-        labels = weights[middle:], model[own:], rows.label_used, 2 * rows.width
+        labels = weights[middle:], model[n_used:], rows.label_used, 2 * rows.width
         tables.append(labels)
     return tables

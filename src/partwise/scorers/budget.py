@@ -17,7 +17,7 @@ WAYS = ("project", "merge", "drop")
 
 
 def check_budget(budget: Any, how: str) -> None:
-    """Refuse nonsense before the work."""
+    """Refuse invalid settings before any work."""
     if how not in WAYS:
         raise SettingsError(f"<over_budget={how!r}>: choose {', '.join(WAYS)}")
     if isinstance(budget, bool) or not isinstance(budget, Integral) or budget < 1:
@@ -65,12 +65,12 @@ def keep_within(
     check_budget(budget, how)
     gram, anchor = postings.gram, postings.anchor
     n = gram.shape[1]
-    held = np.flatnonzero(np.bincount(anchor[beta != 0.0], minlength=n))
-    if len(held) <= budget or len(gram) != n:  # without a kernel keys are all there is
+    with_weight = np.flatnonzero(np.bincount(anchor[beta != 0.0], minlength=n))
+    if len(with_weight) <= budget or len(gram) != n:  # no kernel: keys are all there is
         return beta
     square = np.diagonal(gram).astype(np.float64)
     use = np.bincount(anchor, beta * beta, minlength=n) * square
-    order = held[np.argsort(-use[held], kind="stable")]
+    order = with_weight[np.argsort(-use[with_weight], kind="stable")]
     is_kept = np.zeros(n, np.uint8)
     is_kept[order[:budget]] = 1
     small = np.where(is_kept[anchor] == 1, beta, 0.0)
@@ -87,19 +87,19 @@ def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> N
     stays = is_kept[anchor]
     groups: dict[bytes, list[int]] = {}
     for key in np.unique(postings.key[(beta != 0.0) & ~stays]).tolist():
-        own = anchor[begin[key] : begin[key + 1]]
-        groups.setdefault(own[is_kept[own]].tobytes(), []).append(key)
+        anchors = anchor[begin[key] : begin[key + 1]]
+        groups.setdefault(anchors[is_kept[anchors]].tobytes(), []).append(key)
     for keys in groups.values():
         first = slice(begin[keys[0]], begin[keys[0] + 1])
-        kept = anchor[first][stays[first]]
-        if not len(kept):
+        anchors_left = anchor[first][stays[first]]
+        if not len(anchors_left):
             continue
-        outer = np.empty((len(kept), len(keys)))
+        outer = np.empty((len(anchors_left), len(keys)))
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
             gone = slots[~stays[slots] & (beta[slots] != 0.0)]
-            outer[:, column] = gram[np.ix_(kept, anchor[gone])] @ beta[gone]
-        found = _solve(gram[np.ix_(kept, kept)], outer)
+            outer[:, column] = gram[np.ix_(anchors_left, anchor[gone])] @ beta[gone]
+        found = _solve(gram[np.ix_(anchors_left, anchors_left)], outer)
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
             small[slots[stays[slots]]] += found[:, column]

@@ -1,4 +1,4 @@
-"""What a model file keeps of a `KernelIndex`, and the checks on the way back.
+"""What a model file keeps of a `KernelIndex`, and the checks when it is read.
 
 Kernels do not check bounds, so nothing leaves this module that could make them read
 outside their arrays.
@@ -72,7 +72,7 @@ def index_state(index: KernelIndex, weight: Floats) -> tuple[dict[str, Any], Arr
             "a precomputed kernel cannot be kept in a file; use one that has a name"
         )
     packed = family.pack(anchors.inputs)
-    arrays |= {f"anchors/{name}": own for name, own in packed.items()}
+    arrays |= {f"anchors/{name}": values for name, values in packed.items()}
     arrays["row"] = anchors.row
     if index.by_token:
         arrays["token"] = anchors.token

@@ -165,9 +165,10 @@ class KernelScorer(Scorer):
                 gram[a:b, : b - a] = postings.gram[a:b, a:b]
         else:
             n_places, place = 1, np.zeros(n_parts, np.int64)
-            own = postings.gram
-            own = own[:, 0] if own.shape[1] == 1 else np.diagonal(own)
-            gram = np.ascontiguousarray(own.reshape(-1, 1))
+            gram = postings.gram
+            if gram.shape[1] > 1:
+                gram = np.diagonal(gram)
+            gram = np.ascontiguousarray(gram.reshape(-1, 1))
         n_keys = len(postings.begin) - 1
         room = np.full(n_keys, -1, np.int32), np.empty(n_keys, np.int32)
         local = np.empty_like(slot)

@@ -1,4 +1,4 @@
-"""The index of a trained kernel model: which anchors speak for which key.
+"""The index of a trained kernel model: which anchors have which key.
 
 A trained model is a sparse matrix key × anchor: the coefficients that are not zero, by
 key, and within a key by anchor. New inputs are scored by products of its rows with
@@ -92,21 +92,21 @@ class KernelIndex(NamedTuple):
         array (n_postings,)
             Their coefficients.
         """
-        held = np.flatnonzero(beta)
-        value = key_values(keys, rows)[held]
+        nonzero = np.flatnonzero(beta)
+        value = key_values(keys, rows)[nonzero]
         distinct, count = np.unique(value, return_counts=True)
         begin = np.append(0, np.cumsum(count)).astype(np.int64)
-        kept = np.array(beta[held])
+        coefficients = np.array(beta[nonzero])
         names: list[str] = []
         if describe is not None:
-            parts, hashes = _examples(rows, held[begin[:-1]])
+            parts, hashes = _examples(rows, nonzero[begin[:-1]])
             both = zip(parts.tolist(), hashes.tolist(), strict=True)
             names = [describe(p, h) for p, h in both]
         if kernel is None:
-            single = np.zeros(len(held), np.int32)
+            single = np.zeros(len(nonzero), np.int32)
             index = cls(distinct, begin, single, None, False, None, names, dtype)
-            return index, kept
-        place, anchor = np.unique(rows.postings.anchor[held], return_inverse=True)
+            return index, coefficients
+        place, anchor = np.unique(rows.postings.anchor[nonzero], return_inverse=True)
         if not len(place):
             place = np.zeros(1, np.int64)  # a table needs a sequence
         row: Ints = place
@@ -124,7 +124,7 @@ class KernelIndex(NamedTuple):
         )  # fmt: skip
         number = anchor.astype(np.int32).reshape(-1)
         index = cls(distinct, begin, number, kernel, by_token, anchors, names, dtype)
-        return index, kept
+        return index, coefficients
 
     def gram(self, inputs: Any, n_jobs: int = 1) -> Any:
         """Kernel values of all pairs of inputs; None without a kernel."""

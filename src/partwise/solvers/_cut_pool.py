@@ -14,67 +14,17 @@ from partwise.protocol import (
     Objective,
     Problem,
     Support,
-    join,
-    take,
 )
 from partwise.solvers import _pool_compiled as kernels
-from partwise.solvers._breaths import in_breaths
 from partwise.solvers._passes import Pass
-from partwise.solvers._pool_arena import Pool, masses
+from partwise.solvers._pieces import in_pieces
+from partwise.solvers._pool_arena import Pool, enlarged, masses, new_pool
+from partwise.solvers._starts import with_idle
 from partwise.state import State
 
 MAX_MASS = 1e100  # of all α b; only an unbounded dual comes near it
 PENALTY = {"l1": 0, "l2": 1, "hard": 2}
 NO_MODEL = np.zeros(0)
-
-
-def new_pool(lengths: Ints, capacity: int) -> Pool:
-    """An empty pool: `capacity` slots per block, for codes of `lengths[i]` integers.
-
-    The arenas are three times as large as that; memory that is not used yet costs none.
-    """
-    n = len(lengths)
-    slots, codes = n * capacity, int(capacity * lengths.sum())
-    tables = slots * capacity
-    places = np.arange(n, dtype=np.int64)
-    spare = 3
-    return Pool(
-        first=places * capacity,
-        room=np.full(n, capacity, np.int64),
-        used=np.zeros(n, np.int64),
-        alpha=np.zeros(spare * slots),
-        b=np.zeros(spare * slots),
-        scale=np.zeros(spare * slots),
-        idle=np.zeros(spare * slots, np.int64),
-        code_first=(np.cumsum(lengths) - lengths).astype(np.int64) * capacity,
-        code=np.zeros(spare * codes, np.int32),
-        gram_first=places * capacity * capacity,
-        gram=np.zeros(2 * spare * tables),
-        ends=np.array([slots, codes, tables], np.int64),
-    )
-
-
-def enlarged(array: Any, least: int) -> Any:
-    """A copy with twice the room, or `least`; empty pages are not touched."""
-    larger = np.zeros(max(2 * len(array), least), array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-def with_idle(support: Support, others: Cuts) -> Support:
-    """A dual point, and of the others those outputs that it lacks, with α = 0."""
-
-    def names(cuts: Cuts) -> list[tuple[int, bytes]]:
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        codes = [cuts.code[a:z].tobytes() for a, z in bounds]
-        return list(zip(cuts.block.tolist(), codes, strict=True))
-
-    known = set(names(support.cuts))
-    new = [r for r, name in enumerate(names(others)) if name not in known]
-    if not new:
-        return support
-    cuts = join([support.cuts, take(others, new)])
-    return Support(cuts, np.append(support.alpha, np.zeros(len(new))))
 
 
 class BlockDual:
@@ -145,7 +95,7 @@ class BlockDual:
                 self._grow(int(order[stop]))
             return int(stop)
 
-        in_breaths(self.effort[order], visit, state)
+        in_pieces(self.effort[order], visit, state)
         self._count(added, state)
         return added
 
@@ -172,7 +122,7 @@ class BlockDual:
                 self._grow(int(cuts.block[stop]))
             return int(stop)
 
-        in_breaths(self.effort[cuts.block], visit, state)
+        in_pieces(self.effort[cuts.block], visit, state)
         self._count(added, state)
         return added
 
@@ -195,7 +145,7 @@ class BlockDual:
             largest = max(largest, float(promise))
             return last
 
-        in_breaths(self.effort[order], visit, state)
+        in_pieces(self.effort[order], visit, state)
         return largest
 
     def _grow(self, i: int) -> None:
@@ -241,7 +191,8 @@ class BlockDual:
     def rebuild(self, *, recycle: bool = False) -> None:
         """Recompute w from α alone, in an array of its own; narrow visits end.
 
-        With `recycle` in the memory of the last w, which nobody else may then have.
+        With `recycle` in the memory of the last w, which must not be in use elsewhere
+        then.
         """
         support, last = self.support(), self.w
         del self.w  # gives memory back before it is needed

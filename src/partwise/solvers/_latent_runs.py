@@ -41,15 +41,15 @@ def best_of(
     states: list[State] = []
     # a fork begins at the first completions, whatever another run has left behind
     is_forked = offers(problem, Forking)
-    own = [problem.fork() if is_forked else problem for _ in runs]
+    problems = [problem.fork() if is_forked else problem for _ in runs]
     if is_forked and problem.n_jobs > 1:
         with ThreadPoolExecutor(problem.n_jobs) as threads:
             states += threads.map(
                 lambda run, fork, first: run.solve(fork, objective, start=first),
-                runs, own, starts,
+                runs, problems, starts,
             )  # fmt: skip
     else:
-        for run, fork, first in zip(runs, own, starts, strict=True):
+        for run, fork, first in zip(runs, problems, starts, strict=True):
             states.append(
                 run.solve(fork, objective, start=first, callback=callback, pulse=pulse)
             )

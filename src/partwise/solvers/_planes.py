@@ -171,8 +171,8 @@ class PlaneStore:
         m = len(self)
         if m == len(self.table):
             self.table = np.pad(self.table, (0, m))
-        kept = self._coefficients(model)
-        self.planes.append(Plane(kept, cuts, mass, self.n_jobs))
+        coefficients = self._coefficients(model)
+        self.planes.append(Plane(coefficients, cuts, mass, self.n_jobs))
         self.table[m, : m + 1] = self.table[: m + 1, m] = self.dots(model)
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
@@ -304,8 +304,8 @@ class PlaneStore:
             np.add.at(mass, at[at >= 0], scaled[at >= 0])
             model = self._dense(plane)
             add_scaled(self.n_jobs, model, 1.0, self.problem.combine(old_truths, mass))
-            kept = self._coefficients(model)
-            self.planes[p] = Plane(kept, plane.cuts, plane.mass, self.n_jobs)
+            coefficients = self._coefficients(model)
+            self.planes[p] = Plane(coefficients, plane.cuts, plane.mass, self.n_jobs)
         for p, plane in enumerate(self.planes):
             self.table[p, : len(self)] = self.dots(self._dense(plane))
 
@@ -332,11 +332,11 @@ class PlaneStore:
 
     def restore(self, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
-        for kept in tree["planes"]:
+        for saved in tree["planes"]:
             plane = Plane.__new__(Plane)
-            plane.index, plane.value = kept["index"], kept["value"]
-            plane.starts, plane.mass = kept["starts"], kept["mass"]
-            plane.cuts = Cuts(**kept["cuts"])
+            plane.index, plane.value = saved["index"], saved["value"]
+            plane.starts, plane.mass = saved["starts"], saved["mass"]
+            plane.cuts = Cuts(**saved["cuts"])
             self.planes.append(plane)
         self.offset, self.alpha = tree["offset"], tree["alpha"]
         self.idle, self.n_added = tree["idle"], int(tree["n_added"])
@@ -359,8 +359,8 @@ def add_cuts(
 ) -> None:
     """Add the plane of F made of these cuts, one per block."""
     mass = objective.slope(cuts.violation)
-    held = np.flatnonzero(mass)
-    add_plane(planes, problem, objective, Support(take(cuts, held), mass[held]))
+    rows = np.flatnonzero(mass)
+    add_plane(planes, problem, objective, Support(take(cuts, rows), mass[rows]))
 
 
 def add_plane(

@@ -1,17 +1,18 @@
 """Where the planes of all blocks are kept: arenas that grow without copying blocks."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from partwise.compiled import kernel
+from partwise.state import Ints
 
 
 class Pool(NamedTuple):
     """Planes of all blocks in three arenas: of slots, of codes, of Gram tables.
 
     Block i has `room[i]` slots from `first[i]` on. A block that needs more moves to the
-    end of the arenas with twice the room; nobody else moves.
+    end of the arenas with twice the room; the other blocks stay.
     """
 
     first: np.ndarray  # (n,) int64
@@ -26,6 +27,39 @@ class Pool(NamedTuple):
     gram_first: np.ndarray  # (n,) int64
     gram: np.ndarray  # tables (room, room)
     ends: np.ndarray  # (3,) int64, where the free parts of the arenas begin
+
+
+def new_pool(lengths: Ints, capacity: int) -> Pool:
+    """An empty pool: `capacity` slots per block, for codes of `lengths[i]` integers.
+
+    The arenas are three times as large as that; memory that is not used yet costs none.
+    """
+    n = len(lengths)
+    slots, codes = n * capacity, int(capacity * lengths.sum())
+    tables = slots * capacity
+    places = np.arange(n, dtype=np.int64)
+    spare = 3
+    return Pool(
+        first=places * capacity,
+        room=np.full(n, capacity, np.int64),
+        used=np.zeros(n, np.int64),
+        alpha=np.zeros(spare * slots),
+        b=np.zeros(spare * slots),
+        scale=np.zeros(spare * slots),
+        idle=np.zeros(spare * slots, np.int64),
+        code_first=(np.cumsum(lengths) - lengths).astype(np.int64) * capacity,
+        code=np.zeros(spare * codes, np.int32),
+        gram_first=places * capacity * capacity,
+        gram=np.zeros(2 * spare * tables),
+        ends=np.array([slots, codes, tables], np.int64),
+    )
+
+
+def enlarged(array: Any, least: int) -> Any:
+    """A copy with twice the room, or `least`; empty pages are not touched."""
+    larger = np.zeros(max(2 * len(array), least), array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 @kernel

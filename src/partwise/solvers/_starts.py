@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from partwise.protocol import Objective, Problem, Start, Support, take
+from partwise.protocol import Cuts, Objective, Problem, Start, Support, join, take
 
 Memo = TypeVar("Memo")
 
@@ -40,9 +40,25 @@ def transferred(problem: Problem, start: Start) -> Support | None:
     rows = rows[np.argsort(place[cuts.block[rows]], kind="stable")]
     if not len(rows):
         return None
-    kept = take(cuts, rows)
-    kept = kept._replace(block=place[kept.block])
+    matched = take(cuts, rows)
+    matched = matched._replace(block=place[matched.block])
     outputs = None
     if start.outputs is not None:
         outputs = [start.outputs[r] for r in rows]
-    return Support(problem.adopt(kept, outputs), start.support.alpha[rows])
+    return Support(problem.adopt(matched, outputs), start.support.alpha[rows])
+
+
+def with_idle(support: Support, others: Cuts) -> Support:
+    """A dual point, and of the others those outputs that it lacks, with α = 0."""
+
+    def names(cuts: Cuts) -> list[tuple[int, bytes]]:
+        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
+        codes = [cuts.code[a:z].tobytes() for a, z in bounds]
+        return list(zip(cuts.block.tolist(), codes, strict=True))
+
+    known = set(names(support.cuts))
+    new = [r for r, name in enumerate(names(others)) if name not in known]
+    if not new:
+        return support
+    cuts = join([support.cuts, take(others, new)])
+    return Support(cuts, np.append(support.alpha, np.zeros(len(new))))

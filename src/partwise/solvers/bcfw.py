@@ -145,6 +145,8 @@ class BCFW(Solver):
 polish=1, batch=16, capacity=8, averaging=False)
     """
 
+    loops = "bcfw"
+
     tol: float = 1e-3
     eps: float | None = None
     max_iter: int = 1000

@@ -39,20 +39,10 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Model,
-    Objective,
-    Problem,
-    Solver,
-    Start,
-    State,
-    Support,
-)
-from partwise.solvers._joint_pool import JointPool
+from partwise.protocol import Cuts, Floats, Model, Objective, Problem, Start, State
+from partwise.solvers._joint_planes import JointPlanesMemo, JointPlanesSolver
 from partwise.solvers._passes import Pass, full_pass
-from partwise.solvers._planes import PlaneStore, add_cuts
+from partwise.solvers._planes import PlaneStore
 from partwise.solvers._starts import kept_memo
 
 SERIOUS = 0.1  # share of the promised descent that moves the centre
@@ -65,33 +55,38 @@ NOTHING = 1e-15  # a promise this small, relative to the value, is rounding
 
 
 @dataclass
-class BundleMemo:
+class BundleMemo(JointPlanesMemo):
     """Planes and pool, and where they were last used."""
 
-    objective: Objective
-    planes: PlaneStore
-    pool: JointPool | None
     alpha: Floats  # (m,) multipliers of the proximal dual
     margin: Floats  # (m,) <g_p, z>
     rho: float
     run: int = 0  # serious (> 0) or null (< 0) steps in a row since ρ last changed
 
-    def add(
-        self, problem: Problem, objective: Objective, state: State, cuts: Cuts
-    ) -> int:
-        """Add the planes of a pass; returns how many."""
+    def add_pass(self, problem: Problem, state: State, cuts: Cuts) -> None:
+        """Add planes, which the proximal dual does not use yet."""
         before = len(self.planes)
-        add_cuts(self.planes, problem, objective, cuts)
-        state.n_planes += 1
-        if self.pool is not None:
-            self.pool.add_to(self.planes, cuts, state)
-        n_new = len(self.planes) - before
-        self.alpha = np.append(self.alpha, np.zeros(n_new))
-        return n_new
+        super().add_pass(problem, state, cuts)
+        self.alpha = np.append(self.alpha, np.zeros(len(self.planes) - before))
+
+    def export(self) -> dict[str, Any]:
+        """Planes, pool, multipliers, proximity."""
+        return super().export() | {
+            "alpha": self.alpha,
+            "margin": self.margin,
+            "rho": self.rho,
+            "run": self.run,
+        }
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        super().restore(tree)
+        self.alpha, self.margin = tree["alpha"], tree["margin"]
+        self.rho, self.run = tree["rho"], tree["run"]
 
 
 @dataclass(eq=False, repr=False)
-class ProximalBundle(Solver):
+class ProximalBundle(JointPlanesSolver):
     """Proximal bundle method: one-slack planes, steadier steps, cheap to restart.
 
     Parameters
@@ -123,7 +118,7 @@ class ProximalBundle(Solver):
     2.0
     """
 
-    penalties = ("l1", "l2")
+    loops = "bundle"
 
     tol: float = 1e-3
     eps: float | None = None
@@ -137,12 +132,12 @@ class ProximalBundle(Solver):
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """The first centre, with the planes of its pass and those of a given dual."""
-        kept = kept_memo(start, BundleMemo, objective)
-        memo = self._new_memo(problem, objective) if kept is None else kept
+        earlier = kept_memo(start, BundleMemo, objective)
+        memo = self._new_memo(problem, objective) if earlier is None else earlier
         memo.rho, memo.run = self.rho, 0
         centre = problem.zero() if start.model is None else start.model
         state = State(model=centre, dual=0.0, memo=memo)
-        if memo.pool is not None and kept is None:
+        if memo.pool is not None and earlier is None:
             if memo.pool.begin(memo.planes, objective, start, state):
                 memo.rho *= FAMILIAR
             memo.alpha = memo.planes.alpha.copy()
@@ -154,15 +149,12 @@ class ProximalBundle(Solver):
         found = full_pass(problem, objective, centre, state, is_last=True)
         assert found is not None
         state.primal, state.found = found.primal, found.found
-        memo.add(problem, objective, state, found.cuts)
+        memo.add_pass(problem, state, found.cuts)
         memo.margin = memo.planes.dots(centre)
         return state
 
     def _new_memo(self, problem: Problem, objective: Objective) -> BundleMemo:
-        pool = None
-        if self.pool and problem.n_blocks > 1:  # one example is a joint plane itself
-            pool = JointPool(problem, objective, self.polish, self.random_state)
-        planes = PlaneStore(problem)
+        planes, pool = PlaneStore(problem), self._new_pool(problem, objective)
         return BundleMemo(
             objective, planes, pool, planes.alpha.copy(), np.zeros(1), self.rho
         )
@@ -184,7 +176,7 @@ class ProximalBundle(Solver):
             found = full_pass(problem, objective, model, state)
             if found is None:
                 return
-            self._move(problem, objective, state, model, margin, promise, found)
+            self._move(problem, state, model, margin, promise, found)
         state.dual = max(state.dual, planes.lower_bound())
         is_used = (planes.alpha > 0) | (memo.alpha > 0)
         keep = planes.drop_idle(self.prune_after, is_used)
@@ -198,7 +190,6 @@ class ProximalBundle(Solver):
     def _move(
         self,
         problem: Problem,
-        objective: Objective,
         state: State,
         model: Model,
         margin: Floats,
@@ -209,7 +200,7 @@ class ProximalBundle(Solver):
         memo: BundleMemo = state.memo
         planes = memo.planes
         first = len(planes)
-        memo.add(problem, objective, state, found.cuts)
+        memo.add_pass(problem, state, found.cuts)
         descent = state.found - found.found
         if descent >= SERIOUS * promise:
             state.primal, state.found, state.model = found.primal, found.found, model
@@ -242,42 +233,10 @@ class ProximalBundle(Solver):
             memo.rho = max(min(larger, MAX_RHO), memo.rho)
             memo.run = -1
 
-    def support(self, state: State) -> Support:
-        """The cuts behind the lower bound, with their share of it."""
-        return state.memo.planes.support()
-
-    def planes_at_hand(self, state: State) -> Support:
-        """All planes of the pool, which is nearer to the optimum than single passes."""
-        pool = state.memo.pool
-        return self.support(state) if pool is None else pool.dual.support(idle=True)
-
-    def rebase(self, state: State, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths."""
-        memo: BundleMemo = state.memo
-        memo.planes.rebase(old_truths)
-        if memo.pool is not None:
-            memo.pool.dual.rebase(old_truths)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """Planes, pool, multipliers, proximity."""
-        memo: BundleMemo = state.memo
-        return {
-            "planes": memo.planes.export(),
-            "pool": None if memo.pool is None else memo.pool.export(),
-            "alpha": memo.alpha,
-            "margin": memo.margin,
-            "rho": memo.rho,
-            "run": memo.run,
-        }
-
     def restore(
         self, problem: Problem, objective: Objective, tree: dict[str, Any]
     ) -> BundleMemo:
         """The memo that `export` described."""
         memo = self._new_memo(problem, objective)
-        memo.planes.restore(tree["planes"])
-        if memo.pool is not None:
-            memo.pool.restore(tree["pool"])
-        memo.alpha, memo.margin = tree["alpha"], tree["margin"]
-        memo.rho, memo.run = tree["rho"], tree["run"]
+        memo.restore(tree)
         return memo

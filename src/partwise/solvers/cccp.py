@@ -37,6 +37,8 @@ keeps the one of smallest L.
 loose round with all), and admits those of 1.3 times the slack in each round until all
 are in; only then rounds count for the stopping rule.
 
+The file is longer than others: its rounds, paces and rules to stop share one state.
+
 Yu, Joachims: Learning structural SVMs with latent variables, ICML 2009, section 4 (its
 Algorithm 1 has the sign of line 6 reversed, and v_t lacks the factor −C). Yuille,
 Rangarajan: The concave-convex procedure, Neural Computation 15, 2003. Kumar, Packer,
@@ -152,6 +154,7 @@ class CCCP(Solver):
     """
 
     needs = (Latent,)
+    loops = "bundle"  # of the convex solver by default
 
     convex: Any = "bundle"
     tol: float = 1e-3

@@ -90,6 +90,8 @@ class NSlack(Solver):
         Visit an example again until it adds no constraint.
     """
 
+    loops = "n_slack"
+
     tol: float = 1e-3
     eps: float | None = None
     max_iter: int = 1000

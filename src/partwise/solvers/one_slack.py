@@ -39,18 +39,8 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Model,
-    Objective,
-    Problem,
-    Solver,
-    Start,
-    State,
-    Support,
-)
-from partwise.solvers._joint_pool import JointPool
+from partwise.protocol import Cuts, Floats, Model, Objective, Problem, Start, State
+from partwise.solvers._joint_planes import JointPlanesMemo, JointPlanesSolver
 from partwise.solvers._passes import full_pass
 from partwise.solvers._planes import PlaneStore, add_cuts
 from partwise.solvers._starts import kept_memo
@@ -87,21 +77,47 @@ class CutCache:
 
 
 @dataclass
-class OneSlackMemo:
+class OneSlackMemo(JointPlanesMemo):
     """Planes, pool or remembered cuts, and the solution of the last dual."""
 
-    objective: Objective
-    planes: PlaneStore
-    pool: JointPool | None
     cache: CutCache
     model: Floats
     slack: float = 0.0
     in_vain: int = 0  # looks into the cache in a row that found nothing
     pause: int = 0  # steps to go without a look
 
+    def add_pass(self, problem: Problem, state: State, cuts: Cuts) -> None:
+        """Add planes; without a pool, remember the cuts."""
+        super().add_pass(problem, state, cuts)
+        if self.pool is None:
+            self.cache.remember(cuts)
+
+    def rebase(self, old_truths: Cuts) -> None:
+        """Planes and pools follow the new truths; remembered cuts are of old ones."""
+        super().rebase(old_truths)
+        self.cache.passes.clear()
+
+    def export(self) -> dict[str, Any]:
+        """Planes, pool, remembered cuts."""
+        return super().export() | {
+            "cache": [cuts._asdict() for cuts in self.cache.passes],
+            "model": self.model,
+            "slack": self.slack,
+            "in_vain": self.in_vain,
+            "pause": self.pause,
+        }
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        super().restore(tree)
+        for cuts in tree["cache"]:
+            self.cache.remember(Cuts(**cuts))
+        self.model, self.slack = tree["model"], tree["slack"]
+        self.in_vain, self.pause = tree["in_vain"], tree["pause"]
+
 
 @dataclass(eq=False, repr=False)
-class OneSlack(Solver):
+class OneSlack(JointPlanesSolver):
     """One-slack cutting planes: few, joint cuts; best when examples are few or one.
 
     Parameters
@@ -138,7 +154,7 @@ class OneSlack(Solver):
     0.01
     """
 
-    penalties = ("l1", "l2")
+    loops = "one_slack"
 
     tol: float = 1e-3
     eps: float | None = None
@@ -171,11 +187,13 @@ class OneSlack(Solver):
         return state
 
     def _new_memo(self, problem: Problem, objective: Objective) -> OneSlackMemo:
-        pool = None
-        if self.pool and problem.n_blocks > 1:  # one example is a joint plane itself
-            pool = JointPool(problem, objective, self.polish, self.random_state)
-        cache = CutCache(0 if self.pool else self.cache)
-        return OneSlackMemo(objective, PlaneStore(problem), pool, cache, problem.zero())
+        return OneSlackMemo(
+            objective,
+            PlaneStore(problem),
+            self._new_pool(problem, objective),
+            CutCache(0 if self.pool else self.cache),
+            problem.zero(),
+        )
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """Solve the dual, then ask every oracle once."""
@@ -233,58 +251,17 @@ class OneSlack(Solver):
         state.violation = max(excess, 0.0) / total
         excess = objective.slack_term(cuts.violation) - memo.slack
         state.violation_found = max(excess, 0.0) / total
-        add_cuts(memo.planes, problem, objective, cuts)
-        state.n_planes += 1
-        if memo.pool is not None:
-            memo.pool.add_to(memo.planes, cuts, state)
-        else:
-            memo.cache.remember(cuts)
+        memo.add_pass(problem, state, cuts)
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """A run that ended within its first pass has the model of that pass."""
         if not np.isfinite(state.found):
             state.model = state.memo.model
 
-    def support(self, state: State) -> Support:
-        """The cuts behind the lower bound, with their share of it."""
-        return state.memo.planes.support()
-
-    def planes_at_hand(self, state: State) -> Support:
-        """All planes of the pool, which is nearer to the optimum than single passes."""
-        pool = state.memo.pool
-        return self.support(state) if pool is None else pool.dual.support(idle=True)
-
-    def rebase(self, state: State, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths."""
-        memo: OneSlackMemo = state.memo
-        memo.planes.rebase(old_truths)
-        memo.cache.passes.clear()
-        if memo.pool is not None:
-            memo.pool.dual.rebase(old_truths)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """Planes, pool, remembered cuts."""
-        memo: OneSlackMemo = state.memo
-        return {
-            "planes": memo.planes.export(),
-            "pool": None if memo.pool is None else memo.pool.export(),
-            "cache": [cuts._asdict() for cuts in memo.cache.passes],
-            "model": memo.model,
-            "slack": memo.slack,
-            "in_vain": memo.in_vain,
-            "pause": memo.pause,
-        }
-
     def restore(
         self, problem: Problem, objective: Objective, tree: dict[str, Any]
     ) -> OneSlackMemo:
         """The memo that `export` described."""
         memo = self._new_memo(problem, objective)
-        memo.planes.restore(tree["planes"])
-        if memo.pool is not None:
-            memo.pool.restore(tree["pool"])
-        for cuts in tree["cache"]:
-            memo.cache.remember(Cuts(**cuts))
-        memo.model, memo.slack = tree["model"], tree["slack"]
-        memo.in_vain, memo.pause = tree["in_vain"], tree["pause"]
+        memo.restore(tree)
         return memo

@@ -1,11 +1,10 @@
 """Online solvers: perceptron, MIRA and Pegasos.
 
-Each visits examples in random order and changes w at once; they share all but the
-change, and therefore a file. None has a dual bound: it
-stays −∞, and the primal is evaluated once, after training. Perceptron and MIRA remember
-how often each output was stepped away from, α_i(ŷ) of the dual perceptron (Altun,
-Tsochantaridis, Hofmann, ICML 2003, Algorithm 1), so their support structures can be
-shown: the model is Σ α δ.
+Each visits examples in random order and changes w at once (`_online_epochs.py`). None
+has a dual bound: it stays −∞, and the primal is evaluated once, after training.
+Perceptron and MIRA remember how often each output was stepped away from, α_i(ŷ) of the
+dual perceptron (Altun, Tsochantaridis, Hofmann, ICML 2003, Algorithm 1), so their
+support structures can be shown: the model is Σ α δ.
 
 Perceptron
     w += δ(ŷ), ŷ the prediction, where ŷ is wrong. Stops after an epoch without mistake.
@@ -32,165 +31,28 @@ Pegasos
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from partwise.parameters import SettingsError
 from partwise.protocol import (
     CapabilityError,
-    Floats,
-    Ints,
     KBest,
     Objective,
     Problem,
-    Solver,
     Start,
     State,
-    Support,
     Votes,
     refuse_lacking,
 )
 from partwise.solvers import _online_compiled as kernels
-from partwise.solvers._breaths import in_breaths
-from partwise.solvers._step_log import StepLog
-
-
-@dataclass
-class OnlineMemo:
-    """Weights in motion, and what the average and the order of visits need."""
-
-    w: Floats
-    late: Floats  # Σ τ·step: what the running sum of models is short of
-    work: Any
-    rng: np.random.Generator
-    room: Ints  # codes of the blocks at hand
-    effort: Floats
-    n_seen: int = 0
-    mistakes: int = 0  # examples that changed w, over all epochs
-    clock: Any = None  # Pegasos: see `pegasos_sweep`
-    radius: float = np.inf
-    log: StepLog = field(default_factory=StepLog)
-
-
-class Epoch(NamedTuple):
-    """The visits of one pass, and what they did."""
-
-    order: Ints  # (n_blocks,) the blocks as they are visited
-    indptr: Ints  # where the code of each visit begins
-    log: Ints  # codes of the outputs that w was moved away from
-    steps: Floats  # (n_blocks,) how far; 0 for none
-
-
-class _Online(Solver):
-    """What the three share: random order, epochs, one evaluation at the end."""
-
-    tol = 1e-3  # never reached without a lower bound
-    eps = None
-    averaged: bool
-    random_state: int
-
-    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
-        """Zero weights, or a copy of the given ones."""
-        memo = self._new_memo(problem)
-        if start.model is not None:
-            memo.w[:] = start.model
-        return State(model=memo.w.copy(), memo=memo)
-
-    def _new_memo(self, problem: Problem) -> OnlineMemo:
-        longest = int(np.diff(problem.indptr_of(np.arange(problem.n_blocks))).max())
-        return OnlineMemo(
-            w=problem.zero(),
-            late=problem.zero(),
-            work=problem.borrow_work(),
-            rng=np.random.default_rng(self.random_state),
-            room=np.zeros(longest, np.int32),
-            effort=problem.effort(),
-            log=StepLog(keeps_order=self.is_voting),
-        )
-
-    def step(self, problem: Problem, objective: Objective, state: State) -> None:
-        """One epoch in random order; an epoch without a change is the last."""
-        memo: OnlineMemo = state.memo
-        order = memo.rng.permutation(problem.n_blocks)
-        indptr = problem.indptr_of(order)
-        log, steps = np.zeros(indptr[-1], np.int32), np.zeros(len(order))
-        epoch = Epoch(order, indptr, log, steps)
-        changes = 0
-
-        def visit(first: int, last: int) -> int:
-            nonlocal changes
-            changes += int(self._visit(problem, objective, memo, epoch, first, last))
-            return last
-
-        done = in_breaths(memo.effort[order], visit, state)
-        seen = memo.n_seen + np.arange(len(order))
-        memo.log.add(order, indptr, log, steps, seen)
-        memo.mistakes += changes
-        memo.n_seen += done
-        state.oracle_calls += done
-        state.model = memo.w - memo.late / memo.n_seen if self.averaged else memo.w
-        if changes == 0 and done == len(order):
-            state.stopped = "converged"
-            state.model = memo.w  # w itself is what the epoch has proved
-
-    def _visit(
-        self,
-        problem: Problem,
-        objective: Objective,
-        memo: OnlineMemo,
-        epoch: Epoch,
-        first: int,
-        last: int,
-    ) -> int:
-        """Visit the blocks order[first:last] of an epoch; how many changed w."""
-        raise NotImplementedError
-
-    def finish(self, problem: Problem, objective: Objective, state: State) -> None:
-        """Evaluate the model once."""
-        problem.return_work(state.memo.work)
-        cuts = problem.oracle(state.model)
-        state.oracle_calls += problem.n_blocks
-        square = problem.dot(state.model, state.model)
-        state.primal = objective.primal(square, cuts.bound)
-        state.found = objective.primal(square, cuts.violation)
-
-    def support(self, state: State) -> Support | None:
-        """Outputs that w was moved away from, with the coefficients of the model."""
-        memo: OnlineMemo = state.memo
-        averaged = self.averaged and state.stopped != "converged"
-        return memo.log.support(memo.n_seen, averaged=averaged)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """Weights, sums, random state."""
-        memo: OnlineMemo = state.memo
-        return {
-            "w": memo.w,
-            "late": memo.late,
-            "rng": memo.rng.bit_generator.state,
-            "n_seen": memo.n_seen,
-            "mistakes": memo.mistakes,
-            "clock": memo.clock,
-            "radius": memo.radius,
-            "log": memo.log.export(),
-        }
-
-    def restore(
-        self, problem: Problem, objective: Objective, tree: dict[str, Any]
-    ) -> OnlineMemo:
-        """The memo that `export` described."""
-        memo = self._new_memo(problem)
-        memo.w[:], memo.late[:] = tree["w"], tree["late"]
-        memo.rng.bit_generator.state = tree["rng"]
-        memo.n_seen, memo.mistakes = tree["n_seen"], tree["mistakes"]
-        memo.clock, memo.radius = tree["clock"], tree["radius"]
-        memo.log.restore(tree["log"])
-        return memo
+from partwise.solvers._online_epochs import OnlineMemo, OnlineSolver, Run
+from partwise.solvers._pieces import in_pieces
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(_Online):
+class Perceptron(OnlineSolver):
     """Averaged structured perceptron.
 
     Parameters
@@ -214,15 +76,9 @@ class Perceptron(_Online):
     random_state: int = 0
     averaged: bool = True
 
-    def _visit(
-        self,
-        problem: Problem,
-        objective: Objective,
-        memo: OnlineMemo,
-        epoch: Epoch,
-        first: int,
-        last: int,
-    ) -> int:
+    def visit(self, run: Run, first: int, last: int) -> int:
+        """One step of each block whose prediction is wrong."""
+        problem, memo, epoch = run.problem, run.memo, run.epoch
         return kernels.perceptron_sweep(
             problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
             epoch.order, first, last, memo.n_seen, *epoch[1:],
@@ -242,7 +98,7 @@ class VotedPerceptron(Perceptron):
     max_iter, time_limit, random_state
         Epochs, seconds, and the seed of the order of visits.
     averaged : bool
-        Which single model the certificate speaks of: the average, or the last one.
+        Which single model the certificate is about: the average, or the last one.
 
     Examples
     --------
@@ -260,7 +116,7 @@ class VotedPerceptron(Perceptron):
 
 
 @dataclass(eq=False, repr=False)
-class MIRA(_Online):
+class MIRA(OnlineSolver):
     """Margin-infused relaxed algorithm (passive-aggressive updates).
 
     Parameters
@@ -305,15 +161,9 @@ class MIRA(_Online):
                 "MIRA(augmented=False) runs k=1, <formulation='margin'>, <penalty='l1'>"
             )
 
-    def _visit(
-        self,
-        problem: Problem,
-        objective: Objective,
-        memo: OnlineMemo,
-        epoch: Epoch,
-        first: int,
-        last: int,
-    ) -> int:
+    def visit(self, run: Run, first: int, last: int) -> int:
+        """The least change of w that satisfies the cuts of each block."""
+        problem, objective, memo, epoch = run
         cap, ridge = objective.cap(), objective.ridge()
         if not self.slack:
             cap, ridge = np.full(len(cap), np.inf), np.zeros(len(ridge))
@@ -344,7 +194,7 @@ class MIRA(_Online):
 
 
 @dataclass(eq=False, repr=False)
-class Pegasos(_Online):
+class Pegasos(OnlineSolver):
     """Stochastic subgradient descent on the primal.
 
     Parameters
@@ -358,8 +208,8 @@ class Pegasos(_Online):
         batches pay only where there are few weights.
     project : bool
         Keep w in the ball that is known to hold the optimum. Without it the first steps
-        may go astray, far for L2, whose subgradients grow with w. Kernel models do
-        without.
+        may go far from the optimum, above all for L2, whose subgradients grow with w.
+        Kernel models do without.
 
     Examples
     --------
@@ -417,7 +267,7 @@ class Pegasos(_Online):
             )  # fmt: skip
             return last
 
-        state.oracle_calls += in_breaths(memo.effort[order], visit, state, batch)
+        state.oracle_calls += in_pieces(memo.effort[order], visit, state, batch)
         t, share, total = memo.clock
         state.model = memo.w
         if self.averaged:

@@ -14,7 +14,6 @@ from partwise.compiled import inner, kernel
 FEW = 32  # numbers that are sorted by insertion
 MANY = 2048  # numbers from which digits are wide
 WIDE, NARROW = 11, 8  # bits of a digit
-SIGN = np.int64(63)
 ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 
 

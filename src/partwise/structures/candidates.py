@@ -177,7 +177,7 @@ class CandidateProblem(LoopProblem):
         model = self.zero()
         half = len(weights)
         model[:half] = weights
-        gram: Floats = self.blocks.gram  # type: ignore[attr-defined]
+        gram: Floats = self.blocks.gram
         for c in np.flatnonzero(weights):
             model[half:] += weights[c] * gram[c]
         return model
@@ -192,7 +192,7 @@ class Ballot(NamedTuple):
 
     @classmethod
     def create(
-        cls, votes: Votes, problem: CandidateProblem, kept: Ints, base: Floats
+        cls, votes: Votes, problem: CandidateProblem, rows: Ints, base: Floats
     ) -> tuple[Ballot, Ints]:
         """The models that vote, and the candidates that they and others need.
 
@@ -209,9 +209,9 @@ class Ballot(NamedTuple):
         blocks: Any = problem.blocks
         added = blocks.truth[votes.cuts.block]
         subtracted = blocks.offset[votes.cuts.block] + votes.cuts.code
-        kept = np.unique(np.concatenate([kept, added, subtracted]))
-        step = np.searchsorted(kept, np.stack([added, subtracted], axis=1))
-        return cls(step, base[added] - base[subtracted], votes.n_votes), kept
+        rows = np.unique(np.concatenate([rows, added, subtracted]))
+        step = np.searchsorted(rows, np.stack([added, subtracted], axis=1))
+        return cls(step, base[added] - base[subtracted], votes.n_votes), rows
 
     def shares(self, values: Floats, base: Floats) -> Floats:
         """Shares of the votes that candidates get.

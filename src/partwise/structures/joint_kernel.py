@@ -1,11 +1,11 @@
 """Learning with a kernel on pairs, K((x, y), (x', y')), that a user wrote.
 
-A model is Σ_j α_j φ(x_j, y_j) over training inputs with outputs, true or wrong; no
-feature is ever written down. To predict is to solve the pre-image problem
+A model is Σ_j α_j φ(x_j, y_j) over training inputs with outputs, true or wrong;
+features are never computed. To predict is to solve the pre-image problem
 
     argmax_ŷ  Σ_j α_j K((x_j, y_j), (x, ŷ)),
 
-and that is the user's business, as is its penalised form for the most violated output
+which the user's methods do, as its penalised form for the most violated output
 (Hofmann, Tsochantaridis, Altun 2002; the OutputKernel of 003, appendix B.1.2).
 
 Solvers see models as float arrays over *atoms*, the pairs met so far. The arrays have
@@ -14,7 +14,6 @@ room for many more atoms than there are; pages that are never touched cost nothi
 
 from __future__ import annotations
 
-import copy
 import pickle
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ import numpy as np
 from partwise.bounds import MAX_KERNEL, check_magnitude
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
-from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
+from partwise.structures.loop import LoopBlocks, LoopProblem
 
 Pair = tuple[Any, Any]
 
@@ -120,7 +119,7 @@ class TensorKernel(JointKernel):
 
     @abstractmethod
     def input_kernel(self, x: Any, x2: Any) -> float:
-        """k_X, as complex as one likes."""
+        """k_X, as complex as needed."""
 
     @abstractmethod
     def output_kernel(self, y: Any, y2: Any) -> float:
@@ -140,7 +139,6 @@ class Score:
 
     def __init__(self, model: KernelModel, x: Any, row: Any = None) -> None:
         self._model = model
-        self._x = x
         self._row = row or (lambda y: model.structure.kernel_row(x, y, model.pairs))
 
     def __call__(self, y: Any) -> float:
@@ -350,24 +348,16 @@ class JointKernelProblem(LoopProblem):
 
     is_euclidean = False
 
-    def __init__(
-        self,
-        structure: JointKernel,
-        X: Sequence[Any],
-        Y: Sequence[Any],
-        formulation: Formulation,
-    ) -> None:
-        formulation.validate()
-        refuse_missing(structure, formulation)
-        self.structure = structure
-        self.formulation = formulation
-        self.n_blocks = len(X)
-        blocks = KernelBlocks(structure, X, Y, formulation)
+    blocks: KernelBlocks
+
+    def _make_blocks(self, X: Sequence[Any], Y: Sequence[Any]) -> KernelBlocks:
+        structure: Any = self.structure
+        blocks = KernelBlocks(structure, X, Y, self.formulation)
         refuse_indefinite(structure, blocks.atoms)
-        self.blocks = self.local_blocks = blocks
-        self.plain_blocks = copy.copy(blocks)  # the same atoms
-        self.plain_blocks.with_loss = False
-        self.n_weights = blocks.atoms.room
+        return blocks
+
+    def _count_weights(self) -> int:
+        return self.blocks.atoms.room
 
     def keys(self) -> None:
         """Coefficients belong to the pairs of one fit."""

@@ -221,10 +221,16 @@ class LoopProblem(Problem):
         self.structure = structure
         self.formulation = formulation
         self.n_blocks = len(X)
-        self.n_weights = structure.n_psi_
-        self.blocks = self.local_blocks = LoopBlocks(structure, X, Y, formulation)
+        self.blocks = self.local_blocks = self._make_blocks(X, Y)
         self.plain_blocks = copy.copy(self.blocks)  # the same table of outputs
         self.plain_blocks.with_loss = False
+        self.n_weights = self._count_weights()
+
+    def _make_blocks(self, X: Sequence[Any], Y: Sequence[Any]) -> LoopBlocks:
+        return LoopBlocks(self.structure, X, Y, self.formulation)
+
+    def _count_weights(self) -> int:
+        return self.structure.n_psi_
 
     def local_zero(self) -> Floats:
         """Coordinates of Ψ are the same in every block."""

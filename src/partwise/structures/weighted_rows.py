@@ -8,7 +8,6 @@ column by column, each by one thread, so the bits do not depend on `n_jobs`.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +15,11 @@ import numpy as np
 
 from partwise.features.arrays import as_features
 from partwise.features.label_keys import LabelKeys
-from partwise.protocol import Cuts, Floats, Formulation, Ints, Structure
+from partwise.objective import Formulation
+from partwise.protocol import Cuts, Floats, Ints
 from partwise.structures import _weighted_rows_compiled as compiled
 from partwise.structures.packed import PackedProblem, row_digests
+from partwise.structures.row_structure import RowStructure
 from partwise.threads import Shards, run_sharded, shards_by_effort
 
 ROW_SHARD = 8192  # rows that a thread scores at once
@@ -160,46 +161,13 @@ class WeightedRowsProblem(PackedProblem):
         return row_digests(blocks.rows, self.number, blocks.y, blocks.offset)
 
 
-class WeightedRowsStructure(Structure):
+class WeightedRowsStructure(RowStructure):
     """What structures over the rows of a block share."""
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
         """The most violated output."""
         problem = self.pack(x, y)
         return problem.outputs(problem.oracle(problem.expand(w)))[0]
-
-    def pack(  # type: ignore[override]
-        self,
-        X: Any,
-        Y: Any,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-        scorer: Any = None,
-    ) -> WeightedRowsProblem:
-        """Lay blocks of rows out for a solver.
-
-        Parameters
-        ----------
-        X : matrix, list of matrices, Features, DenseFeatures or LabelKeys
-            One matrix (rows × features), sparse or dense, is one block; several are
-            several blocks, each with a loss of its own.
-        Y : array (n_rows,), or one per matrix
-            The truth of each row.
-        formulation : Formulation
-        n_jobs : int
-            Threads; they share the rows of large blocks.
-        scorer : LinearScorer or KernelScorer, optional
-            How rows are scored; with a kernel X is `row_keys`.
-        """
-        formulation = (formulation or Formulation()).validate()
-        return self.pack_rows(X, Y, formulation, n_jobs, scorer)
-
-    @abstractmethod
-    def pack_rows(
-        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
-    ) -> WeightedRowsProblem:
-        """The problem of these blocks."""
 
 
 def row_keys(offset: Any) -> LabelKeys:

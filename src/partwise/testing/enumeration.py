@@ -1,8 +1,8 @@
 """Brute force: all outputs of small examples, and the optimum over all their planes.
 
-Nothing here is clever. The quadratic program has one constraint per output and is
-solved by a dense interior-point method, so the value does not depend on any oracle or
-solver of the package.
+All of it is deliberately simple. The quadratic program has one constraint per output
+and is solved by a dense interior-point method, so the value does not depend on any
+oracle or solver of the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Enumerate = Callable[[Any], Iterable[Any]]
 
 
 class EnumeratedStructure(Structure):
-    """A structure by listing its outputs: the reference for a clever one.
+    """A structure by listing its outputs: the reference for faster ones.
 
     Write ``setup``, ``joint_feature``, ``loss`` and ``enumerate(x)``; everything else,
     the optional capabilities included, tries all outputs.

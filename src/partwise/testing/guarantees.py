@@ -1,4 +1,4 @@
-"""Theorems of the papers, checked on runs of the solvers they speak about.
+"""Theorems of the papers, checked on runs of the solvers that they are about.
 
 A solver counts in its state: `n_planes` added so far (cutting planes), and in its memo
 the `mistakes` made so far (perceptron).

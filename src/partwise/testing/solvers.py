@@ -177,17 +177,17 @@ class _Watch:
 
 
 def _check_case(solver: Solver, case: Case) -> None:
-    ours, twin = _copy(solver), _copy(solver)
-    watch = _Watch(ours, case)
-    state = ours.solve(case.problem, case.objective, callback=watch)
-    again = twin.solve(case.problem, case.objective)
+    first, second = _copy(solver), _copy(solver)
+    watch = _Watch(first, case)
+    state = first.solve(case.problem, case.objective, callback=watch)
+    again = second.solve(case.problem, case.objective)
     if not np.array_equal(state.model, again.model):
         watch.fail("two runs with the same seed give different models")
     _check_certificate(watch, state)
     _check_mean_slack(watch, state)
     if np.isfinite(state.dual):
         _check_reached(watch, state)
-        support = ours.support(state)
+        support = first.support(state)
         if support is not None:
             _check_support(watch, state, support)
 
@@ -200,9 +200,9 @@ def _check_order(solver: Solver, toy: Toy, formulation: Formulation, seed: int) 
     shuffled = structure, [X[i] for i in order], [Y[i] for i in order]
     weight = rng.uniform(0.5, 2.0, size=len(X))
     case = make_case(shuffled, formulation, sample_weight=weight)
-    ours = _copy(solver)
-    watch = _Watch(ours, case)
-    state = ours.solve(case.problem, case.objective, callback=watch)
+    copied = _copy(solver)
+    watch = _Watch(copied, case)
+    state = copied.solve(case.problem, case.objective, callback=watch)
     if np.isfinite(state.dual):
         _check_reached(watch, state)
 
@@ -319,11 +319,11 @@ def _check_inseparable(solver: Solver) -> None:
     """No model has a positive margin on examples that contradict each other."""
     X, Y = [np.ones(2)] * 2, [0, 1]
     case = make_case((ToyClasses().setup(X, Y), X, Y), Formulation("hard"))
-    ours = _copy(solver).set_params(max_iter=20)
-    state = ours.solve(case.problem, case.objective)
+    copied = _copy(solver).set_params(max_iter=20)
+    state = copied.solve(case.problem, case.objective)
     if np.isfinite(state.primal) or state.stopped == "converged":
         raise SolverError(
-            f"{ours!r}: stopped by {state.stopped!r} with primal {state.primal} on "
+            f"{copied!r}: stopped by {state.stopped!r} with primal {state.primal} on "
             "contradictory examples, which no model separates"
         )
 
@@ -332,13 +332,13 @@ def _check_log(solver: Solver, toy: Toy, C: float = 10.0) -> None:
     structure, X, Y = toy
     problem = EnumeratedProblem(structure, X, Y, Formulation())
     objective = Objective.create(C, len(X), "log")
-    ours = _copy(solver)
-    state = ours.solve(problem, objective)
+    copied = _copy(solver)
+    state = copied.solve(problem, objective)
     best = log_optimum(problem, objective)
     found = certify(problem, objective, state.model)
     room = ROUNDING * (1 + abs(best))
-    where = f"{ours!r} on log likelihood of ToyChain"
-    if found.primal - best > ours.tol * abs(best) + room:
+    where = f"{copied!r} on log likelihood of ToyChain"
+    if found.primal - best > copied.tol * abs(best) + room:
         raise SolverError(f"{where}: reaches {found.primal}; the optimum is {best}")
     if found.data_bound is not None and found.primal - found.data_bound > best + room:
         raise SolverError(f"{where}: data-only bound {found.data_bound} does not hold")

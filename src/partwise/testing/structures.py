@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Structure, offers
 from partwise.structures.loop import Frontier, TwoBest
-from partwise.testing.comparison import is_same, public, tolerance
-from partwise.testing.enumeration import Enumerate, feature_matrix
+from partwise.testing.comparison import is_same, tolerance
+from partwise.testing.enumeration import Enumerate
 from partwise.testing.errors import Report, StructureError
+from partwise.testing.examined import Examined, Example
 
 FORMULATIONS = (
     Formulation("margin", "l1"),
@@ -23,17 +23,6 @@ FORMULATIONS = (
     Formulation("slack", "l2"),
     Formulation("hard", "l1"),
 )
-
-
-class _Example(NamedTuple):
-    """One example with all its outputs; without enumeration the truth stands alone."""
-
-    x: Any
-    y: Any
-    outputs: list[Any]
-    psi: Floats  # (n_outputs, n_psi)
-    loss: Floats  # (n_outputs,)
-    truth: Floats | None  # Ψ(x, y); None where the truth needs completion
 
 
 def check_structure(
@@ -95,146 +84,14 @@ def check_structure(
     return Report(tuple(check.passed), tuple(check.skipped))
 
 
-class _Check:
-    """A structure under examination: a clone after `setup`, examples and models."""
-
-    def __init__(
-        self,
-        structure: Structure,
-        examples: Sequence[tuple[Any, Any]],
-        outputs_of: Enumerate | None,
-        pack: Callable[..., Any] | None,
-        seed: int,
-        n_models: int,
-    ) -> None:
-        self.given = structure
-        self.pairs = [tuple(pair) for pair in examples]
-        self.X = [x for x, _ in self.pairs]
-        self.Y = [y for _, y in self.pairs]
-        self.outputs_of = outputs_of or getattr(structure, "enumerate", None)
-        self.pack = pack or type(structure).pack
-        self.rng = np.random.default_rng(seed)
-        self.n_models = n_models
-        self.passed: list[str] = []
-        self.skipped: list[str] = []
-
-    # --------------------------------------------------------------------- tools
-
-    def fail(self, method: str, problem: str, **details: Any) -> NoReturn:
-        raise StructureError(self.given, method, problem, **details)
-
-    def call(self, method: str, i: int, *args: Any, w: Floats | None = None) -> Any:
-        """Call a method; what it raises or changes by the way is its error."""
-        arguments = args if w is None else (*args, w)
-        before = copy.deepcopy((public(self.structure), arguments))
-        try:
-            result = getattr(self.structure, method)(*arguments)
-            if method == "frontier":
-                result = list(result)
-        except Exception as error:
-            problem = f"raised {type(error).__name__}: {error}"
-            raise StructureError(self.given, method, problem, example=i, w=w) from error
-        after = (public(self.structure), arguments)
-        for k, changed in enumerate(("the structure", "its arguments")):
-            if not is_same(before[k], after[k]):
-                self.fail(method, f"it changed {changed}", example=i, w=w)
-        return result
-
-    def compare(
-        self, method: str, i: int, w: Floats, value: Floats, y_hat: Any, got: float
-    ) -> None:
-        """`got`, reached by y_hat, must be the largest `value` of all outputs."""
-        best = int(np.argmax(value))
-        slack = tolerance(value)
-        if got > value[best] + slack and self.outputs_of is not None:
-            self.fail(
-                method,
-                f"got {y_hat!r} with value {got}, above that of every enumerated "
-                f"output (at most {value[best]}): it is not an output",
-                example=i,
-                w=w,
-            )
-        if got < value[best] - slack and self.is_exact:
-            self.fail(
-                method,
-                f"got {y_hat!r} with value {got}, but "
-                f"{self.examples[i].outputs[best]!r} has {value[best]}",
-                example=i,
-                w=w,
-            )
-
-    def psi(self, i: int, y: Any) -> Floats:
-        """Ψ(x_i, y), dense."""
-        try:
-            return feature_matrix(self.structure, self.X[i], [y])[0]
-        except Exception as error:
-            raise StructureError(
-                self.given, "joint_feature", f"for output {y!r}: {error}", example=i
-            ) from error
-
-    # -------------------------------------------------------------------- basics
-
-    def basics(self) -> None:
-        """setup, joint_feature and loss, on truths and all outputs."""
-        before = copy.deepcopy(vars(self.given))
-        self.structure: Any = self._clone().setup(self.X, self.Y)
-        if not isinstance(self.structure, type(self.given)):
-            self.fail("setup", f"returned {self.structure!r}; return self")
-        if not is_same(before, vars(self.given)):
-            self.fail("get_params", "setting up a clone changed the original")
-        n_psi = getattr(self.structure, "n_psi_", None)
-        if not isinstance(n_psi, int | np.integer) or n_psi < 1:
-            self.fail("setup", f"n_psi_ is {n_psi!r}; set it to the length of Ψ")
-        self.n_psi = int(n_psi)
-        self.passed.append("setup")
-        self.is_exact = bool(getattr(self.structure, "exact_oracle", True))
-        self.is_latent = hasattr(self.structure, "complete")
-        self.examples = [self._example(i, x, y) for i, (x, y) in enumerate(self.pairs)]
-        self.passed += ["joint_feature", "loss"]
-        self.models = self._models()
-
-    def _clone(self) -> Any:
-        try:
-            return type(self.given)(**self.given.get_params(deep=False))
-        except Exception as error:
-            problem = f"{error}: __init__ must store each argument under its name"
-            raise StructureError(self.given, "get_params", problem) from error
-
-    def _example(self, i: int, x: Any, y: Any) -> _Example:
-        outputs = [y] if self.outputs_of is None else list(self.outputs_of(x))
-        for y_hat in outputs:
-            first = self.call("joint_feature", i, x, y_hat)
-            again = self.call("joint_feature", i, x, y_hat)
-            if not is_same(first, again):
-                self.fail("joint_feature", "two equal calls differ", example=i)
-        loss = np.array([float(self.call("loss", i, y, o)) for o in outputs])
-        for y_hat, value in zip(outputs, loss, strict=True):
-            if not 0 <= value < np.inf:
-                problem = f"loss({y!r}, {y_hat!r}) is {value}; it must be ≥ 0"
-                self.fail("loss", problem, example=i)
-        truth = None
-        if not self.is_latent:
-            truth = self.psi(i, y)
-            if (value := float(self.call("loss", i, y, y))) != 0:
-                problem = f"loss of the truth {y!r} is {value}, not 0"
-                self.fail("loss", problem, example=i)
-        psi = np.array([self.psi(i, y_hat) for y_hat in outputs])
-        return _Example(x, y, outputs, psi, loss, truth)
-
-    def _models(self) -> list[Floats]:
-        models = [np.zeros(self.n_psi)]
-        models.append(self.rng.integers(-1, 2, self.n_psi).astype(np.float64))
-        scales = (0.1, 1.0, 10.0)
-        while len(models) < self.n_models:
-            scale = scales[len(models) % 3]
-            models.append(scale * self.rng.normal(size=self.n_psi))
-        return models[: self.n_models]
+class _Check(Examined):
+    """All checks, one after the other."""
 
     # ------------------------------------------------------------------ searches
 
     def searches(self) -> None:
         """argmax, loss_augmented_argmax and the optional capabilities."""
-        checks: dict[str, Callable[[int, _Example, Floats], None]] = {
+        checks: dict[str, Callable[[int, Example, Floats], None]] = {
             "argmax": self._argmax,
             "loss_augmented_argmax": self._loss_augmented_argmax,
             "two_best": self._two_best,
@@ -250,18 +107,18 @@ class _Check:
                     check(i, self.examples[i], w)
             self.passed.append(method)
 
-    def _argmax(self, i: int, example: _Example, w: Floats) -> None:
+    def _argmax(self, i: int, example: Example, w: Floats) -> None:
         y_hat = self.call("argmax", i, example.x, w=w)
         score = float(self.psi(i, y_hat) @ w)
         self.compare("argmax", i, w, example.psi @ w, y_hat, score)
 
-    def _loss_augmented_argmax(self, i: int, example: _Example, w: Floats) -> None:
+    def _loss_augmented_argmax(self, i: int, example: Example, w: Floats) -> None:
         y_hat = self.call("loss_augmented_argmax", i, example.x, example.y, w=w)
         got = float(self.psi(i, y_hat) @ w + self.structure.loss(example.y, y_hat))
         value = example.psi @ w + example.loss
         self.compare("loss_augmented_argmax", i, w, value, y_hat, got)
 
-    def _two_best(self, i: int, example: _Example, w: Floats) -> None:
+    def _two_best(self, i: int, example: Example, w: Floats) -> None:
         if self.outputs_of is None:
             return
         found = list(self.call("two_best", i, example.x, w=w))
@@ -281,7 +138,7 @@ class _Check:
         if len(found) == 2 and is_same(found[0], found[1]):
             self.fail("two_best", f"got {found[0]!r} twice", example=i, w=w)
 
-    def _frontier(self, i: int, example: _Example, w: Floats) -> None:
+    def _frontier(self, i: int, example: Example, w: Floats) -> None:
         best: dict[float, float] = {}
         for value, y_hat in self.call("frontier", i, example.x, example.y, w=w):
             loss = float(self.structure.loss(example.y, y_hat))
@@ -305,7 +162,7 @@ class _Check:
                 problem = f"best score for loss {loss} is {expected}, got {got}"
                 self.fail("frontier", problem, example=i, w=w)
 
-    def _complete(self, i: int, example: _Example, w: Floats) -> None:
+    def _complete(self, i: int, example: Example, w: Floats) -> None:
         completed = self.call("complete", i, example.x, example.y, w=w)
         loss = float(self.structure.loss(example.y, completed))
         if loss != 0:
@@ -407,9 +264,9 @@ class _Check:
                     f"enumeration finds {expected}"
                 )
                 self.fail(method, problem_text, example=int(i), w=w)
-            told = cuts.b[r] - cuts.scale[r] * float(delta @ w)
-            if got > slack and abs(told - got) > slack:
-                text = f"{formulation}: states violation {got} of a plane at {told}"
+            stated = cuts.b[r] - cuts.scale[r] * float(delta @ w)
+            if got > slack and abs(stated - got) > slack:
+                text = f"{formulation}: states violation {got} of a plane at {stated}"
                 self.fail(method, text, example=int(i), w=w)
         close = np.abs(problem.compact(problem.combine(cuts, alpha)) - combined)
         if (close > 1e-8 * (1 + np.abs(combined).max())).any():
@@ -420,7 +277,7 @@ class _Check:
     def copies(self) -> None:
         """A pickled copy predicts the same."""
         try:
-            twin = pickle.loads(pickle.dumps(self.structure))
+            copied = pickle.loads(pickle.dumps(self.structure))
         except Exception as error:
             problem = (
                 f"cannot be pickled ({error}); define its class and functions at the "
@@ -429,8 +286,8 @@ class _Check:
             raise StructureError(self.given, "__reduce__", problem) from error
         w = self.models[-1]
         for i in range(len(self.examples)):
-            ours = self.psi(i, self.structure.argmax(self.X[i], w)) @ w
-            theirs = self.psi(i, twin.argmax(self.X[i], w)) @ w
-            if abs(ours - theirs) > tolerance(np.array([ours])):
+            score = self.psi(i, self.structure.argmax(self.X[i], w)) @ w
+            copied_score = self.psi(i, copied.argmax(self.X[i], w)) @ w
+            if abs(score - copied_score) > tolerance(np.array([score])):
                 self.fail("__reduce__", "a pickled copy predicts otherwise", example=i)
         self.passed += ["get_params", "pickle"]

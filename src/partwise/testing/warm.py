@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from partwise import compile_ahead
 from partwise.outputs.registry import OUTPUTS, Output
 from partwise.protocol import CapabilityError
 
@@ -144,9 +145,9 @@ def kernels() -> None:
 def trees() -> None:
     """Dependency trees: decoders, probabilities, k best, frontiers."""
     from partwise.structures.dependency import _climb as climbing
+    from partwise.structures.dependency import _eisner, _programs
     from partwise.structures.dependency import _frontier as frontier
     from partwise.structures.dependency import _k_best as k_best
-    from partwise.structures.dependency import _programs as programs
     from partwise.structures.dependency import _second_order as second_order
     from partwise.structures.dependency import _sums as sums
     from partwise.structures.dependency._decoders import FirstOrder
@@ -157,11 +158,11 @@ def trees() -> None:
     row, heads = second_order.dense_rows(n), np.zeros(n, dtype=np.int32)
     many, ranks = np.zeros((2, n, n), dtype=np.int32)
     values = np.zeros(n)
-    work, siblings = programs.new_tree_work(n), second_order.new_sibling_work(n)
+    work, siblings = _programs.new_tree_work(n), second_order.new_sibling_work(n)
     decoder = FirstOrder(False, False, work)
-    for decode in (programs.chu_liu_edmonds, programs.eisner):
+    for decode in (_programs.chu_liu_edmonds, _eisner.eisner):
         decode(score, n, False, work, heads)
-    programs.best_heads(score, n, work, heads)
+    _programs.best_heads(score, n, work, heads)
     for summed in (sums.projective_sums, sums.spanning_sums):
         summed(score, n, False, sums.new_sum_work(n), marginal)
     lists = k_best.new_k_best_work(n, n)
@@ -214,9 +215,9 @@ def jobs() -> dict[str, Job]:
         made[name] = Job(partial(fit_output, output), tasks, first)
         first = first or name  # its sweeps serve all
         for variant in output.variants:
-            told = ", ".join(f"{key}={value}" for key, value in variant.items())
+            settings = ", ".join(f"{key}={value}" for key, value in variant.items())
             run = partial(fit_output, output, variant)
-            made[f"{name}, {told}"] = Job(run, tasks, name)
+            made[f"{name}, {settings}"] = Job(run, tasks, name)
     return made | {
         "kernels": Job(kernels),
         "columns": Job(columns, ("tag", "depparse")),
@@ -255,8 +256,10 @@ def run_job(name: str) -> Compiled:
             began, inner = self.open.pop()
             total = time.process_time() - began
             function = event.data["dispatcher"].py_func
-            own = total - sum(inner)
-            self.found.append((own, f"{function.__module__}.{function.__qualname__}"))
+            seconds_here = total - sum(inner)
+            self.found.append(
+                (seconds_here, f"{function.__module__}.{function.__qualname__}")
+            )
             if self.open:
                 self.open[-1][1].append(total)
 
@@ -264,13 +267,15 @@ def run_job(name: str) -> Compiled:
     warnings.simplefilter("ignore")  # a few iterations converge nowhere
     with event.install_listener("numba:compile", clock):
         jobs()[name].run()
-    seconds = sum(own for own, _ in clock.found)
+    seconds = sum(seconds_here for seconds_here, _ in clock.found)
     slowest = sorted(clock.found, reverse=True)[:3]
     return Compiled(name, len(clock.found), seconds, slowest)
 
 
 def compile_jobs(names: list[str], n_processes: int) -> Iterator[Compiled]:
     """Run jobs in processes of their own, and tell of each when it is done."""
+    for solver in compile_ahead.SOLVERS:
+        compile_ahead.claim(solver)  # no fit needs to begin with them any more
     after = {name: jobs()[name].after for name in names}
     waiting, done = list(names), set()
     with ProcessPoolExecutor(n_processes, get_context("spawn")) as pool:

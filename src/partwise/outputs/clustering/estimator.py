@@ -79,7 +79,7 @@ class SupervisedClusterer(LatentEstimator):
     link_penalty: float = 1.0
     exact_items: int = 0
     pair_features: Any = None
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+    loss: Literal["hinge"] = "hinge"
     metric: str = "conll_f1"
 
     model_: ClusteringModel = field(init=False)

@@ -247,9 +247,11 @@ class StructuredSVM(StructuredEstimator):
                 f"n_psi_ = {getattr(structure, 'n_psi_', None)}; call setup(X, y) with "
                 "the training data first"
             )
-        told = portable_parameters(model.info.get("parameters", {}))
+        parameters = portable_parameters(model.info.get("parameters", {}))
         names = set(cls._get_param_names()) - {"structure"}
-        svm = cls(structure, **{name: told[name] for name in names & told.keys()})
+        svm = cls(
+            structure, **{name: parameters[name] for name in names & parameters.keys()}
+        )
         svm.structure_ = structure
         svm.coef_ = weights
         svm._recall_training(model.info)

@@ -59,7 +59,7 @@ class DependencyModel(TreeModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of.
+        """The problem whose objective the certificate states.
 
         Raises `ForeignData` where the model can tell that it was not trained on X.
         """
@@ -113,7 +113,7 @@ class DependencyModel(TreeModel):
 
     # ----------------------------------------------------------------- prediction
 
-    def parse(  # type: ignore[override]
+    def parse(
         self,
         X: Any,
         *,

@@ -77,7 +77,7 @@ class DiverseSelector(SavedEstimator):
     nonnegative: bool = False
     search_nodes: int = 0
     metric: str = "subtopic_coverage"
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+    loss: Literal["hinge"] = "hinge"
 
     model_: DiversityModel = field(init=False)
     model_class = DiversityModel

@@ -54,7 +54,7 @@ class DiversityModel(WeightedModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation | None = None, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of."""
+        """The problem whose objective the certificate states."""
         return self.structure.pack(self._sets(X), y, formulation, n_jobs=n_jobs)
 
     def _sets(self, X: Any) -> Any:

@@ -13,7 +13,7 @@ from partwise.outputs.scoring import Arrays, State
 from partwise.structures.graph import Graph
 from partwise.structures.graph.structure import DECODERS
 
-MAX_EFFORT = 10**6  # sweeps and branches: a stranger's file must not run for years
+MAX_EFFORT = 10**6  # sweeps and branches: no file may make them run for years
 
 
 def to_state(model: GraphModel) -> State:

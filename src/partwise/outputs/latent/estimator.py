@@ -106,7 +106,7 @@ class LatentStructuredSVM(StructuredSVM):
             "self_paced": self.self_paced,
         }
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Sequence[Any],
         y: Sequence[Any],

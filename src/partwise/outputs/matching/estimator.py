@@ -66,7 +66,7 @@ class AssignmentMatcher(SavedEstimator):
     invented: float = 1.0
     fit_intercept: bool = True
     metric: str = "pair_f1"
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+    loss: Literal["hinge"] = "hinge"
 
     model_: MatchingModel = field(init=False)
     model_class = MatchingModel

@@ -61,27 +61,29 @@ class MatchingModel(ScoreModel, ScoredModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation | None = None, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of."""
+        """The problem whose objective the certificate states."""
         return self.structure.pack(self.candidates(X), y, formulation, n_jobs=n_jobs)
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[Ints]:
         """The right item of each left one, −1 for none."""
         examples = self.candidates(X)
-        found = [np.full(x.shape[0], -1, np.int64) for x in examples]
+        found: list[Ints] = [np.full(x.shape[0], -1, np.int64) for x in examples]
         used = [i for i, x in enumerate(examples) if len(x.pairs)]
-        is_complete = np.array([self.structure.unmatched or not min(x.shape)
-                                for x in examples], bool)  # fmt: skip
+        may_be_single = self.structure.unmatched
+        is_complete = np.array([may_be_single or not min(x.shape) for x in examples])
+        outputs: list[Ints] = []
         if used:
-            problem = self.structure.pack([examples[i] for i in used], None,
-                                          n_jobs=n_jobs)  # fmt: skip
+            some = [examples[i] for i in used]
+            problem = self.structure.pack(some, None, n_jobs=n_jobs)
             cuts = problem.predict_codes(problem.expand(self.weights))
             is_complete[used] = np.isfinite(cuts.violation)
+            outputs = problem.outputs(cuts)
         if not is_complete.all():
             raise ValueError(
                 f"example {int(np.argmin(is_complete))}: its candidate pairs have no "
                 "complete matching; give more pairs, or train with <unmatched=True>"
             )
-        for i, output in zip(used, problem.outputs(cuts) if used else (), strict=True):
+        for i, output in zip(used, outputs, strict=True):
             found[i] = output
         return found
 

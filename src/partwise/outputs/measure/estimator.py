@@ -89,7 +89,7 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     k: int | None = None
     pos_label: Any = None
     fit_intercept: bool = True
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+    loss: Literal["hinge"] = "hinge"
 
     model_: MeasureModel = field(init=False)
     classes_: np.ndarray = field(init=False)

@@ -45,7 +45,7 @@ class MeasureModel(ScoreModel):
     def training_problem(
         self, X: Any, y: Ints, formulation: Formulation, n_jobs: int = 1
     ) -> Any:
-        """The problem whose objective the certificate speaks of; y is −1 or 1."""
+        """The problem whose objective the certificate states; y is −1 or 1."""
         parts, scorer = self.scoring.training(X, n_jobs)
         return self.structure.pack(
             one_block(parts), y, formulation, n_jobs=n_jobs, scorer=scorer

@@ -85,7 +85,7 @@ class MotifClassifier(LatentEstimator):
     positive: str | None = None
     background_weight: float = 0.02
     restarts: int = 10
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+    loss: Literal["hinge"] = "hinge"
     metric: str = "accuracy"
 
     model_: MotifModel = field(init=False)

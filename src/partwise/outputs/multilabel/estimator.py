@@ -82,7 +82,7 @@ class MultilabelClassifier(RowClassifier):
     max_labels: int | None = None
     implications: Any = None
     search_nodes: int = 10_000
-    loss: Literal["hinge"] = "hinge"  # type: ignore[assignment]
+    loss: Literal["hinge"] = "hinge"
 
     model_: MultilabelModel = field(init=False)
     model_class = MultilabelModel

@@ -252,9 +252,13 @@ class ConstituencyParser(TreeParser):
 
     @classmethod
     def _parameters_of(cls, model: ConstituencyModel) -> dict[str, Any]:
-        own = model.grammar.get_params()
-        del own["exact_words"]
-        return {"max_length": model.max_length, **own, **model.scoring.parameters()}
+        grammar_parameters = model.grammar.get_params()
+        del grammar_parameters["exact_words"]
+        return {
+            "max_length": model.max_length,
+            **grammar_parameters,
+            **model.scoring.parameters(),
+        }
 
     # --------------------------------------------------------------- attributes
 

@@ -92,7 +92,7 @@ class ConstituencyModel(TreeModel):
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
     ) -> GrammarProblem:
-        """The problem whose objective the certificate speaks of.
+        """The problem whose objective the certificate states.
 
         Of the sentences that took part: not too long, with a tree of the grammar.
         """
@@ -185,17 +185,17 @@ class ConstituencyModel(TreeModel):
 
     def _distinct(self, x: TaggedSentence, k: int, as_log_probability: bool) -> Ranked:
         """The k best trees where one may come in several derivations."""
-        asked = k
+        n_asked = k
         while True:
             (ranked,) = super().ranked(
-                [x], asked, as_log_probability=as_log_probability
+                [x], n_asked, as_log_probability=as_log_probability
             )
             best: dict[PhraseTree, float] = {}
             for tree, score in ranked:
                 best.setdefault(tree, score)
-            if len(best) >= k or len(ranked) < asked:
+            if len(best) >= k or len(ranked) < n_asked:
                 return list(best.items())[:k]
-            asked *= 2
+            n_asked *= 2
 
     def n_unknown_tags(self, X: Any) -> int:
         """Words whose tag training never showed; it stands for any other."""

@@ -106,13 +106,13 @@ class Reranker(SavedEstimator):
         if len(lists) != len(y):
             raise ValueError(f"X has {len(lists)} examples and y {len(y)}")
         is_given = self.base is None  # what has no candidate is then refused
-        held = [row for row, ranked in enumerate(lists) if is_given or len(ranked)]
-        if not held and not is_given:
+        rows = [row for row, ranked in enumerate(lists) if is_given or len(ranked)]
+        if not rows and not is_given:
             raise ValueError("base has no candidate for any example")
-        self.n_left_out_ = len(lists) - len(held)
-        lists, y = [lists[row] for row in held], [y[row] for row in held]
+        self.n_left_out_ = len(lists) - len(rows)
+        lists, y = [lists[row] for row in rows], [y[row] for row in rows]
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)[held]
+            sample_weight = np.asarray(sample_weight)[rows]
         check_lists(lists)
         featurizer = None
         inputs: Any = [candidate for ranked in lists for candidate, _ in ranked]

@@ -132,31 +132,31 @@ class TagTask(Task):
         from partwise.readers.span_tags import is_span_tag
 
         answers = super().with_probabilities(option, model, data, answers, n_jobs)
-        told = dict(answers.probabilities)
+        probabilities = dict(answers.probabilities)
         if option == "--marginals":
-            told["label_names"] = names = list(map(str, model.labels))
-            tables = told["marginals"]
+            probabilities["label_names"] = names = list(map(str, model.labels))
+            tables = probabilities["marginals"]
             more = [
                 [[f"{name}/{row[k]:.4f}" for row in table] for table in tables]
                 for k, name in enumerate(names)
             ]
         else:
             tokens = model.confidence(data.X, of="tokens", n_jobs=n_jobs)
-            told["token_confidence"] = [row.tolist() for row in tokens]
+            probabilities["token_confidence"] = [row.tolist() for row in tokens]
             more = [
                 [[f"{p:.4f}" for p in row] for row in tokens],
                 [
                     [f"{p:.4f}"] * len(row)
-                    for p, row in zip(told["confidence"], tokens, strict=True)
+                    for p, row in zip(probabilities["confidence"], tokens, strict=True)
                 ],
             ]
             if all(map(is_span_tag, model.labels)):
-                told["spans"] = [
+                probabilities["spans"] = [
                     [span._asdict() | {"probability": p} for span, p in row.items()]
                     for row in model.confidence(data.X, of="spans", n_jobs=n_jobs)
                 ]
         return answers._replace(
-            probabilities=told, more_columns=[*answers.more_columns, *more]
+            probabilities=probabilities, more_columns=[*answers.more_columns, *more]
         )
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
@@ -190,13 +190,13 @@ class TagTask(Task):
         rows = labels if spans is None else span_report(*spans)
         what = "label" if spans is None else "span"
         shown = listing(what, ("precision", "recall", "f1", "n"), rows)
-        told = {
+        document = {
             "n_tokens": data.n_tokens,
             "unseen_labels": unseen,
             "labels": [row._asdict() for row in labels],
             "spans": [] if spans is None else [row._asdict() for row in rows],
         }
-        return Details(warnings, told, [shown])
+        return Details(warnings, document, [shown])
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Tables, confusion, telling features, worst errors."""

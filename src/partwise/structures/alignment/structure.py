@@ -149,7 +149,7 @@ class Alignment(AlignmentReference, Structure):
             )
         return sum(ENDS[end] for end in set(self.free_ends))
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[Any],
         Y: Sequence[Any] | None,

@@ -1,4 +1,4 @@
-"""The objective once more, by plain Python: nothing here shares code with training."""
+"""The objective by plain Python, for checks: it shares no code with training."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
         tables.append(scores)
     square = sum(
         beta * other * gram[one, two]
-        for own in postings.values()
-        for one, beta in own
-        for two, other in own
+        for entries in postings.values()
+        for one, beta in entries
+        for two, other in entries
     )
     return tables, float(square)
 

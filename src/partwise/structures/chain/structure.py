@@ -150,7 +150,7 @@ class Chain(ChainReference, Structure):
             ]
         return sum(c for c, allowed in zip(count, ends, strict=True) if allowed)
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Any,
         Y: Any,

@@ -74,7 +74,7 @@ class LinkedItems(Structure):
         """Scores and what each link adds to the loss, (m,)."""
         return self.scores(x, w) + np.where(self.same(x, y), -1.0, self.link_penalty)
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[Items],
         Y: Sequence[Any] | None,

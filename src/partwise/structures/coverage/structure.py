@@ -162,7 +162,7 @@ class Coverage(Structure):
 
     # ------------------------------------------------------------------- batches
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[CoveringSet],
         Y: Any,

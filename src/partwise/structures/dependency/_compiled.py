@@ -18,7 +18,7 @@ from partwise.structures.dependency._oracles import (
     find_labels,
     name_labels,
     score_sentence,
-    word_loss,
+    tree_operations,
 )
 from partwise.structures.dependency._planes import (
     add_lead,
@@ -57,6 +57,7 @@ def new_arc_work(longest, width):
 
 
 @uncounted
+@tree_operations
 class ArcBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
@@ -73,16 +74,6 @@ class ArcBlocks(NamedTuple):
     search: Any  # its address, for the other two
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     hidden: np.ndarray  # (n_words,) uint8 bits of what is not known; (0,) for nothing
-
-    def code_length(blocks, i):
-        return blocks.offset[i + 1] - blocks.offset[i]
-
-    def output_loss(blocks, i, code):
-        begin = blocks.offset[i]
-        total = 0.0
-        for t in range(blocks.offset[i + 1] - begin):
-            total += word_loss(blocks, begin + t, code[t])
-        return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):
         begin, end = blocks.offset[i], blocks.offset[i + 1]

@@ -7,7 +7,8 @@ type of the tag, chosen at compile time (see `partwise.compiled`).
 from typing import NamedTuple
 
 from partwise.compiled import operation
-from partwise.structures.dependency._programs import TreeWork, chu_liu_edmonds, eisner
+from partwise.structures.dependency._eisner import eisner
+from partwise.structures.dependency._programs import TreeWork, chu_liu_edmonds
 
 
 class FirstOrder(NamedTuple):

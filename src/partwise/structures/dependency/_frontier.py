@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import jitted
-from partwise.structures.dependency._programs import (
+from partwise.structures.dependency._eisner import (
     ARC_LEFT,
     ARC_RIGHT,
     EMPTY,
@@ -22,6 +22,7 @@ from partwise.structures.dependency._programs import (
     LEFT,
     RIGHT,
     ROOT,
+    push_valued_span,
 )
 
 
@@ -118,16 +119,6 @@ def tree_frontier(options, n, single_root, work):
 
 
 @jitted
-def push_loss(stack, size, kind, i, j, loss):
-    """Add a span of a known loss that still has words to attach."""
-    if i == j:
-        return size
-    stack[size, 0], stack[size, 1] = kind, i
-    stack[size, 2], stack[size, 3] = j, loss
-    return size + 1
-
-
-@jitted
 def best_split(one, other, kind, i, j, loss, steps):
     """Where the best span of this loss was joined: (k, loss of the first part)."""
     highest, split, part = -np.inf, i, 0
@@ -165,28 +156,28 @@ def trace_tree_frontier(options, n, single_root, work, loss, heads, losses):
     if single_root:
         root_word, level, part = best_root(options, n, work, loss)
         heads[root_word - 1], losses[root_word - 1] = 0, level
-        size = push_loss(stack, size, LEFT, FIRST_WORD, root_word, part)
+        size = push_valued_span(stack, size, LEFT, FIRST_WORD, root_word, part)
         loss -= level + part
-    size = push_loss(stack, size, RIGHT, root_word, n, loss)
+    size = push_valued_span(stack, size, RIGHT, root_word, n, loss)
     while size > 0:
         size -= 1
         kind, i = stack[size, 0], stack[size, 1]
         j, e = stack[size, 2], stack[size, 3]
         if kind == RIGHT:
             k, a = best_split(arc_right, right, kind, i, j, e, steps)
-            size = push_loss(stack, size, ARC_RIGHT, i, k, a)
-            size = push_loss(stack, size, RIGHT, k, j, e - a)
+            size = push_valued_span(stack, size, ARC_RIGHT, i, k, a)
+            size = push_valued_span(stack, size, RIGHT, k, j, e - a)
         elif kind == LEFT:
             k, a = best_split(left, arc_left, kind, i, j, e, steps)
-            size = push_loss(stack, size, LEFT, i, k, a)
-            size = push_loss(stack, size, ARC_LEFT, k, j, e - a)
+            size = push_valued_span(stack, size, LEFT, i, k, a)
+            size = push_valued_span(stack, size, ARC_LEFT, k, j, e - a)
         else:
             h, d = (i, j) if kind == ARC_RIGHT else (j, i)
             level = best_level(options, h, d, meet, j, i, e)
             heads[d - 1], losses[d - 1] = h, level
             k, a = best_split(right, left, kind, i, j, e - level, steps)
-            size = push_loss(stack, size, RIGHT, i, k, a)
-            size = push_loss(stack, size, LEFT, k + 1, j, e - level - a)
+            size = push_valued_span(stack, size, RIGHT, i, k, a)
+            size = push_valued_span(stack, size, LEFT, k + 1, j, e - level - a)
 
 
 @jitted

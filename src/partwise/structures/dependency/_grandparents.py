@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import jitted
-from partwise.structures.dependency._programs import (
+from partwise.structures.dependency._eisner import (
     ARC_LEFT,
     ARC_RIGHT,
     EMPTY,
@@ -19,6 +19,7 @@ from partwise.structures.dependency._programs import (
     PAIR,
     RIGHT,
     ROOT,
+    push_valued_span,
 )
 from partwise.structures.dependency._second_order import inner_sibling
 
@@ -191,23 +192,13 @@ def eisner_grandparents(score, row, sibling, grandparent, n, single_root, work, 
 
 
 @jitted
-def push_below(stack, size, kind, i, j, g):
-    """Add a span below g that still has words to attach."""
-    if i == j:
-        return size
-    stack[size, 0], stack[size, 1] = kind, i
-    stack[size, 2], stack[size, 3] = j, g
-    return size + 1
-
-
-@jitted
 def trace_grandparents(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc_right, arc_left, stack = work
-    size = push_below(stack, EMPTY, RIGHT, root_word, n, ROOT)
+    size = push_valued_span(stack, EMPTY, RIGHT, root_word, n, ROOT)
     if root_word > 0:
         heads[root_word - 1] = 0
-        size = push_below(stack, size, LEFT, FIRST_WORD, root_word, ROOT)
+        size = push_valued_span(stack, size, LEFT, FIRST_WORD, root_word, ROOT)
     while size > 0:
         size -= 1
         kind, i = stack[size, 0], stack[size, 1]
@@ -218,22 +209,22 @@ def trace_grandparents(row, sibling, n, root_word, work, heads):
                 value = arc_right[k, i, g] + right[j, k, i]
                 if value > highest:
                     highest, split = value, k
-            size = push_below(stack, size, ARC_RIGHT, i, split, g)
-            size = push_below(stack, size, RIGHT, split, j, i)
+            size = push_valued_span(stack, size, ARC_RIGHT, i, split, g)
+            size = push_valued_span(stack, size, RIGHT, split, j, i)
         elif kind == LEFT:
             for k in range(i, j):
                 value = left[k, i, j] + arc_left[j, k, g]
                 if value > highest:
                     highest, split = value, k
-            size = push_below(stack, size, LEFT, i, split, j)
-            size = push_below(stack, size, ARC_LEFT, split, j, g)
+            size = push_valued_span(stack, size, LEFT, i, split, j)
+            size = push_valued_span(stack, size, ARC_LEFT, split, j, g)
         elif kind == PAIR:
             for k in range(i, j):
                 value = right[k, i, g] + left[j, k + 1, g]
                 if value > highest:
                     highest, split = value, k
-            size = push_below(stack, size, RIGHT, i, split, g)
-            size = push_below(stack, size, LEFT, split + 1, j, g)
+            size = push_valued_span(stack, size, RIGHT, i, split, g)
+            size = push_valued_span(stack, size, LEFT, split + 1, j, g)
         elif kind == ARC_RIGHT:
             heads[j - 1] = i
             r = row[i, j]
@@ -243,10 +234,10 @@ def trace_grandparents(row, sibling, n, root_word, work, heads):
                 if value > highest:
                     highest, split = value, k
             if split == i:
-                size = push_below(stack, size, LEFT, i + 1, j, i)
+                size = push_valued_span(stack, size, LEFT, i + 1, j, i)
             else:
-                size = push_below(stack, size, ARC_RIGHT, i, split, g)
-                size = push_below(stack, size, PAIR, split, j, i)
+                size = push_valued_span(stack, size, ARC_RIGHT, i, split, g)
+                size = push_valued_span(stack, size, PAIR, split, j, i)
         else:
             heads[i - 1] = j
             r = row[j, i]
@@ -256,7 +247,7 @@ def trace_grandparents(row, sibling, n, root_word, work, heads):
                 if value > highest:
                     highest, split = value, k
             if split == j:
-                size = push_below(stack, size, RIGHT, i, j - 1, j)
+                size = push_valued_span(stack, size, RIGHT, i, j - 1, j)
             else:
-                size = push_below(stack, size, PAIR, i, split, j)
-                size = push_below(stack, size, ARC_LEFT, split, j, g)
+                size = push_valued_span(stack, size, PAIR, i, split, j)
+                size = push_valued_span(stack, size, ARC_LEFT, split, j, g)

@@ -13,9 +13,9 @@ import numpy as np
 
 from partwise.compiled import jitted
 from partwise.structures.dependency._decoders import decode_tree
-from partwise.structures.dependency._programs import EMPTY, FIRST_WORD
+from partwise.structures.dependency._eisner import EMPTY, FIRST_WORD
 
-NO_SOURCE, ONE = np.int64(-1), np.int64(1)  # see the note in `_programs.py`
+NO_SOURCE, ONE = np.int64(-1), np.int64(1)  # see the note in `_eisner.py`
 
 
 class KBestWork(NamedTuple):

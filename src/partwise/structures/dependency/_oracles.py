@@ -39,6 +39,26 @@ def word_loss(blocks, t, hat):
     return blocks.label_cost
 
 
+def n_words(blocks, i):
+    """Words of sentence i."""
+    return blocks.offset[i + 1] - blocks.offset[i]
+
+
+def tree_loss(blocks, i, code):
+    """Sum of the losses of words."""
+    begin = blocks.offset[i]
+    total = 0.0
+    for t in range(blocks.offset[i + 1] - begin):
+        total += word_loss(blocks, begin + t, code[t])
+    return total * blocks.unit[i]
+
+
+def tree_operations(tag):
+    """Give a tag of trees the two operations above, which are alike for all orders."""
+    tag.code_length, tag.output_loss = n_words, tree_loss
+    return tag
+
+
 @operation
 def score_sentence(blocks, work, w, i):
     """Scores of all parts of sentence i into `work`."""

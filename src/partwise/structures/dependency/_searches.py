@@ -12,6 +12,7 @@ from partwise.objective import MARGIN_ROOT
 from partwise.scorers._arc_rows import THREE, TWO, TWO_INT
 from partwise.structures._formulations import plane
 from partwise.structures.dependency._decoders import FirstOrder
+from partwise.structures.dependency._eisner import Charts, eisner
 from partwise.structures.dependency._frontier import (
     FrontierWork,
     trace_tree_frontier,
@@ -19,12 +20,10 @@ from partwise.structures.dependency._frontier import (
 )
 from partwise.structures.dependency._k_best import KBestWork, k_best_trees
 from partwise.structures.dependency._programs import (
-    Charts,
     Contraction,
     TreeWork,
     best_heads,
     chu_liu_edmonds,
-    eisner,
 )
 from partwise.structures.losses import FRONTIER, TWO_BEST
 

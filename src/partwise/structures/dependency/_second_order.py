@@ -21,7 +21,7 @@ import numpy as np
 
 from partwise.compiled import jitted
 from partwise.structures._semirings import MAX_PLUS, plus, times
-from partwise.structures.dependency._programs import (
+from partwise.structures.dependency._eisner import (
     ARC_LEFT,
     ARC_RIGHT,
     EMPTY,

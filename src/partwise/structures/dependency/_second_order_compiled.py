@@ -42,7 +42,7 @@ from partwise.structures.dependency._oracles import (
     find_heads,
     name_labels,
     score_sentence,
-    word_loss,
+    tree_operations,
 )
 from partwise.structures.dependency._planes import add_lead, lead, wipe_lead
 from partwise.structures.dependency._searches import (
@@ -148,6 +148,7 @@ class Parts(NamedTuple):
 
 
 @uncounted
+@tree_operations
 class SecondOrderBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
@@ -162,16 +163,6 @@ class SecondOrderBlocks(NamedTuple):
     decode: Any  # the address of the decoder
     is_narrow: int  # 1: the rows have a part of the candidates
     hidden: np.ndarray  # (0,): all truths are known
-
-    def code_length(blocks, i):
-        return blocks.offset[i + 1] - blocks.offset[i]
-
-    def output_loss(blocks, i, code):
-        begin = blocks.offset[i]
-        total = 0.0
-        for t in range(blocks.offset[i + 1] - begin):
-            total += word_loss(blocks, begin + t, code[t])
-        return total * blocks.unit[i]
 
     def find_output(blocks, work, w, i, code):
         score_sentence(blocks, work, w, i)

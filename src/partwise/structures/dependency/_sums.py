@@ -28,12 +28,8 @@ from partwise.structures._semirings import (
     plus,
     times,
 )
-from partwise.structures.dependency._programs import (
-    Charts,
-    inside,
-    new_tree_work,
-    trace,
-)
+from partwise.structures.dependency._eisner import Charts, inside, trace
+from partwise.structures.dependency._programs import new_tree_work
 
 # Values of a chart that stay below this cannot carry a lost (underflown) term of
 # 1e-308 to a visible size, because the sum of all trees is at least 1 there.

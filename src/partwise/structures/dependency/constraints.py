@@ -55,9 +55,12 @@ class ArcConstraint(NamedTuple):
         coef = [1.0] * len(self.arcs) if self.coef is None else self.coef
         total = 0.0
         for d, arc in enumerate(zip(heads, labels, strict=True), 1):
-            here = (arc[0], d, arc[1])
+            named_arc = (arc[0], d, arc[1])
             for pattern, factor in zip(self.arcs, coef, strict=True):
-                if all(p in (None, own) for p, own in zip(pattern, here, strict=False)):
+                if all(
+                    p in (None, value)
+                    for p, value in zip(pattern, named_arc, strict=False)
+                ):
                     total += factor
         return self.lower <= total <= self.upper
 

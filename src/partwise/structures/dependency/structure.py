@@ -195,7 +195,7 @@ class Arborescence(Structure):
 
     # ----------------------------------------------------------------------- batches
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Any,
         Y: Any,

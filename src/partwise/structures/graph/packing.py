@@ -149,7 +149,7 @@ def _plan(graph: Graph, i: int, x: GraphInput) -> tuple[int, Plan | None]:
 def _search_of(graph: Graph) -> Any:
     """The address of the search of all methods, or of integer programs."""
     with warnings.catch_warnings():
-        # numba says that Python does not run in parallel, which nobody expects
+        # numba warns that Python does not run in parallel, which is no surprise
         warnings.filterwarnings("ignore", message=".*object mode.*")
         return search_address(graph.decoder == "milp")
 

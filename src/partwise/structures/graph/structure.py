@@ -238,7 +238,7 @@ class Graph(Structure):
 
     # ------------------------------------------------------------------- batches
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[Any],
         Y: Any,

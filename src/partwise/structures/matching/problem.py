@@ -148,7 +148,7 @@ def pack_pairs(
     rows, number = scorer.ordered(scorer.bind(features, 1))
     pairs = np.concatenate([x.pairs for x in X]).astype(np.int32)
     shape = np.array([x.shape for x in X], np.int64)
-    blocks = MatchBlocks(  # type: ignore[call-arg]
+    blocks = MatchBlocks(
         rows=rows,
         offset=offset,
         y=is_true,

@@ -184,7 +184,7 @@ class Matching(Structure):
 
     # ------------------------------------------------------------------- batches
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[Any],
         Y: Any,

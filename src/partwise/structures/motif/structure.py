@@ -189,7 +189,7 @@ class Motif(Structure):
         problem = self.pack(X, None)
         return problem.outputs(problem.predict_codes(problem.expand(w)))
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[str],
         Y: Sequence[int] | None,

@@ -165,7 +165,7 @@ def list_candidates(alpha, violation, square, size, target, chosen):
     peak = largest(violation)  # some α or some g is not negative
     floor = peak - size
     n = 0
-    for k in range(n_classes):  # without a branch, which nobody could predict
+    for k in range(n_classes):  # without a branch, which processors mispredict
         chosen[n], target[n] = k, violation[k] - peak
         n += violation[k] > floor
     return n

@@ -13,6 +13,7 @@ from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.multiclass import _compiled as compiled
 from partwise.structures.multiclass._compiled import MulticlassBlocks, MulticlassWork
 from partwise.structures.packed import PackedProblem, aligned_zeros, digests
+from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 
 MANY = 10_000  # examples, from which on neighbours are visited in runs
@@ -120,10 +121,7 @@ class MulticlassProblem(PackedProblem):
 
     def effort(self) -> Floats:
         """Features of each example."""
-        rows: Any = self.blocks.rows
-        if hasattr(rows, "indptr"):
-            return np.diff(rows.indptr) + 4.0  # and what a visit costs besides
-        return np.ones(self.n_blocks)
+        return row_effort(self.blocks.rows, self.n_blocks)
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and classes."""

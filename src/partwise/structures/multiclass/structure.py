@@ -19,7 +19,7 @@ from partwise.features.arrays import DenseFeatures, Features, make_features
 from partwise.features.label_keys import LabelKeys
 from partwise.objective import HARD, Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass._compiled import MulticlassBlocks, squares_of_rows
 from partwise.structures.multiclass._reference import MulticlassReference
@@ -29,9 +29,10 @@ from partwise.structures.multiclass.problem import (
     MulticlassProblem,
     padded,
 )
+from partwise.structures.row_structure import RowStructure
 
 
-class Multiclass(MulticlassReference, Structure):
+class Multiclass(MulticlassReference, RowStructure):
     """One of K classes.
 
     Parameters
@@ -130,39 +131,20 @@ class Multiclass(MulticlassReference, Structure):
             np.tile(key.astype(np.int64), (n_rows, 1)), size, False,
         )  # fmt: skip
 
-    def pack(  # type: ignore[override]
-        self,
-        X: Any,
-        Y: Any,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-        scorer: Any = None,
+    def pack_rows(
+        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
     ) -> MulticlassProblem:
-        """Lay examples out for a solver.
+        """The problem of these rows; Y has the class of each.
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n, n_features)
-            A row for each example; also `Features` or `DenseFeatures`, whose offsets
-            are not looked at. With a `KernelScorer`: `label_keys`.
-        Y : int array (n,); None to predict only
-        formulation : Formulation
-        n_jobs : int
-        scorer : LinearScorer or KernelScorer, optional
-            How rows are scored; linear by default. Keys stand for attributes, so a
-            problem with a kernel has the scores of classes as its parts.
+        With a kernel, keys stand for attributes: parts are the scores of classes.
         """
-        formulation = (formulation or Formulation()).validate()
         size = self.n_classes
         if not isinstance(size, int | np.integer) or size < 1:
             raise ValueError(f"n_classes={size!r}: give a whole number, at least 1")
         cost = self.cost_matrix()
         scorer = scorer or LinearScorer()
-        features = X if isinstance(X, LabelKeys) else as_rows(X)
+        features: Any = example_rows(X)
         n_rows = len(features.offset) - 1
-        if n_rows == 0:
-            raise ValueError("X has no rows; give at least one example")
         attributes = self.attribute_matrix() if scorer.is_euclidean else np.eye(size)
         width = padded(attributes.shape[1])
         rows = scorer.bind(features, width)
@@ -204,6 +186,14 @@ class Multiclass(MulticlassReference, Structure):
         """The best class of each row."""
         problem = self.pack(X, None)
         return problem.decode(problem.expand(w)).tolist()
+
+
+def example_rows(X: Any) -> Features | DenseFeatures | LabelKeys:
+    """`as_rows` of at least one example; `LabelKeys` as they are."""
+    rows = X if isinstance(X, LabelKeys) else as_rows(X)
+    if len(rows.offset) == 1:
+        raise ValueError("X has no rows; give at least one example")
+    return rows
 
 
 def as_rows(X: Any) -> Features | DenseFeatures:

@@ -12,6 +12,7 @@ from partwise.structures.multilabel import _compiled as compiled
 from partwise.structures.multilabel._compiled import LabelBlocks, new_label_work
 from partwise.structures.multilabel._searches import BRANCH, LIST
 from partwise.structures.packed import PackedProblem, row_digests
+from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 
 
@@ -74,10 +75,7 @@ class MultilabelProblem(PackedProblem):
 
     def effort(self) -> Floats:
         """Features of each example."""
-        rows: Any = self.blocks.rows
-        if hasattr(rows, "indptr"):
-            return np.diff(rows.indptr) + 4.0
-        return np.ones(self.n_blocks)
+        return row_effort(self.blocks.rows, self.n_blocks)
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """0/1 vectors of the cuts."""

@@ -10,23 +10,24 @@ import numpy as np
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.parameters import SettingsError, check_choice, check_whole
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass._compiled import squares_of_rows
 from partwise.structures.multiclass.problem import padded
-from partwise.structures.multiclass.structure import as_rows
+from partwise.structures.multiclass.structure import example_rows
 from partwise.structures.multilabel._compiled import LabelBlocks
 from partwise.structures.multilabel._label_step import LabelwiseBlocks
 from partwise.structures.multilabel._searches import BRANCH, EACH, LIST, SWEEP, TREE
 from partwise.structures.multilabel.graphs import forest
 from partwise.structures.multilabel.problem import MultilabelProblem
 from partwise.structures.multilabel.set_losses import LOSSES, set_loss
+from partwise.structures.row_structure import RowStructure
 
 MOST_LISTED = 14  # labels, of which all sets are listed where no other search is exact
 MOST_PLAIN = 20  # labels, of which the plain methods list all sets
 
 
-class Multilabel(Structure):
+class Multilabel(RowStructure):
     """Sets of labels: Ψ(x, S) has Φ(x) for each label in S, and a 1 for each pair in S.
 
     The score of a set is Σ_{k ∈ S} <w_k, x> + Σ_{pairs jk ⊆ S} v_jk. An output is a 0/1
@@ -231,31 +232,13 @@ class Multilabel(Structure):
             f"(<graph='independent'>), or keep to {MOST_LISTED} labels"
         )
 
-    def pack(  # type: ignore[override]
-        self,
-        X: Any,
-        Y: Any,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-        scorer: Any = None,
+    def pack_rows(
+        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
     ) -> MultilabelProblem:
-        """Lay examples out for a solver.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, n_features); also `Features`, `DenseFeatures`
-        Y : 0/1 array (n, K) of valid sets; None to predict only
-        formulation : Formulation
-        n_jobs : int
-        scorer : LinearScorer, optional
-        """
+        """The problem of these rows; Y has 0 or 1 for each label, (n, K)."""
         self.check()
-        formulation = (formulation or Formulation()).validate()
-        features: Any = as_rows(X)
+        features: Any = example_rows(X)
         n, size = len(features.offset) - 1, self.n_labels
-        if n == 0:
-            raise ValueError("X has no rows; give at least one example")
         pairs, needs = self.pair_array(), self.needs()
         scorer = scorer or LinearScorer()
         width = padded(size)

@@ -58,7 +58,8 @@ class PartSelection(ComparedParts, Structure):
         ``float64[::1]``, ``int64[::1]`` and ``uint8[::1]`` that sets
         ``selected[p] = 1`` for the parts of the best output. `selected` comes filled
         with zeros; `scores` may be used as scratch space. Training then runs on arrays
-        without the interpreter. The decoder must not raise: nobody could catch it.
+        without the interpreter. The decoder must not raise: exceptions cannot leave
+        compiled code.
     exact_decoder : bool
         Whether `decoder` always finds the best output.
     n_restarts : int
@@ -275,7 +276,7 @@ class PartSelection(ComparedParts, Structure):
             models = map(PartScores, w.scores(X, n_jobs))
         if self.has_keys or self.decoder is None:
             pairs = zip(X, models, strict=True)
-            return [self._decode_one(i, x, own) for i, (x, own) in enumerate(pairs)]
+            return [self._decode_one(i, x, model) for i, (x, model) in enumerate(pairs)]
         problem = self.pack(X, [[] for _ in X], n_jobs=n_jobs)
         return problem.outputs(problem.predict_codes(w))
 

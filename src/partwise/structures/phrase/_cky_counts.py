@@ -12,7 +12,7 @@ No label occurs twice over one span, so a gold bracket is matched at most once.
 
 Combining two entries is a max-plus convolution. Tables keep the range of p that is
 possible; only tables of symbols are kept for all spans, those of states for one row i
-at a time. The way down visits the rows again: all nodes that begin at i follow each
+at a time. Tracing visits the rows again: all nodes that begin at i follow each
 other, so no row is filled more than twice.
 """
 

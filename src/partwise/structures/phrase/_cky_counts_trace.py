@@ -1,4 +1,4 @@
-"""The way down a chart with counts: the best tree for given (c, p)."""
+"""Tracing a chart with counts: the best tree for given (c, p)."""
 
 from typing import Any
 

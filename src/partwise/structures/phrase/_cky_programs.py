@@ -11,7 +11,7 @@ filled from the last to the first, so all that starts later is known:
 
 Losses and features of spans are in `span`. Only symbols and states that are possible
 over a span are visited: given the tags, a few hundred of the thousands in a cell. No
-back-pointers are kept; the best way is found again on the way down (`_cky_trace.py`).
+back-pointers are kept; the best way is found again while tracing (`_cky_trace.py`).
 """
 
 from typing import NamedTuple

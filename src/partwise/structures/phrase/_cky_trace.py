@@ -1,4 +1,4 @@
-"""The way down a chart: the best tree, found again without back-pointers."""
+"""Tracing a chart: the best tree, found again without back-pointers."""
 
 import numpy as np
 

@@ -42,7 +42,7 @@ class GrammarWork(NamedTuple):
     sums: Reference[
         Chart
     ]  # the same for sums over trees, with `base` and `sum` of its own
-    stack: np.ndarray  # (2·longest + 2, 3) int64 nodes on the way down
+    stack: np.ndarray  # (2·longest + 2, 3) int64 nodes to trace
 
 
 class GrammarData(NamedTuple):

@@ -10,7 +10,7 @@ kinds of rules out of the nodes of a tree:
 * root rules: which symbol may be at the top.
 
 With ``vertical=v`` a label is known together with the labels of its v − 1 nearest
-ancestors: `symbols` are such pairs, brackets are told by the label alone.
+ancestors: `symbols` are such pairs, brackets are known by the label alone.
 
 Repeated labels in a chain, ``(NP (NP …))``, are read as one: what lies between the two
 is dropped. Such trees are counted in `n_shortened`.

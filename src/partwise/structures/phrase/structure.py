@@ -217,7 +217,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
 
     # ------------------------------------------------------------------- packing
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Sequence[Sentence],
         Y: Sequence[Any] | None,

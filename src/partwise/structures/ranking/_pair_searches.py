@@ -232,16 +232,16 @@ def search_first(level, n_pairs, rule, work, code, n):
     rest = 0.0
     for i in range(1, n_better):
         rest += total[free[i]] - free[i] * score[work.better[i]]
-    q, held = 1, 0.0
+    q, passed = 1, 0.0
     choice, best = 0, -np.inf
     for c in range(n_worse + 1):
         while q < n_better and free[q] <= c:
             s = score[work.better[q]]
             rest -= total[free[q]] - free[q] * s
-            held += s
+            passed += s
             q += 1
         gain = total[c] - c * score[work.better[0]] + rest
-        gain += (q - 1) * total[c] - c * held
+        gain += (q - 1) * total[c] - c * passed
         b, scale = plane(rule, 1.0 - 1.0 / (1.0 + c))
         value = violation_of(rule, b, scale, -gain / n_pairs)
         if value > best:

@@ -321,7 +321,7 @@ class Segments(Structure):
 
     # ------------------------------------------------------------------- batches
 
-    def pack(  # type: ignore[override]
+    def pack(
         self,
         X: Any,
         Y: Any,

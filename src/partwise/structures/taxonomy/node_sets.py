@@ -11,18 +11,19 @@ import numpy as np
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass.problem import padded
-from partwise.structures.multiclass.structure import as_rows
+from partwise.structures.multiclass.structure import example_rows
 from partwise.structures.packed import PackedProblem, aligned_zeros, row_digests
+from partwise.structures.row_structure import RowStructure, row_effort
 from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
 from partwise.structures.taxonomy.nodes import Nodes
 
 NODE_COSTS = ("uniform", "siblings")
 
 
-class NodeSets(Structure):
+class NodeSets(RowStructure):
     """Sets of nodes of a tree that contain the parent of each of their nodes.
 
     Ψ(x, S) = Σ_{z ∈ S} Φ(x) ⊗ e_z: each node has weights of its own, and the score of a
@@ -200,38 +201,18 @@ class NodeSets(Structure):
             ends[list(parents[z])] = False
         return bool(y.any()) and bool(self.nodes.is_leaf()[ends].all())
 
-    # ------------------------------------------------------------------- batches
-
-    def pack(  # type: ignore[override]
-        self,
-        X: Any,
-        Y: Any,
-        formulation: Formulation | None = None,
-        *,
-        n_jobs: int = 1,
-        scorer: Any = None,
+    def pack_rows(
+        self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any
     ) -> NodeSetsProblem:
-        """Lay examples out for a solver.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, n_features); also `Features`, `DenseFeatures`
-        Y : int array (n, N) of valid sets; None to predict only
-        formulation : Formulation
-        n_jobs : int
-        scorer : LinearScorer, optional
-        """
+        """The problem of these rows; Y has 0 or 1 for each node, (n, N)."""
         self.check()
-        formulation = (formulation or Formulation()).validate()
         if not formulation.is_additive:
             raise CapabilityError(
                 "sets of nodes have no `frontier`: use <formulation='margin'> with "
                 "<penalty='l1'>"
             )
-        features: Any = as_rows(X)
+        features: Any = example_rows(X)
         n, size = len(features.offset) - 1, len(self.nodes)
-        if n == 0:
-            raise ValueError("X has no rows; give at least one example")
         scorer = scorer or LinearScorer()
         rows = scorer.bind(features, padded(size))
         y: Ints = np.zeros((n, size), np.int32)
@@ -328,10 +309,7 @@ class NodeSetsProblem(PackedProblem):
 
     def effort(self) -> Floats:
         """Features of each example."""
-        rows: Any = self.blocks.rows
-        if hasattr(rows, "indptr"):
-            return np.diff(rows.indptr) + 4.0
-        return np.ones(self.n_blocks)
+        return row_effort(self.blocks.rows, self.n_blocks)
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """0/1 vectors of the cuts."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from partwise.protocol import Floats, State
 
-BREATH = 0.05  # seconds of a piece, about
+PIECE = 0.05  # seconds of a piece, about
 
 
-def in_breaths(
+def in_pieces(
     effort: Floats, visit: Callable[[int, int], int], state: State, unit: int = 1
 ) -> int:
     """Call ``visit(first, last)`` for consecutive pieces; returns where it ended.
@@ -34,10 +34,10 @@ def in_breaths(
     """
     n = len(effort)
     total = np.concatenate([[0.0], np.cumsum(effort)])
-    first, speed = 0, total[-1] / max(n, 1) * 4 / BREATH
+    first, speed = 0, total[-1] / max(n, 1) * 4 / PIECE
     while first < n:
         began = time.perf_counter()
-        reach = total[first] + speed * BREATH
+        reach = total[first] + speed * PIECE
         last = int(np.searchsorted(total, reach, side="right")) - 1
         last = first + max((last - first) // unit, 1) * unit
         stop = visit(first, min(last, n))

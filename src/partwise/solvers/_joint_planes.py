@@ -1,0 +1,79 @@
+"""What one-slack and bundle share: planes under the slack term, and their pool of cuts.
+
+Both keep planes that join one cut of every example (`_planes.py`), and, unless
+``pool=False``, a pool of cuts per example that makes further planes (`_joint_pool.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from partwise.protocol import Cuts, Objective, Problem, Solver, State, Support
+from partwise.solvers._joint_pool import JointPool
+from partwise.solvers._planes import PlaneStore, add_cuts
+
+
+@dataclass
+class JointPlanesMemo:
+    """Planes of all examples together, and the pool of cuts of each."""
+
+    objective: Objective
+    planes: PlaneStore
+    pool: JointPool | None
+
+    def add_pass(self, problem: Problem, state: State, cuts: Cuts) -> None:
+        """Add the plane of a pass of the oracle, and then that of the pool."""
+        add_cuts(self.planes, problem, self.objective, cuts)
+        state.n_planes += 1
+        if self.pool is not None:
+            self.pool.add_to(self.planes, cuts, state)
+
+    def rebase(self, old_truths: Cuts) -> None:
+        """Planes and pools follow the new truths."""
+        self.planes.rebase(old_truths)
+        if self.pool is not None:
+            self.pool.dual.rebase(old_truths)
+
+    def export(self) -> dict[str, Any]:
+        """Planes and pool, for a checkpoint."""
+        pool = None if self.pool is None else self.pool.export()
+        return {"planes": self.planes.export(), "pool": pool}
+
+    def restore(self, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        self.planes.restore(tree["planes"])
+        if self.pool is not None:
+            self.pool.restore(tree["pool"])
+
+
+class JointPlanesSolver(Solver):
+    """A solver whose memo is a `JointPlanesMemo`."""
+
+    penalties = ("l1", "l2")
+
+    pool: bool
+    polish: int
+    random_state: int
+
+    def _new_pool(self, problem: Problem, objective: Objective) -> JointPool | None:
+        if self.pool and problem.n_blocks > 1:  # one example is a joint plane itself
+            return JointPool(problem, objective, self.polish, self.random_state)
+        return None
+
+    def support(self, state: State) -> Support:
+        """The cuts behind the lower bound, with their share of it."""
+        return state.memo.planes.support()
+
+    def planes_at_hand(self, state: State) -> Support:
+        """All planes of the pool, which is nearer to the optimum than single passes."""
+        pool = state.memo.pool
+        return self.support(state) if pool is None else pool.dual.support(idle=True)
+
+    def rebase(self, state: State, old_truths: Cuts) -> None:
+        """Planes and pools follow the new truths."""
+        state.memo.rebase(old_truths)
+
+    def export(self, state: State) -> dict[str, Any]:
+        """All that the next step depends on."""
+        return state.memo.export()
