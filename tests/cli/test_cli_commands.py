@@ -198,6 +198,7 @@ def test_plain_python_computes_the_same_objective(run, toys, tmp_path, options):
     "options",
     [
         ("--loss", "log"),
+        ("--loss", "ramp"),
         ("--penalty", "l2"),
         ("--formulation", "slack"),
         ("--formulation", "slack", "--penalty", "l2", "--order", 2),

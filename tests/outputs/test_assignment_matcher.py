@@ -74,8 +74,29 @@ def test_impossible_and_foreign_inputs_are_named():
         matcher.predict([lonely])
     with pytest.raises(ValueError, match="example 1 has 3 features where 4 were"):
         matcher.predict([X[0], X[0][:, :, :3]])
+    for x in (lonely[:2], (*lonely[:2], 2, 2), (*lonely[:2], 2)):
+        with pytest.raises(ValueError, match=r"example 0: a tuple is \(feat"):
+            matcher.predict([x])
     with pytest.raises(ValueError, match="missed=-1"):
         AssignmentMatcher(missed=-1).fit(X, y)
+
+
+def test_examples_without_items_or_pairs():
+    X, y = toy_matchings(10)
+    matcher = AssignmentMatcher().fit(X, y)
+    none = [np.zeros((n, m, 4)) for n, m in ((0, 0), (0, 3), (2, 0))]
+    found = matcher.predict([*none, X[0]])
+    assert [each.tolist() for each in found[:3]] == [[], [], [-1, -1]]
+    assert found[3].tolist() == matcher.predict(X[:1])[0].tolist()
+    empty = (np.zeros((0, 4)), [], (2, 2))
+    with pytest.raises(ValueError, match="example 1: its candidate pairs have no"):
+        matcher.predict([X[0], empty])
+    with pytest.raises(ValueError, match="example 1 has no candidate pairs; leave it"):
+        matcher.margin([X[0], none[0]])
+    with pytest.raises(ValueError, match="example 0 has no candidate pairs; leave it"):
+        AssignmentMatcher().fit(none[:1], [[]])
+    single = AssignmentMatcher(unmatched=True).fit(X, y)
+    assert single.predict([empty])[0].tolist() == [-1, -1]
 
 
 def test_ranked_matchings_and_reasons():

@@ -131,11 +131,23 @@ def test_a_document_of_a_thousand_items_takes_less_than_a_second():
         ([(2, [(0, 1)], [[np.nan]])], [[0, 0]], "NaN"),
         ([(2, [(0, 1)], [[1.0]])], [[0]], "one label per item"),
         ([5], [[0]], "document 0"),
+        ([(2, [(0, 0.5)], [[1.0]])], [[0, 0]], "pairs are not whole numbers"),
+        ([(2, [(0, 1)], [[1.0]])], [[0, None]], "document 0 has an item without"),
+        ([(2, [(0, 1)], [[1.0]])], [[0, np.nan]], "document 0 has an item without"),
     ],
 )
 def test_wrong_data_are_refused(X, y, message):
     with pytest.raises(ValueError, match=message):
         SupervisedClusterer().fit(X, y)
+
+
+def test_documents_without_links_or_items():
+    X, y = toy_clusters(10)
+    clusterer = SupervisedClusterer().fit([*X, (3, [], [])], [*y, [0, 0, 1]])
+    assert clusterer.splits_ == 1
+    found = clusterer.predict([(3, [], []), X[0], (0, [], [])])
+    assert [each.tolist() for each in (found[0], found[2])] == [[0, 1, 2], []]
+    assert clusterer.explain((2, [], [])).winner == ["apart"]
 
 
 def test_coreference_files():

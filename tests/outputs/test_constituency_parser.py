@@ -131,6 +131,20 @@ def test_failures_get_a_flat_tree_and_are_counted(parser):
     assert parser.predict([strange])[0][1]  # an unknown tag stands for any
 
 
+def test_sentences_without_words_get_the_root_label_alone(parser):
+    trees = parser.predict([[], X[40], []])
+    assert list(trees) == [("S", ()), parser.predict(X[40:41])[0], ("S", ())]
+    assert parser.n_failures_ == parser.n_unknown_tags_ == 0
+    assert trees[0]._repr_html_() is None
+    assert len(parser.predict([])) == 0
+    wrapped = [("TOP", (tree,)) for tree in y[:20]]
+    whole = ConstituencyParser(solver="pcfg").fit(X[:20], wrapped)
+    assert list(whole.predict([[]])) == [("TOP", ())]
+    for ask in (parser.margin, lambda empty: parser.predict_topk(empty, 2)):
+        with pytest.raises(ValueError, match="sentence 1 has no words; leave it out"):
+            ask([X[0], []])
+
+
 def test_unknown_tags_are_counted_and_give_each_tree_once(parser):
     strange = [(word, "?" if k < 3 else tag) for k, (word, tag) in enumerate(X[40])]
     parser.predict([strange])

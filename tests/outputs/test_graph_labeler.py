@@ -62,6 +62,18 @@ def test_forms_of_graphs(labeler):
         labeler.predict([x[:2] for x in NEW])
 
 
+def test_graphs_without_nodes_have_no_labels(labeler):
+    nothing = (np.zeros((0, 4)), [], np.zeros((0, 2)))
+    expected = labeler.predict(NEW[:2])
+    found = labeler.predict([nothing, NEW[0], ([], []), NEW[1]])
+    assert found.tolist() == [[], expected[0], [], expected[1]]
+    known = [[None] * len(row) for row in expected]
+    found = labeler.predict([nothing, NEW[0]], given=[[], known[0]])
+    assert found.tolist() == [[], expected[0]]
+    with pytest.raises(ValueError, match="graph 1: there is no node; leave this graph"):
+        labeler.bounds([NEW[0], nothing])
+
+
 def test_a_chain_as_a_graph():
     rng = np.random.default_rng(0)
     words, tags = toy_entities(30)

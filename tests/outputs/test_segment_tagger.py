@@ -196,6 +196,7 @@ def test_refusals(tmp_path):
         ({"gazetteers": {"a": "b"}}, "a list of phrases for each name"),
         ({"formulation": "slack"}, "segments have no `frontier`"),
         ({"spans": "word["}, "template line 1"),
+        ({"spans": "lemma"}, "need a column 'lemma'; there are"),
     ):
         with pytest.raises(ValueError, match=text):
             SequenceTagger(**SMALL | {"segments": True} | settings).fit(X, Y)

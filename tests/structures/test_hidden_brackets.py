@@ -25,6 +25,13 @@ def score(grammar, x, tree, w):
     return float(grammar.joint_feature(x, tree) @ w)
 
 
+def n_missed(known, tree):
+    """Known brackets (label or None, begin, end) that a set of brackets lacks."""
+    spans = {(None, *span) for _, *span in tree}
+    named = {(None, *span) for label, *span in known if label is not None}
+    return len(known - named - tree - spans)
+
+
 def draw(seed, **params):
     """A grammar, sentences, and truths of which all but one are partly known."""
     grammar, X, trees, _ = make(seed, cost=Brackets(2.0, 0.5), **params)
@@ -33,6 +40,7 @@ def draw(seed, **params):
     for tree in trees[1:]:
         known = sorted(brackets_of(grammar, tree))
         kept = [b for b in known if rng.random() < 0.4]
+        kept += [(None, *b[1:]) for b in known if rng.random() < 0.3]
         Y.append(kept if kept or rng.random() < 0.5 else None)
     return grammar, X, Y, rng
 
@@ -59,9 +67,9 @@ def test_completion_and_oracle_by_brute_force(seed, features, horizontal, has_ti
             continue
         known = set(y or ())
         scores = [score(grammar, x, tree, w) for tree in trees]
-        missed = [len(known - brackets_of(grammar, tree)) for tree in trees]
+        missed = [n_missed(known, brackets_of(grammar, tree)) for tree in trees]
         best = max(s for s, m in zip(scores, missed, strict=True) if not m)
-        assert known <= brackets_of(grammar, done[i])
+        assert n_missed(known, brackets_of(grammar, done[i])) == 0
         assert score(grammar, x, done[i], w) == pytest.approx(best)
         augmented = max(s + 2.0 * m for s, m in zip(scores, missed, strict=True))
         assert cuts.violation[i] == pytest.approx(augmented - best)
@@ -77,6 +85,9 @@ def test_refusals():
     grammar = Grammar(cost="brackets").setup(None, [tree])
     assert grammar.derives(x, [("N", 0, 1)]) and grammar.derives(x, None)
     assert not grammar.derives(x, [("N", 1, 2)])
+    assert grammar.derives(x, [(None, 1, 2), (None, 0, 2)])
+    with pytest.raises(ValueError, match=r"tree 5: the bracket \[1:3\] is not with"):
+        grammar.derives(x, [(None, 1, 3)], 5)
     with pytest.raises(ValueError, match="tree 0: no tree of the grammar has all"):
         grammar.pack([x], [[("N", 1, 2)]])
     with pytest.raises(ValueError, match=r"tree 0: the bracket N\[1:3\] is not within"):
@@ -94,16 +105,19 @@ SETTINGS = {"features": "rules", "tol": 0.05, "max_length": 12}
 
 
 def partly(trees, share, seed=0):
-    """Half of the trees whole, of the others a share of their brackets."""
+    """Half of the trees whole, of the others a share of their brackets.
+
+    Of half of these only the words are known.
+    """
     grammar = Grammar().setup(None, trees)
     rng = np.random.default_rng(seed)
     truths = []
     for i, tree in enumerate(trees):
         known = sorted(brackets_of(grammar, tree))
         is_whole = i % 2 == 0
-        truths.append(
-            tree if is_whole else [b for b in known if rng.random() < share] or None
-        )
+        kept = [b for b in known if rng.random() < share]
+        kept = [b if rng.random() < 0.5 else (None, *b[1:]) for b in kept]
+        truths.append(tree if is_whole else kept or None)
     return truths
 
 
@@ -122,6 +136,15 @@ def test_a_parser_learns_from_trees_that_are_partly_known(tmp_path):
     parser.save(tmp_path / "m.model", keep_dual=True)
     again = ConstituencyParser.load(tmp_path / "m.model")
     assert list(again.predict(X[40:])) == list(parser.predict(X[40:]))
+
+
+def test_brackets_that_no_tree_has_are_refused_or_left_out():
+    with pytest.raises(ValueError, match=r"tree 2: the bracket NP\[0:99\] is not"):
+        ConstituencyParser(**SETTINGS).fit(X[:3], [*Y[:2], [("NP", 0, 99)]])
+    parser = ConstituencyParser(**SETTINGS)
+    with pytest.warns(UserWarning, match="1 of 4 trees .* give more whole trees"):
+        parser.fit(X[:4], [*Y[:2], [(None, 0, 1)], [("no label", 0, 1)]])
+    assert parser.n_unfit_ == 1
 
 
 @pytest.mark.parametrize("settings", [{"loss": "log"}, {"solver": "pcfg"}], ids=str)

@@ -64,6 +64,8 @@ def verify(
 
     loaded, task = opened(model, files)
     settings = _settings(loaded, model)
+    if plain and settings["loss"] == "ramp":
+        raise ValueError("--plain needs a model of another loss than ramp; drop it")
     if plain and not task.has_plain_check:
         raise ValueError(f"--plain has no plain methods for {type(loaded).__name__}")
     task.as_in_training(loaded)
@@ -157,8 +159,9 @@ def _checks(
         penalty = "log"
     objective = Objective.create(settings["C"], problem.n_blocks, penalty)
     weights = problem.expand(model.weights)
+    packed = problem
     if settings["loss"] == "ramp":
-        problem = RampProblem(problem)
+        problem = RampProblem(packed)
     if offers(problem, Latent):
         problem.complete(weights)
     found = certify(problem, objective, weights)
@@ -180,7 +183,7 @@ def _checks(
         return
     if getattr(model, "support", None) is not None and penalty != "log":
         yield from _dual_checks(
-            task, model, data, problem, objective, stated.dual, found
+            task, model, data, packed, problem, objective, stated.dual, found
         )
         return
     lower = None if found.data_bound is None else found.primal - found.data_bound
@@ -195,12 +198,16 @@ def _dual_checks(
     task: Task,
     model: Any,
     data: Data,
+    packed: Any,
     problem: Any,
     objective: Objective,
     stated: float,
     found: Certificate,
 ) -> Iterator[Check]:
-    """Rebuild D(α) from the planes: their outputs and α are all we take on trust."""
+    """Rebuild D(α) from the planes: their outputs and α are all we take on trust.
+
+    Losses of outputs are those of the `packed` data, whatever `problem` compares with.
+    """
     import numpy as np
 
     support = model.support
@@ -211,7 +218,7 @@ def _dual_checks(
         yield Check("support", len(rows), None, False, "planes of other sentences")
         return
     cuts = support.cuts._replace(block=rows)
-    losses, n_impossible = task.judge(model, data, problem, cuts, rows)
+    losses, n_impossible = task.judge(model, data, packed, cuts, rows)
     planes = [problem.formulation.plane(loss) for loss in losses]
     b, scale = np.array(planes).reshape(-1, 2).T
     # without a loss, and thus without an offset, a plane is as good as any other (that

@@ -65,6 +65,23 @@ class GraphInput(NamedTuple):
         return cls(features, edges, matrix, names, types)
 
 
+def is_empty_graph(x: Any) -> bool:
+    """Whether a graph has no nodes; what is no graph is refused elsewhere.
+
+    Examples
+    --------
+    >>> is_empty_graph(([], [])), is_empty_graph((np.zeros((1, 2)), []))
+    (True, False)
+    """
+    nodes = x.nodes if hasattr(x, "nodes") else x
+    if isinstance(x, tuple | list) and 2 <= len(x) <= 4:
+        nodes = x[0]
+    shape = getattr(nodes, "shape", None)
+    if shape is not None:
+        return shape[:1] == (0,)
+    return nodes is not x and hasattr(nodes, "__len__") and len(nodes) == 0
+
+
 def parts_of(x: Any) -> GraphInput:
     """A graph, checked, but for features as they were; those of edges may be None."""
     names = None

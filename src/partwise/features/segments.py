@@ -112,6 +112,14 @@ class SegmentFeaturizer:
         listed = Template((Term(View("lower", View(self.column))),))
         return [listed] * len(self.gazetteers) + self.templates
 
+    def _check_columns(self, table: Table) -> None:
+        for name in self.columns:
+            if name not in table.columns:
+                raise ValueError(
+                    f"templates of segments need a column {name!r}; there are "
+                    f"{', '.join(table.columns)}"
+                )
+
     def fit(self, table: Table, first: Ints, length: Ints) -> SegmentFeaturizer:
         """Learn the values of templates.
 
@@ -121,6 +129,7 @@ class SegmentFeaturizer:
         first, length : int arrays (n_segments,)
             First token of each segment among all tokens, and its number of tokens.
         """
+        self._check_columns(table)
         names = [f"gazetteer={name}" for name in self.gazetteers]
         keys, numbers = [], []
         for g, name in enumerate(self.gazetteers):
@@ -151,12 +160,7 @@ class SegmentFeaturizer:
 
     def transform(self, table: Table, depth: int) -> Features:
         """Features of all segments of up to `depth` tokens, as in `SegmentParts`."""
-        for name in self.columns:
-            if name not in table.columns:
-                raise ValueError(
-                    f"templates of segments need a column {name!r}; there are "
-                    f"{', '.join(table.columns)}"
-                )
+        self._check_columns(table)
         length = np.diff(table.offset)
         end = np.repeat(table.offset[1:], length)
         left = end - np.arange(len(end))  # tokens to the end of the sequence

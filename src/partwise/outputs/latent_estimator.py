@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from partwise.outputs.estimator import as_object_array
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_whole
 from partwise.solvers import is_generative
@@ -53,14 +52,21 @@ class LabelledEstimator(PartlyLabelledEstimator):
         Parameters
         ----------
         X : as in `fit`
+            A sequence without tokens, or graph without nodes, has an empty list.
         given : list, optional
             Labels that are known and must be kept: lists with None where they are not,
             or, for graphs, dicts by names of nodes.
         """
         self._check_fitted()
-        return as_object_array(
-            self.model_.predict(X, given=given, n_jobs=self._n_jobs())
-        )
+        n_jobs = self._n_jobs()
+
+        def predict(X: Any, rows: Any) -> Any:
+            known = given
+            if given is not None and rows is not None:
+                known = [given[i] for i in rows]
+            return self.model_.predict(X, given=known, n_jobs=n_jobs)
+
+        return self._with_empty(X, [], predict)
 
     def _refuse_other(self, last: Any, *names: str) -> None:
         """Refuse to go on with a structure whose weights have another meaning."""

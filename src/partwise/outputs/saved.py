@@ -155,6 +155,13 @@ class SavedEstimator(StructuredEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Best outputs: a 1-D object array."""
 
+    @staticmethod
+    def is_empty(x: Any) -> bool:
+        """Whether a sequence has no tokens; no sequence at all is refused elsewhere."""
+        if hasattr(x, "shape"):
+            return x.shape[:1] == (0,)
+        return hasattr(x, "__len__") and len(x) == 0
+
     def _with_empty(
         self, X: Any, empty: Any, predict: Callable[[Any, Any], Any]
     ) -> np.ndarray:
@@ -172,7 +179,7 @@ class SavedEstimator(StructuredEstimator):
         refuse_single(X)
         if not isinstance(X, list | np.ndarray):
             return as_object_array(predict(X, None))
-        rows = [i for i, x in enumerate(X) if not _is_empty(x)]
+        rows = [i for i, x in enumerate(X) if not self.is_empty(x)]
         if len(rows) == len(X):
             return as_object_array(predict(X, None))
         outputs = [copy(empty) for _ in X]
@@ -347,10 +354,3 @@ def _portable(value: Any, depth: int = 0) -> Any:
         found = {name: _portable(item, depth + 1) for name, item in value.items()}
         return _NOTHING if _NOTHING in found.values() else found
     return _NOTHING
-
-
-def _is_empty(x: Any) -> bool:
-    """Whether a sequence has no tokens; what is no sequence is refused elsewhere."""
-    if hasattr(x, "shape"):
-        return x.shape[:1] == (0,)
-    return hasattr(x, "__len__") and len(x) == 0

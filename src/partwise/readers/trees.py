@@ -45,9 +45,11 @@ class DrawnTree(tuple[str, tuple[Any, ...]]):
     ('NP', (('NN', ('cats',)),))
     """
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from partwise.report import draw_phrase_tree
 
+        if not self[1]:  # of a sentence without words; shown as text
+            return None
         return draw_phrase_tree(self)._repr_html_()
 
 
@@ -182,7 +184,9 @@ def phrase_labels(tree: PhraseTree) -> set[str]:
     return {label}.union(*map(phrase_labels, children))
 
 
-def as_sentences(X: Any, *, need_tags: bool = True) -> list[TaggedSentence]:
+def as_sentences(
+    X: Any, *, need_tags: bool = True, may_be_empty: bool = False
+) -> list[TaggedSentence]:
     """Sentences as lists of (word, tag).
 
     Parameters
@@ -190,6 +194,8 @@ def as_sentences(X: Any, *, need_tags: bool = True) -> list[TaggedSentence]:
     X : list of lists of (word, tag)
         Words alone will do where no tags are needed.
     need_tags : bool
+    may_be_empty : bool
+        Whether sentences may have no words.
     """
     if not len(X):
         raise ValueError("X has no sentence")
@@ -208,7 +214,7 @@ def as_sentences(X: Any, *, need_tags: bool = True) -> list[TaggedSentence]:
             if not is_pair or not all(isinstance(part, str) for part in token):
                 raise ValueError(f"sentence {i}: {token!r:.60} is no (word, tag)")
             tokens.append((token[0], token[1]))
-        if not tokens:
-            raise ValueError(f"sentence {i} has no words")
+        if not (tokens or may_be_empty):
+            raise ValueError(f"sentence {i} has no words; leave it out")
         sentences.append(tokens)
     return sentences

@@ -19,7 +19,7 @@ from partwise.protocol import Floats, Objective, Problem, Solver
 from partwise.solvers import make_solver
 from partwise.structures.clustering import Clustering, CorrelationClustering
 from partwise.structures.clustering.items import as_items
-from partwise.structures.clustering.structure import n_splits
+from partwise.structures.clustering.structure import n_splits, refuse_unknown
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -139,6 +139,7 @@ class SupervisedClusterer(LatentEstimator):
         self.check_parameters()
         documents = as_items(X, self.pair_features)
         labels = [np.asarray(each) for each in y]
+        refuse_unknown(labels)
         if len(documents) != len(labels):
             raise ValueError(f"X has {len(documents)} documents and y {len(labels)}")
         for i, (x, each) in enumerate(zip(documents, labels, strict=True)):

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from partwise.features.graphs import GraphFeaturizer, parts_of
+from partwise.features.graphs import GraphFeaturizer, is_empty_graph, parts_of
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.label_scoring import TokenFeatureScoring
@@ -153,6 +153,8 @@ class GraphLabeler(LabelledEstimator):
         return self
 
     # ---------------------------------------------------------------- prediction
+
+    is_empty = staticmethod(is_empty_graph)
 
     def bounds(self, X: Any) -> Floats:
         """Score of each prediction, and a bound of all scores, (n_graphs, 2)."""

@@ -57,9 +57,8 @@ class GraphModel(LabelModel):
             if given is not None:
                 codes = self.known.encode(given, self.featurizer.transform(X), "given")
                 known = np.concatenate(codes)
-                banned = np.ones((len(known), len(self.labels)), bool)
-                banned[np.arange(len(known)), known] = False
-                banned[known < 0] = False
+                others = np.arange(len(self.labels)) != known[:, None]
+                banned = (known[:, None] >= 0) & others
             labels, _, _ = problem.decode(self.weights, banned)
             answers += [self._name(codes) for codes in labels]
         return answers

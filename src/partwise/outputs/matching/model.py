@@ -60,16 +60,25 @@ class MatchingModel(ScoreModel, ScoredModel):
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[Ints]:
         """The right item of each left one, −1 for none."""
-        found: list[Ints] = []
-        for problem in self.problems(X, n_jobs):
+        examples = self.candidates(X)
+        found: list[Ints] = [np.full(x.shape[0], -1, np.int64) for x in examples]
+        used = [i for i, x in enumerate(examples) if len(x.pairs)]
+        may_be_single = self.structure.unmatched
+        is_complete = np.array([may_be_single or not min(x.shape) for x in examples])
+        outputs: list[Ints] = []
+        if used:
+            some = [examples[i] for i in used]
+            problem = self.structure.pack(some, None, n_jobs=n_jobs)
             cuts = problem.predict_codes(problem.expand(self.weights))
-            if not np.isfinite(cuts.violation).all():
-                i = int(np.flatnonzero(~np.isfinite(cuts.violation))[0])
-                raise ValueError(
-                    f"example {i}: its candidate pairs have no complete matching; give "
-                    "more pairs, or train with <unmatched=True>"
-                )
-            found += problem.outputs(cuts)
+            is_complete[used] = np.isfinite(cuts.violation)
+            outputs = problem.outputs(cuts)
+        if not is_complete.all():
+            raise ValueError(
+                f"example {int(np.argmin(is_complete))}: its candidate pairs have no "
+                "complete matching; give more pairs, or train with <unmatched=True>"
+            )
+        for i, output in zip(used, outputs, strict=True):
+            found[i] = output
         return found
 
     def predict_topk(

@@ -8,11 +8,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.outputs.estimator import as_object_array
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_phrases
 from partwise.parameters import SettingsError, check_whole, worded_warning
+from partwise.readers.table import refuse_single
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import common_wrapper
@@ -127,8 +129,9 @@ class ConstituencyParser(TreeParser):
         X : list of lists of (word, tag)
         y : list of trees (label, children), or of `nltk.Tree`
             Of some trees only brackets may be known, a list of (label, begin, end) over
-            the words begin … end − 1, or nothing, None. They are completed in rounds;
-            the loss counts missed brackets alone. Rules come from whole trees.
+            the words begin … end − 1, with the label None if it is not known; or
+            nothing, None. They are completed in rounds; the loss counts missed brackets
+            alone. Rules come from whole trees.
         sample_weight : array (n_sentences,), optional
         """
         self.check_parameters()
@@ -207,7 +210,7 @@ class ConstituencyParser(TreeParser):
                 raise ValueError(f"tree {i} has other words or tags than sentence {i}")
             if self.max_length is not None and len(x) > self.max_length:
                 continue
-            if grammar.derives(x, tree):
+            if grammar.derives(x, tree, i):
                 rows.append(i)
             else:
                 self.n_unfit_ += 1
@@ -216,6 +219,8 @@ class ConstituencyParser(TreeParser):
                 f"{self.n_unfit_} of {len(trees)} trees are not in the grammar and were"
                 " left out; raise <unary_steps>"
             )
+            if any(map(is_partial, trees)):
+                text += ", or give more whole trees, whose rules make the grammar"
             warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
         if not rows:
             raise SettingsError("no sentence is left to train on; raise <max_length>")
@@ -234,24 +239,16 @@ class ConstituencyParser(TreeParser):
 
         A sentence without a tree under the grammar gets a flat one: all words below
         the most frequent root label; `n_failures_` tells how many there were, and
-        `n_too_long_` how many of them have too many words. A sentence without words has
-        a root without children.
+        `n_too_long_` how many of them have too many words. A sentence without words
+        gets the root label alone, and is no failure.
         """
         self._check_fitted()
-        model = self.model_
-        self.n_failures_ = self.n_too_long_ = self.n_unknown_tags_ = 0
-
-        def parse(X: Any, rows: Any) -> Any:
-            if not len(X):
-                return []
-            trees, is_parse = model.parse(X, n_jobs=self._n_jobs())
-            self.n_failures_ = int(np.sum(~is_parse))
-            self.n_too_long_ = sum(map(model.is_too_long, X))
-            self.n_unknown_tags_ = model.n_unknown_tags(X)
-            return trees
-
-        nothing = model.wrapped(model.grammar.tree(np.zeros(0, np.int32), []))
-        return self._with_empty(X, nothing, parse)
+        refuse_single(X)
+        trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
+        self.n_failures_ = int(np.sum(~is_parse))
+        self.n_too_long_ = sum(map(self.model_.is_too_long, X))
+        self.n_unknown_tags_ = self.model_.n_unknown_tags(X)
+        return as_object_array(trees)
 
     # -------------------------------------------------------------------- files
 

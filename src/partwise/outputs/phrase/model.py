@@ -71,11 +71,12 @@ class ConstituencyModel(TreeModel):
 
     # ------------------------------------------------------------------- problems
 
-    def sentences(self, X: Any) -> list[TaggedSentence]:
+    def sentences(self, X: Any, *, may_be_empty: bool = False) -> list[TaggedSentence]:
         """X as lists of (word, tag)."""
         if not len(X):
             return []
-        return as_sentences(X, need_tags=not self.grammar.lexical)
+        need_tags = not self.grammar.lexical
+        return as_sentences(X, need_tags=need_tags, may_be_empty=may_be_empty)
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[GrammarProblem]:
         """Packed sentences to parse: all at once, or in turn what fits in memory."""
@@ -122,12 +123,13 @@ class ConstituencyModel(TreeModel):
         """Trees, and which of them are parses.
 
         A sentence that has no tree under the grammar, or more than `max_length` words,
-        gets a flat tree: all words below the most frequent root label.
+        gets a flat tree: all words below the most frequent root label. One without
+        words gets this label alone.
         """
-        sentences = self.sentences(X)
+        sentences = self.sentences(X, may_be_empty=True)
         nothing = np.zeros(0, np.int32)
         trees = [self.wrapped(self.grammar.tree(nothing, x)) for x in sentences]
-        is_parse = np.zeros(len(sentences), bool)
+        is_parse = np.array([not x for x in sentences], bool)
         rows = iter(self._short(sentences))
         for problem in self.problems(
             [sentences[i] for i in self._short(sentences)], n_jobs
@@ -140,12 +142,14 @@ class ConstituencyModel(TreeModel):
         return trees, is_parse
 
     def _short(self, sentences: list[TaggedSentence]) -> list[int]:
-        """Sentences that are not too long."""
-        return [i for i, x in enumerate(sentences) if not self.is_too_long(x)]
+        """Sentences that have words, and not too many."""
+        return [i for i, x in enumerate(sentences) if x and not self.is_too_long(x)]
 
     def wrapped(self, tree: PhraseTree) -> PhraseTree:
         """A tree within the label that surrounds all, if there is one."""
-        return DrawnTree(tree if self.wrapper is None else (self.wrapper, (tree,)))
+        if self.wrapper is None:
+            return DrawnTree(tree)
+        return DrawnTree((self.wrapper, (tree,) if tree[1] else ()))
 
     def predict_topk(self, X: Any, k: int, *, n_jobs: int = 1) -> list[Ranked]:
         """The k best trees of each sentence with their scores, best first.
@@ -198,7 +202,8 @@ class ConstituencyModel(TreeModel):
         if self.grammar.lexical:
             return 0
         known = self.grammar.counts_.tags
-        return sum(tag not in known for x in self.sentences(X) for _, tag in x)
+        sentences = self.sentences(X, may_be_empty=True)
+        return sum(tag not in known for x in sentences for _, tag in x)
 
     def weights_by_label(self) -> Listing:
         """Names of rules and features, or of keys and anchors, with their weights."""

@@ -218,27 +218,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
 
     # ---------------------------------------------------------------- prediction
 
-    def predict(self, X: Any, given: Any = None) -> np.ndarray:
-        """Best labels: a 1-D object array with one list per sequence.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            A sequence without tokens has an empty list of labels.
-        given : list of lists, optional
-            Labels that are known and must be kept; None where they are not.
-        """
-        self._check_fitted()
-        n_jobs = self._n_jobs()
-
-        def predict(X: Any, rows: Any) -> Any:
-            known = given
-            if given is not None and rows is not None:
-                known = [given[i] for i in rows]
-            return self.model_.predict(X, given=known, n_jobs=n_jobs)
-
-        return self._with_empty(X, [], predict)
-
     def predict_marginals(
         self,
         X: Any,

@@ -22,11 +22,14 @@ class Items(NamedTuple):
     @classmethod
     def checked(cls, n_items: int, pairs: Any, features: Any) -> Items:
         """Items whose links and features fit together; else ValueError."""
-        ends = np.asarray(pairs, np.int64).reshape(-1, 2)
+        ends = np.asarray(pairs)
+        if ends.size and ends.dtype.kind not in "iu":
+            raise ValueError("pairs are not whole numbers")
+        ends = ends.astype(np.int64).reshape(-1, 2)
         if not sparse.issparse(features):
             features = np.asarray(features, np.float64)
             if features.ndim != 2:
-                features = features.reshape(len(ends), -1)
+                features = features.reshape(len(ends), -1 if len(ends) else 0)
             if not np.isfinite(features).all():
                 raise ValueError("features have NaN or infinity")
         n_rows = features.shape[0]

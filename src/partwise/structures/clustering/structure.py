@@ -277,6 +277,16 @@ def clusters(x: Any, output: Any) -> Ints:
     return np.argsort(np.argsort(first))[number]
 
 
+def refuse_unknown(labels: Sequence[Any]) -> None:
+    """Refuse None and NaN among the cluster labels of documents."""
+    for i, each in enumerate(labels):
+        if any(label is None or label != label for label in each.ravel().tolist()):
+            raise ValueError(
+                f"y of document {i} has an item without a cluster (None or NaN); give "
+                "an item that is alone a label of its own"
+            )
+
+
 def n_splits(x: Any, labels: Any) -> int:
     """True clusters that candidate links leave in pieces: links missing to join them.
 

@@ -39,7 +39,9 @@ class CandidatePairs(NamedTuple):
         """From an array (n_left, n_right, n_features), or (features, pairs, shape)."""
         if isinstance(x, cls):
             return x
-        if isinstance(x, tuple) and len(x) == 3:
+        if isinstance(x, tuple):
+            if len(x) != 3 or np.shape(x[2]) != (2,):
+                raise ValueError("a tuple is (features, pairs, (n_left, n_right))")
             features, pairs, (n, m) = x
             pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
             check_sparse(features, "features of pairs")
@@ -210,6 +212,8 @@ class Matching(Structure):
                 blocks.append(CandidatePairs.create(x))
             except ValueError as error:
                 raise ValueError(f"example {i}: {error}") from None
+            if not len(blocks[i].pairs):
+                raise ValueError(f"example {i} has no candidate pairs; leave it out")
         return pack_pairs(self, blocks, Y, formulation, n_jobs, scorer)
 
 

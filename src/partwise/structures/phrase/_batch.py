@@ -31,7 +31,7 @@ def add_likelihood(blocks, w, i, coef, rule, bracket):
 def k_best_row(data, work, i, k, codes, value):
     """The k best trees by the scores in `work`; returns how many there are."""
     scores = Scores(
-        work.weight, work.chain, work.plain, data.leaf_ptr, data.leaf_tag,
+        work.weight, work.chain, work.plain, work.none, data.leaf_ptr, data.leaf_tag,
         data.leaf_weight,
     )  # fmt: skip
     first = data.offset[i]
@@ -98,7 +98,9 @@ def sum_row(data, work, block, lead, coef, rule, bracket):
         for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
             for label in range(tables.n_labels):
                 span[cell, label] = np.exp(work.plain[cell, label])
-    scores = Scores(weight, chain, span, data.leaf_ptr, data.leaf_tag, data.leaf_weight)
+    scores = Scores(
+        weight, chain, span, work.none, data.leaf_ptr, data.leaf_tag, data.leaf_weight
+    )
     chart = work.sums
     items = inside(SUM_TIMES, tables, scores, chart, first, n)
     total = 0.0

@@ -28,6 +28,7 @@ class Scores(NamedTuple):
     weight: np.ndarray  # (n_weights + 2,) of rules, roots, words; no weight; no word
     chain: np.ndarray  # (C,) product of the weights of a chain's rules
     span: np.ndarray  # (cells, n_labels)
+    node: np.ndarray  # (cells,) of having any bracket, MaxPlus only; or empty
     leaf_ptr: np.ndarray  # (n_tokens + 1,) int64, tags that a token may have
     leaf_tag: np.ndarray  # int32
     leaf_weight: np.ndarray  # int32 weight of the word with this tag, or no word
@@ -87,6 +88,9 @@ def gather_base(sr, tables, scores, chart, items, first, i, j, n):
                 live[n_live] = a
                 n_live += 1
             base[a] = plus(sr, base[a], value)
+    if scores.node.shape[0] > 0:
+        for z in range(n_live):
+            base[live[z]] = times(sr, base[live[z]], scores.node[cell])
     if j == i + 1:
         leaf_tag, leaf_weight = scores.leaf_tag, scores.leaf_weight
         for leaf in range(scores.leaf_ptr[first + i], scores.leaf_ptr[first + j]):
@@ -113,6 +117,8 @@ def close_chains(sr, tables, scores, chart, n_live, cell):
             symbol[cell, b] = plus(sr, symbol[cell, b], base[b])
         for c in range(chain_ptr[b], chain_ptr[b + 1]):
             value = times(sr, base[b], chain[c])
+            if b >= n_symbols and scores.node.shape[0] > 0:
+                value = times(sr, value, scores.node[cell])
             for s in range(chain_step[c], chain_step[c + 1]):
                 value = times(sr, value, span[cell, chain_label[s]])
             a = chain_top[c]

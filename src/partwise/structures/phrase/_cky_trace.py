@@ -29,6 +29,8 @@ def best_chain(tables, scores, chart, n_live, cell, a):
         for c in range(tables.chain_ptr[b], tables.chain_ptr[b + 1]):
             if tables.chain_top[c] == a:
                 value = chart.base[b] + scores.chain[c]
+                if b >= tables.n_symbols and scores.node.shape[0] > 0:
+                    value += scores.node[cell]
                 for s in range(tables.chain_step[c], tables.chain_step[c + 1]):
                     value += scores.span[cell, tables.chain_label[s]]
                 if value > best:

@@ -34,6 +34,8 @@ class GrammarWork(NamedTuple):
     chain: np.ndarray  # (C,)
     plain: np.ndarray  # (cells, n_labels)
     span: np.ndarray  # (cells, n_labels)
+    node: np.ndarray  # (cells,) of having any bracket; empty where none is asked for
+    none: np.ndarray  # (0,)
     begin: np.ndarray  # (longest, n_labels) features at the first word
     end: np.ndarray  # (longest, n_labels) features at the last word
     chart: Reference[Chart]
@@ -55,7 +57,9 @@ class GrammarData(NamedTuple):
     truth: np.ndarray  # int32 codes
     gold_ptr: np.ndarray  # these two: parts with the brackets that the loss looks at,
     gold: np.ndarray  # as in codes; the truth itself where all of it is known
-    n_gold: np.ndarray  # (n_blocks,) int64 number of them
+    bare_ptr: np.ndarray  # these two: cells with a bracket of unknown label
+    bare: np.ndarray  # int32
+    n_gold: np.ndarray  # (n_blocks,) int64 number of brackets in both
     is_partial: np.ndarray  # (n_blocks,) uint8, 1 where others may be right, too
     room: int  # parts of a code per word, at most
     zero_one: int  # the loss is 1 for any wrong tree

@@ -107,8 +107,8 @@ def search_values(blocks, work, block, code):
     if cuts[0, 0] <= least + CLOSE and best > -np.inf:
         return -np.inf  # no tree scores enough to do better
     scores = Scores(
-        work.weight, work.chain, work.plain, blocks.leaf_ptr, blocks.leaf_tag,
-        blocks.leaf_weight,
+        work.weight, work.chain, work.plain, work.none, blocks.leaf_ptr,
+        blocks.leaf_tag, blocks.leaf_weight,
     )  # fmt: skip
     tables, chart = blocks.tables, work.chart
     items = inside(MAX_PLUS, tables, scores, chart, first, n)
@@ -169,7 +169,7 @@ def try_multipliers(blocks, work, block, truth, code):
     n_cuts = 0
     for m in range(N_PASSES):
         edit_spans(blocks, work, block, by_p, by_p + by_c)
-        cuts[m, 0] = decode(blocks, work, block, work.span, trial)
+        cuts[m, 0] = decode(blocks, work, block, work.span, work.none, trial)
         cuts[m, 1], cuts[m, 2] = by_c, by_p
         n_cuts += 1
         c, p = count_brackets(blocks, block, trial)
@@ -225,8 +225,8 @@ def search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
         rate = 2.0 / (p + g)
         edit_spans(blocks, work, block, 0.0, -rate)
         scores = Scores(
-            work.weight, work.chain, work.span, blocks.leaf_ptr, blocks.leaf_tag,
-            blocks.leaf_weight,
+            work.weight, work.chain, work.span, work.none, blocks.leaf_ptr,
+            blocks.leaf_tag, blocks.leaf_weight,
         )  # fmt: skip
         symbols = inside_counts(
             tables, scores, chart, items, alive, gold, none, first, n

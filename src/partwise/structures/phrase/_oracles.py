@@ -25,11 +25,11 @@ from partwise.structures.phrase._parts import (
 
 
 @inlined
-def decode(blocks, work, block, span, code):
+def decode(blocks, work, block, span, node, code):
     """The best tree under the given scores of spans; returns its score."""
     scores = Scores(
-        work.weight, work.chain, span, blocks.leaf_ptr, blocks.leaf_tag,
-        blocks.leaf_weight,
+        work.weight, work.chain, span, node, blocks.leaf_ptr,
+        blocks.leaf_tag, blocks.leaf_weight,
     )  # fmt: skip
     first = blocks.offset[block]
     n = blocks.offset[block + 1] - first
@@ -51,7 +51,7 @@ def search_best(blocks, work, i, code):
     if blocks.is_partial[i]:
         wrong = 0.0
     edit_spans(blocks, work, i, wrong, right)
-    decode(blocks, work, i, work.span, code)
+    decode(blocks, work, i, work.span, work.node, code)
     if is_plain:
         lead = -recalled(blocks, work, i, code)
         return 0.0, 1.0, lead, lead
@@ -66,7 +66,7 @@ def search_known(blocks, work, i, bonus, code):
     `bonus` is what each known bracket adds, more than two trees can differ by.
     """
     edit_spans(blocks, work, i, 0.0, bonus)
-    decode(blocks, work, i, work.span, code)
+    decode(blocks, work, i, work.span, work.node, code)
     n_correct, _ = count_brackets(blocks, i, code)
     return code[0] >= 0 and n_correct == blocks.n_gold[i]
 
@@ -78,8 +78,8 @@ def search_two(blocks, work, i, code):
     no tree was found, and all others score at most as high as the second.
     """
     scores = Scores(
-        work.weight, work.chain, work.plain, blocks.leaf_ptr, blocks.leaf_tag,
-        blocks.leaf_weight,
+        work.weight, work.chain, work.plain, work.none, blocks.leaf_ptr,
+        blocks.leaf_tag, blocks.leaf_weight,
     )  # fmt: skip
     first = blocks.offset[i]
     n = blocks.offset[i + 1] - first

@@ -71,6 +71,7 @@ def count_brackets(blocks, block, code):
     """Numbers of correct and of predicted brackets of a code.
 
     A derivation names no bracket twice, so each gold bracket is matched at most once.
+    Gold brackets of unknown label are correct where there is any bracket.
     """
     tables = blocks.tables
     n_chains = tables.chain_top.shape[0]
@@ -87,7 +88,24 @@ def count_brackets(blocks, block, code):
             n_predicted += 1
             label = tables.weight_label[part - n_chains]
             n_correct += has_bracket(blocks, block, cell, label)
+    for z in range(blocks.bare_ptr[block], blocks.bare_ptr[block + 1]):
+        n_correct += is_bracketed(tables, code, blocks.bare[z])
     return n_correct, n_predicted
+
+
+@inner
+def is_bracketed(tables, code, cell):
+    """Whether (1) or not (0) a code has a bracket of any label over a span."""
+    n_chains = tables.chain_top.shape[0]
+    for t in range(0, code.shape[0], 2):
+        part = code[t]
+        if part < 0:
+            break
+        if code[t + 1] == cell and part < n_chains:
+            return 1
+        if code[t + 1] == cell and tables.weight_label[part - n_chains] >= 0:
+            return 1
+    return 0
 
 
 @inner
@@ -202,7 +220,10 @@ def truth_score(blocks, work, block):
 
 @inner
 def edit_spans(blocks, work, block, wrong, right):
-    """Scores of brackets plus `wrong`, or `right` where they are known to be true."""
+    """Scores of brackets plus `wrong`, or `right` where they are known to be true.
+
+    A span that is known to have a bracket of some label gets `right` once.
+    """
     plain, span, tables = work.plain, work.span, blocks.tables
     n = blocks.offset[block + 1] - blocks.offset[block]
     n_chains = tables.chain_top.shape[0]
@@ -221,3 +242,9 @@ def edit_spans(blocks, work, block, wrong, right):
         elif tables.weight_label[part - n_chains] >= 0:
             label = tables.weight_label[part - n_chains]
             span[cell, label] = plain[cell, label] + right
+    if work.node.shape[0] > 0:
+        for i in range(n):
+            for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
+                work.node[cell] = 0.0
+        for z in range(blocks.bare_ptr[block], blocks.bare_ptr[block + 1]):
+            work.node[blocks.bare[z]] = right

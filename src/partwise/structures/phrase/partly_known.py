@@ -1,10 +1,11 @@
 """Phrase-structure trees of which some brackets are known, and packed ones.
 
 Such a truth is a list or set of known brackets (label, begin, end), each over the words
-begin … end − 1 counted from 0; None stands for none. Any tree of the grammar that has
-all of them may be the true one. The loss counts known brackets that are missed, at
-their cost; other brackets cost nothing, for they may be right. The completion is the
-best tree with all known brackets.
+begin … end − 1 counted from 0; None stands for none. A label may be None: these words
+have a bracket of some label. Any tree of the grammar that has all of them may be the
+true one. The loss counts known brackets that are missed, at their cost; other brackets
+cost nothing, for they may be right. The completion is the best tree with all known
+brackets.
 """
 
 from __future__ import annotations
@@ -42,26 +43,40 @@ def is_partial(y: Any) -> bool:
     )
 
 
-def bracket_parts(grammar: Any, y: Any, n: int, i: int) -> list[tuple[int, int]]:
-    """Known brackets of a sentence of n words as pairs (part, cell), as in codes.
+def check_spans(y: Any, n: int, i: int) -> None:
+    """Refuse known brackets that are not within a sentence of n words."""
+    for label, begin, end in y or ():
+        if not (isinstance(end, Integral) and 0 <= begin < end <= n):
+            shown = "" if label is None else label
+            raise ValueError(
+                f"tree {i}: the bracket {shown}[{begin}:{end}] is not within 0:{n}"
+            )
 
-    The part is any with the label of the bracket. Raises ValueError, naming tree i.
+
+def bracket_parts(
+    grammar: Any, y: Any, n: int, i: int
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """Known brackets of a sentence of n words: pairs (part, cell), and cells.
+
+    As in codes; the part is any with the label of the bracket. Cells are those of
+    brackets of unknown label. Raises ValueError, naming tree i.
     """
     tables, number = grammar.tables_, {a: k for k, a in enumerate(grammar.labels_)}
     n_chains = len(tables.chain_top)
     part_of = {int(tables.chain_label[s]): c for c, s in _single_steps(tables)}
     for k, label in enumerate(tables.weight_label.tolist()):
         part_of[label] = n_chains + k
-    parts = set()
+    check_spans(y, n, i)
+    parts, bare = set(), set()
     for label, begin, end in y or ():
-        if not 0 <= begin < end <= n:
-            raise ValueError(
-                f"tree {i}: the bracket {label}[{begin}:{end}] is not within 0:{n}"
-            )
-        if label not in number:
+        cell = int(begin) * (n + 1) + int(end)
+        if label is None:
+            bare.add(cell)
+        elif label not in number:
             raise ValueError(f"tree {i}: {label!r} is not a label of the grammar")
-        parts.add((part_of[number[label]], int(begin) * (n + 1) + int(end)))
-    return sorted(parts)
+        else:
+            parts.add((part_of[number[label]], cell))
+    return sorted(parts), sorted(bare - {cell for _, cell in parts})
 
 
 def _single_steps(tables: Any) -> list[tuple[int, int]]:
@@ -91,7 +106,9 @@ class LatentGrammarProblem(GrammarProblem):
 
     def keys(self) -> list[bytes]:
         """Digests of sentences and of what is known of their trees."""
-        known = [sorted(y or ()) if is_partial(y) else y for y in self.truths]
+        known = [
+            sorted(map(repr, y or ())) if is_partial(y) else y for y in self.truths
+        ]
         pairs = zip(self.sentences, known, strict=True)
         return [repr(pair).encode() for pair in pairs]
 

@@ -61,6 +61,8 @@ class GrammarProblem(Ranker, PackedProblem):
                 chain=np.zeros(len(tables.chain_top)),
                 plain=np.zeros((cells, tables.n_labels)),
                 span=np.zeros((cells, tables.n_labels)),
+                node=np.zeros(cells if len(data.bare) else 0),
+                none=np.zeros(0),
                 begin=np.zeros((longest, tables.n_labels)),
                 end=np.zeros((longest, tables.n_labels)),
                 chart=Reference(chart),

@@ -39,6 +39,7 @@ from partwise.structures.phrase._tables import build_tables
 from partwise.structures.phrase.partly_known import (
     LatentGrammarProblem,
     bracket_parts,
+    check_spans,
     is_partial,
 )
 from partwise.structures.phrase.problem import GrammarProblem, KernelGrammarProblem
@@ -250,11 +251,12 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             raise ValueError(f"{where} has no words")
         codes: list[Ints] = []
         known: dict[int, Ints] = {}  # brackets of trees that are partly known
+        bare: dict[int, list[int]] = {}  # those of unknown label
         for i, (x, y) in enumerate(
             zip(sentences, Y if Y is not None else [], strict=Y is not None)
         ):
             if is_partial(y):
-                parts_ = bracket_parts(self, y, len(x), i)
+                parts_, bare[i] = bracket_parts(self, y, len(x), i)
                 known[i] = np.array(parts_, np.int32).reshape(-1)
                 codes.append(np.full(2 * self.code_room() * len(x), -1, np.int32))
                 continue
@@ -267,7 +269,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                     f"tree {i} is not one of the grammar; leave it out (see `fits`)"
                 )
             codes.append(code)
-        data = self._data(sentences, sizes, codes, known, formulation)
+        data = self._data(sentences, sizes, codes, known, bare, formulation)
         scorer = scorer or SpanScorer()
         rows: Any = scorer.bind(self.phrases(sentences) if parts is None else parts)
         kind = GrammarProblem if scorer.is_euclidean else KernelGrammarProblem
@@ -276,10 +278,14 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             return LatentGrammarProblem(*settings).begin(Y)
         return kind(*settings)
 
-    def derives(self, x: Sentence, y: Any) -> bool:
-        """Whether a sentence has this tree, or one with these known brackets."""
+    def derives(self, x: Sentence, y: Any, i: int = 0) -> bool:
+        """Whether a sentence has this tree, or one with these known brackets.
+
+        Brackets that are not within the sentence raise ValueError, naming tree i.
+        """
         if not is_partial(y):
             return self.fits(y)
+        check_spans(y, len(x), i)
         try:
             self.pack([x], [y])
         except ValueError:
@@ -301,6 +307,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         sizes: Ints,
         codes: list[Ints],
         known: dict[int, Ints],
+        bare: dict[int, list[int]],
         formulation: Formulation,
     ) -> Reference[GrammarData]:
         leaf_ptr, leaf_tag, leaf_weight = self._leaves(sentences)
@@ -311,6 +318,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         is_known = np.ones(len(sizes), bool)
         is_known[list(known)] = False
         n = sizes.tolist()
+        cells = [bare.get(i, []) for i in range(len(n))]
         data = GrammarData(
             tables=Reference(self.tables_),
             offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -321,8 +329,13 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
             truth=np.ascontiguousarray(np.concatenate(codes), np.int32),
             gold_ptr=np.cumsum([0, *map(len, gold)]).astype(np.int64),
             gold=np.ascontiguousarray(np.concatenate(gold), np.int32),
+            bare_ptr=np.cumsum([0, *map(len, cells)]).astype(np.int64),
+            bare=np.array([cell for row in cells for cell in row], np.int32),
             n_gold=np.array(
-                [len(self.brackets(c, m)) for c, m in zip(gold, n, strict=True)],
+                [
+                    len(self.brackets(c, m)) + len(row)
+                    for c, m, row in zip(gold, n, cells, strict=True)
+                ],
                 np.int64,
             ),
             is_partial=(~is_known).astype(np.uint8),
