@@ -84,6 +84,7 @@ LIKE = {
     **dict.fromkeys(("row_task", "item_task"), "task"),
     "listings": "report",
     "progress": "estimator",
+    "early_stop": "estimator",
 }
 UNRESTRICTED = {"", "__main__", "cli"}
 

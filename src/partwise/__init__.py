@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 _OTHERS = {
     "Certificate": "partwise.certificate",
     "Formulation": "partwise.objective",
-    "InterruptedFitWarning": "partwise.outputs.progress",
+    "InterruptedFitWarning": "partwise.outputs.early_stop",
     "Structure": "partwise.protocol",
     "load_model": "partwise.model_file",
     "to_json": "partwise.outputs.as_json",
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from partwise.model_file import load_model as load
     from partwise.objective import Formulation
     from partwise.outputs.as_json import to_json
-    from partwise.outputs.progress import InterruptedFitWarning
+    from partwise.outputs.early_stop import InterruptedFitWarning
     from partwise.outputs.registry import *
     from partwise.protocol import Structure
 

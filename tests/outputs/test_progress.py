@@ -10,7 +10,8 @@ from sklearn.pipeline import make_pipeline
 
 from partwise import DependencyParser, MulticlassClassifier, SequenceTagger
 from partwise.datasets import toy_dependencies, toy_entities
-from partwise.outputs.progress import InterruptedFitWarning, share_of_work
+from partwise.outputs.early_stop import InterruptedFitWarning
+from partwise.outputs.progress import share_of_work
 from partwise.solvers.bcfw import BCFW
 from partwise.state import State
 

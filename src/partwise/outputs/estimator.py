@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-import warnings
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_type_hints
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
@@ -24,11 +22,8 @@ from partwise.jit import announce_compilation, compile_seconds
 from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
 from partwise.outputs.docstrings import complete
-from partwise.outputs.progress import (
-    FitProgress,
-    InterruptedFitWarning,
-    is_in_search,
-)
+from partwise.outputs.early_stop import warn_of_early_stop
+from partwise.outputs.progress import FitProgress, is_in_search
 from partwise.parameters import (
     ParameterError,
     SettingsError,
@@ -36,7 +31,6 @@ from partwise.parameters import (
     check_positive,
     check_whole,
     choices_of,
-    worded_warning,
 )
 from partwise.protocol import (
     CapabilityError,
@@ -361,26 +355,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = state.n_iter
         self.objective_ = objective
         self.solver_ = solver
-        if state.stopped == "interrupted":
-            gap = self.certificate_.relative_gap
-            reached = "" if gap is None else f", at a relative gap of {gap:.2%}"
-            text = (
-                f"{type(solver).__name__} was interrupted after {state.n_iter} "
-                f"iterations; the model is the best until then{reached}"
-            )
-            warnings.warn(InterruptedFitWarning(text), stacklevel=_level_of_caller())
-        if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
-            gap = self.certificate_.relative_gap
-            reached = "without a known gap"
-            if gap is not None:
-                reached = f"at a relative gap of {gap:.2%}"
-            limit = state.stopped.replace("max_iter", "<max_iter>")
-            text = (
-                f"{type(solver).__name__} stopped by {limit} {reached}; raise "
-                "<max_iter> or <time_limit>, or accept a larger <tol>"
-            )
-            warning = worded_warning(ConvergenceWarning, text)
-            warnings.warn(warning, stacklevel=_level_of_caller())
+        warn_of_early_stop(solver, state, self.certificate_)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "certificate_") and not hasattr(self, "model_"):
@@ -394,17 +369,6 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = document and Certificate.from_dict(document)
         self.history_ = [HistoryPoint(*row) for row in info.get("history", [])]
         self.n_iter_ = info.get("n_iter", 0)
-
-
-def _level_of_caller() -> int:
-    """``stacklevel`` of the line of the user's that began the fit."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith(("partwise.", "sklearn.")):
-            break
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def dual_of(solver: Solver, state: State, problem: Problem) -> Start:

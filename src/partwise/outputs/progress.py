@@ -17,10 +17,6 @@ EVERY = 1.0  # seconds between two lines
 TRANSPARENT = ("sklearn.base", "sklearn.pipeline", "sklearn.callback", "sklearn.utils")
 
 
-class InterruptedFitWarning(UserWarning):
-    """Ctrl-C has ended a fit; the model is the best one found until then."""
-
-
 def is_in_search() -> bool:
     """Whether scikit-learn fits several models, of which the present one is one.
 
