@@ -46,10 +46,12 @@ def test_every_metric_knows_its_name_and_direction():
 
 
 def test_unknown_metric_suggests_the_nearest():
-    with pytest.raises(ValueError, match=r"'span_f2': did you mean 'span_f1'\?") as e:
+    with pytest.raises(ValueError, match=r"'span_f2'; did you mean 'span_f1'\?") as e:
         metric("span_f2")
     assert all(name in str(e.value) for name in METRICS)
-    with pytest.raises(ValueError, match=r"unknown metric 'zzz': Known"):
+    with pytest.raises(ValueError, match="did you mean 'subtopic_loss'"):
+        metric("subtopik_loss")  # of one output alone
+    with pytest.raises(ValueError, match=r"unknown metric 'zzz'; choose from"):
         scorer("zzz")
 
 

@@ -357,9 +357,10 @@ def test_bad_data_are_named(entities):
     with pytest.raises(ValueError, match="sequence 0"):
         SequenceTagger().fit([np.full((2, 2), np.nan)], [["a", "b"]])
     fitted = SequenceTagger(tol=0.5).fit(X[:10], y[:10])
-    for words in ("one two", ["one", "two"]):
-        with pytest.raises(ValueError, match="give a list of sequences"):
-            fitted.predict(words)
+    with pytest.raises(ValueError, match=r"one string; give lists of words: \[X.split"):
+        fitted.predict("one two")
+    with pytest.raises(ValueError, match=r"give a list of sequences: \[X\]"):
+        fitted.predict(["one", "two"])
     assert len(fitted.predict([])) == len(fitted.predict_topk([], 2)) == 0
     assert fitted.margin([]).shape == (0, 2)
     with pytest.raises(ValueError, match="no sequence"):

@@ -112,12 +112,13 @@ token_error, uas
     """
     if isinstance(name, str) and name in METRICS:
         return METRICS[name]
-    from partwise.outputs.registry import metrics_of
+    from partwise.outputs.registry import OUTPUTS, metrics_of
 
     by_name = metrics_of(name) if isinstance(name, str) else None
     if by_name is not None:
         return by_name[name]
-    near = get_close_matches(str(name), METRICS, n=1)
+    names = [*METRICS, *(other for output in OUTPUTS for other in output.metrics)]
+    near = get_close_matches(str(name), names, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"unknown metric {name!r};{hint} choose from {', '.join(sorted(METRICS))}"
