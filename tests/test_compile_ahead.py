@@ -96,6 +96,9 @@ def test_the_second_process_fills_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compile_ahead, "cache_folder", lambda: folder)
     monkeypatch.setattr(compile_ahead, "resolve_jobs", lambda n: 2)
+    # of the working directory nothing is imported
+    (tmp_path / "random.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
     process = compile_ahead.compile_ahead("one_slack")
     assert process is not None and process.wait(timeout=300) == 0
     assert list(folder.glob("**/*maximise*.nbc"))

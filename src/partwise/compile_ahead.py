@@ -16,6 +16,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from pathlib import Path
 
 from partwise.jit import cache_folder, kernel_key
 from partwise.threads import resolve_jobs
@@ -60,9 +61,12 @@ def compile_ahead(solver: str) -> subprocess.Popen[bytes] | None:
         return None
     if not claim(solver):
         return None
+    # -P: a file of the working directory may have the name of a module
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
     with suppress(OSError):
         process = subprocess.Popen(
-            [sys.executable, "-m", __name__, solver],
+            [sys.executable, "-P", "-m", __name__, solver],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
