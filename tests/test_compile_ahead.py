@@ -89,6 +89,17 @@ def test_a_cache_of_this_process_alone_is_not_filled_by_another(tmp_path, monkey
     assert os.listdir(tmp_path) == []
 
 
+def test_programs_with_python_inside_are_not_started(tmp_path, monkeypatch):
+    folder = tmp_path / f"kernels-{jit.kernel_key()}"
+    folder.mkdir()
+    monkeypatch.setattr(compile_ahead, "cache_folder", lambda: folder)
+    monkeypatch.setattr(compile_ahead, "resolve_jobs", lambda n: 2)
+    for program in ("/opt/editor/editor", "", None):
+        monkeypatch.setattr(sys, "executable", program)
+        assert compile_ahead.compile_ahead("bcfw") is None
+    assert compile_ahead.claim("bcfw")  # nobody has begun
+
+
 @needs_compiler
 def test_the_second_process_fills_the_cache(tmp_path, monkeypatch):
     folder = tmp_path / f"kernels-{jit.kernel_key()}"

@@ -57,7 +57,9 @@ def compile_ahead(solver: str) -> subprocess.Popen[bytes] | None:
     process : Popen or None
         It ends by itself, and with this process at the latest.
     """
-    if solver not in SOLVERS or resolve_jobs(-1) < 2 or not sys.executable:
+    # a program with Python inside, which would be started instead, has another name
+    is_python = Path(sys.executable or "").name.lower().startswith("python")
+    if solver not in SOLVERS or resolve_jobs(-1) < 2 or not is_python:
         return None
     if not claim(solver):
         return None
