@@ -62,6 +62,21 @@ def test_nobody_listens(toys, tmp_path):
     assert load_model(path)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")
+def test_a_model_without_room_is_kept_among_temporary_files(toys, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "partwise", "train", "tag", toys / "train.txt",
+         "--model", "/dev/full", "--max-iter", "3"],
+        env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    (kept,) = tmp_path.glob("partwise-*/full")
+    message = " ".join(done.stderr.split())
+    assert "No space left on device); choose another place" in message
+    assert message.endswith(f"now it is in {kept}")
+    assert load_model(kept)
+
+
 def test_loops_of_solvers_tell_whether_they_answer_signals():
     structure, X, y = toy_classes()
     problem, seen = structure.pack(X, y), []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import warnings
 from collections.abc import Sequence
@@ -98,10 +99,8 @@ def _train(
     if request.keep_dual and not has_dual:
         say(f"warning: {_why_no_dual(estimator)}")
     model.info["reader"] = task.reader_info()
-    if request.keep_dual and has_dual:
-        estimator.save(request.model, keep_dual=True)
-    else:
-        estimator.save(request.model)
+    options = {"keep_dual": True} if request.keep_dual and has_dual else {}
+    _save(estimator, request.model, **options)
     seconds = {
         "read": read,
         "features": fit - estimator.fit_seconds_,
@@ -135,6 +134,25 @@ def _train(
     seconds["total"] = time.perf_counter() - began
     _tell(request, answer)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
+
+
+def _save(estimator: Any, path: str, **options: bool) -> None:
+    """Save a model; where its place cannot be written any more, as a temporary file."""
+    from partwise.model_file import ModelFileError
+
+    try:
+        estimator.save(path, **options)
+    except ModelFileError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        folder = Path(tempfile.mkdtemp(prefix="partwise-"))
+        try:
+            estimator.save(folder / Path(path).name, **options)
+        except ModelFileError:
+            folder.rmdir()
+            raise error from None
+        place = folder / Path(path).name
+        raise ModelFileError(f"{error}; now it is in {place}") from error
 
 
 def _why_no_dual(estimator: Any) -> str:
