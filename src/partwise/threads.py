@@ -31,13 +31,20 @@ def _threads(process: int, n_jobs: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_jobs)
 
 
+def available_cores() -> int:
+    """Cores that this process may use: containers and `taskset` may leave it fewer."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def resolve_jobs(n_jobs: int | None) -> int:
     """Number of threads; negative ones count from the number of cores."""
     if n_jobs is None:
         return 1
     if n_jobs == 0:
         raise SettingsError("<n_jobs=0>: give a number of threads, or -1 for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def shard_size(n_rows: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Annotated, Any
@@ -45,7 +44,7 @@ def compile_tasks(
     from partwise.jit import cache_folder, user_cache
     from partwise.testing.warm import compile_jobs, jobs_of
 
-    n_processes = os.cpu_count() or 1 if jobs == -1 else threads(jobs)
+    n_processes = threads(jobs)
     names = jobs_of(tasks or ())
     folder = cache_folder()
     if user_cache() not in folder.parents:
