@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
 
 def _near(name: str) -> str:
     """The public name that was probably meant."""
-    if name.startswith("_"):  # Python asks for many of these, and expects none
+    if name.startswith("_"):  # Python looks many of these up without needing one
         return ""
     from difflib import get_close_matches
 

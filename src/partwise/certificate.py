@@ -18,7 +18,7 @@ class Certificate:
 
     One pass over the data after training gives ``at_least`` ≤ P(w) ≤ ``at_most``: the
     objective of this model by the violations that the search found, and by the bounds
-    that it knows (None when it knows none). An exact search has both equal. ``dual`` is
+    that it returned (None without one). An exact search has both equal. ``dual`` is
     a lower bound on the optimum by the solver's own α (None without one). Because the
     objective is 1-strongly convex, at_least − ``data_bound``, with data_bound = ½‖g‖²
     for a subgradient g of the planes found, is another, from the data alone,
@@ -76,7 +76,7 @@ class Certificate:
     def gap(self) -> float | None:
         """`at_most` minus the best lower bound.
 
-        None when the search knows no bound, or a hard margin is not reached.
+        None when the search has no bound, or a hard margin is not reached.
         """
         if self.at_most is None or self.at_most == np.inf:
             return None
@@ -155,7 +155,7 @@ def certify(
     """Recompute the objective of `model` by one pass, and its data-only bound.
 
     Nothing of the solver's own passes is reused: the figures are those of the model
-    that is handed out, whatever happened to it since the solver looked at it.
+    that is handed out, whatever happened to it since its last evaluation.
 
     For planes, g = w − Σ_i (∂ slack term_i) a_i is a subgradient at w of the objective
     over the planes found, F_found ≤ F; so P* ≥ P_found(w) − ½‖g‖² (strong convexity),
