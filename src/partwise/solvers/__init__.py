@@ -53,7 +53,7 @@ def is_generative(name: str) -> bool:
 
 
 def suitable_solver(problem: Problem, objective: Objective) -> str:
-    """The name that ``solver="auto"`` stands for.
+    """The name of the solver that ``solver="auto"`` means.
 
     A single example, as of a measure over all data, is one joint plane: a bundle. Else
     Frank-Wolfe, and for the conditional likelihood L-BFGS. Hidden parts need rounds of

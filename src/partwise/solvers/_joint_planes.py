@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partwise.protocol import Cuts, Objective, Problem, Solver, State, Support
+from partwise.protocol import Cuts, Objective, Problem, State, Support
 from partwise.solvers._joint_pool import JointPool
+from partwise.solvers._memo import MemoSolver
 from partwise.solvers._planes import PlaneStore, add_cuts
 
 
@@ -40,14 +41,14 @@ class JointPlanesMemo:
         pool = None if self.pool is None else self.pool.export()
         return {"planes": self.planes.export(), "pool": pool}
 
-    def restore(self, tree: dict[str, Any]) -> None:
+    def restore(self, problem: Problem, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
         self.planes.restore(tree["planes"])
         if self.pool is not None:
             self.pool.restore(tree["pool"])
 
 
-class JointPlanesSolver(Solver):
+class JointPlanesSolver(MemoSolver):
     """A solver whose memo is a `JointPlanesMemo`."""
 
     penalties = ("l1", "l2")
@@ -69,11 +70,3 @@ class JointPlanesSolver(Solver):
         """All planes of the pool, which is nearer to the optimum than single passes."""
         pool = state.memo.pool
         return self.support(state) if pool is None else pool.dual.support(idle=True)
-
-    def rebase(self, state: State, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths."""
-        state.memo.rebase(old_truths)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """All that the next step depends on."""
-        return state.memo.export()

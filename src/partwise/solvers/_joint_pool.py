@@ -13,7 +13,7 @@ from partwise.solvers._planes import PlaneStore, add_plane
 from partwise.solvers._starts import transferred
 
 CAPACITY = 8
-RENEWAL = 10  # ascents over rebased pools, which ask no oracle
+RENEWAL = 10  # ascents over rebased pools, without the oracle
 SOLVED = 1e-4  # relative, of the optimum over the pools of few blocks
 
 
@@ -52,7 +52,7 @@ class JointPool:
         if support is None:
             return False
         self.dual.begin_from(support)
-        for _ in range(3):  # cheap: it asks no oracle
+        for _ in range(3):  # cheap: without the oracle
             self._ascend(state)
         self._join(planes, state)
         return True

@@ -171,13 +171,13 @@ def _enter(
     sigma: float,
     alpha: Floats,
     p: int,
-    promise: float,
+    ascent: float,
     direction: Floats,
 ) -> int:
     """Make plane p free; returns the number of free planes, −1 when unbounded.
 
     While p depends on F, α moves along the direction (z, 1) with (G + σ11ᵀ)(z, 1) ≈ 0,
-    an ascent of slope `promise`, until a free plane reaches zero and leaves.
+    of slope `ascent`, until a free plane reaches zero and leaves.
     """
     while True:
         pivot = _append(chol, free, n, gram, sigma, p)
@@ -187,7 +187,7 @@ def _enter(
             direction[k] = -chol[n, k]
         _solve_upper(chol, n, direction)
         step, block = _longest(alpha, free, n, direction)
-        if pivot > 0.0 and promise < step * pivot:
+        if pivot > 0.0 and ascent < step * pivot:
             break
         if block < 0:
             return -1
