@@ -10,7 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from partwise.bounds import MAX_WEIGHT, read_numbers
+from partwise.bounds import MAX_WEIGHT, read_numbers, under
+from partwise.features.arrays import DenseFeatures, Features
 from partwise.kernels.base import Kernel
 from partwise.kernels.checks import check_real, check_whole
 from partwise.kernels.gram import gram, strips
@@ -34,7 +35,7 @@ class _Approximation(Parameters):
         return self.fit(X).transform(X)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from inputs; `y` is not looked at."""
+        """Learn from inputs; `y` is ignored."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
@@ -110,8 +111,7 @@ class RandomFourier(_Approximation):
             raise SettingsError(
                 f"{width} features times {n} components take "
                 f"{width * n * 8 / 2**20:,.0f} MB; hash the features (<hash_bits=>), "
-                "or "
-                "use Nystroem(RBF(gamma))"
+                "or use Nystroem(RBF(gamma))"
             )
         random = np.random.default_rng(self.random_state)
         self.frequencies_ = random.normal(0.0, np.sqrt(2 * gamma), (width, n))
@@ -246,9 +246,7 @@ class Nystroem(_Approximation):
         _check_kind(meta, cls)
         kernel = from_dict(meta["kernel"])
         family = kernel.input_family()
-        prefix = "landmarks."
-        packed = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
-        landmarks = family.unpack(packed)
+        landmarks = family.unpack(under("landmarks.", arrays))
         n = family.count(landmarks)
         flat = read_numbers(arrays, "whiten", MAX_WEIGHT)
         if not n or not len(flat) or len(flat) % n:
@@ -261,7 +259,7 @@ class Nystroem(_Approximation):
 
 
 def _project(rows: Matrix, matrix: Floats) -> Floats:
-    """Rows times a dense matrix; a row does not depend on its company."""
+    """Rows times a dense matrix; a product does not depend on the other rows."""
     from partwise.kernels import _vector_compiled as kernels
 
     out = np.empty((rows.n_rows, matrix.shape[1]))
@@ -276,7 +274,7 @@ def _project(rows: Matrix, matrix: Floats) -> Floats:
 
 def _as_given(X: Any, values: Floats) -> Any:
     """One array per sequence when the rows of X belong to sequences."""
-    if hasattr(X, "offset") and hasattr(X, "n_features"):
+    if isinstance(X, Features | DenseFeatures):
         return np.split(values, X.offset[1:-1])
     is_list = isinstance(X, list | tuple) and not isinstance(X, Matrix) and len(X)
     if is_list and (hasattr(X[0], "tocsr") or getattr(X[0], "ndim", 0) == 2):

@@ -68,17 +68,17 @@ class WordClusters(Parameters):
     --------
     >>> X = [["the", animal, "sees", "a", other] for animal in ("cat", "dog", "owl")
     ...      for other in ("cat", "dog", "owl")]
-    >>> found = WordClusters(n_clusters=3, n_dimensions=3, min_count=1).fit(X)
-    >>> found.clusters_["cat"] == found.clusters_["dog"] != found.clusters_["sees"]
+    >>> model = WordClusters(n_clusters=3, n_dimensions=3, min_count=1).fit(X)
+    >>> model.clusters_["cat"] == model.clusters_["dog"] != model.clusters_["sees"]
     True
-    >>> list(found.transform(X).columns)
+    >>> list(model.transform(X).columns)
     ['word', 'cluster']
 
     With vectors, words that the text does not have find their cluster, too:
 
     >>> vectors = {"cat": [1, 0], "dog": [1, 0.1], "runs": [0, 1], "owl": [0.9, 0]}
-    >>> found = WordClusters(2, vectors=vectors).fit([["Cat", "runs"], ["dog", "runs"]])
-    >>> found.transform([["owl", "Dog", "runs", "far"]]).strings("cluster")
+    >>> model = WordClusters(2, vectors=vectors).fit([["Cat", "runs"], ["dog", "runs"]])
+    >>> model.transform([["owl", "Dog", "runs", "far"]]).strings("cluster")
     [['c0', 'c0', 'c1', 'c?']]
     """
 
@@ -214,7 +214,7 @@ class WordClusters(Parameters):
             "group": np.array(group, np.int32),
         }
         params = self.get_params()
-        del params["vectors"]  # what they say of words is in the arrays
+        del params["vectors"]  # the clusters of their words are in the arrays
         meta = {"kind": self.kind, "params": params, "vectors": self.from_vectors_}
         return meta, arrays
 
@@ -239,12 +239,12 @@ class WordClusters(Parameters):
         if len(group) != len(words) or len(set(words)) < len(words):
             raise ValueError("damaged word clusters: words without a cluster")
         check_indices(group, 1 << 31, "a cluster")
-        found = cls(**params)
-        found.from_vectors_ = from_vectors
-        found.clusters_ = {
+        clusters = cls(**params)
+        clusters.from_vectors_ = from_vectors
+        clusters.clusters_ = {
             word: f"c{g}" for word, g in zip(words, group.tolist(), strict=True)
         }
-        return found
+        return clusters
 
     def _words(self, table: Table) -> Column:
         return table.column(self.column or next(iter(table.columns)))
@@ -285,7 +285,7 @@ def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, f
         for d in range(vectors.shape[1]):
             sums = np.bincount(group, vectors[:, d], minlength=n_clusters)
             centres[:, d] = sums / np.maximum(size, 1)
-        # an empty cluster starts again at the vector that is worst off
+        # an empty cluster starts again at the vector that is farthest from its centre
         for empty in np.flatnonzero(size == 0):
             worst = int(far.argmax())
             centres[empty] = vectors[worst]

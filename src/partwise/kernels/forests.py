@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.bounds import check_indices, check_offsets, read_array
-from partwise.features.vocabulary import (
-    read_strings,
-    string_arrays,
-)
+from partwise.features.vocabulary import read_strings, string_arrays
 
 WORD = -1  # arity of a leaf
 

@@ -103,7 +103,7 @@ def gram(
     Raises
     ------
     GramTooLarge
-        Before any work; the text tells what would help.
+        Before any work; the text names remedies.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def estimate(
     seconds: float = 1.0,
 ) -> Estimate:
     """
-    Tell time and memory of a Gram matrix by computing a sample of its tiles.
+    Estimate time and memory of a Gram matrix by computing a sample of its tiles.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _estimate(bound: Bound, precision: Any, threads: int, seconds: float) -> Est
     if not tiles:
         return Estimate(0.0, size)
     bound.block(tiles[0].rows[:1], tiles[0].cols[:1], precision)  # compile
-    # every so many tiles, by cost: cheap and dear ones in their true proportion
+    # every so many tiles, by cost: cheap and expensive ones in their true proportion
     by_cost = sorted(range(len(tiles)), key=lambda k: tiles[k].work)
     spent = work = 0.0
     for part in _bisections(len(tiles)):

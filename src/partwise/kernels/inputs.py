@@ -211,7 +211,7 @@ class Objects(Inputs):
         return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
     def same(self, X: Any, Y: Any) -> np.ndarray:
-        """Equal sequences or rows of an array; other objects as they tell."""
+        """Equal sequences or rows of an array; other objects by their own ``==``."""
         if isinstance(X, Table):
             return SEQUENCES.same(X, Y)
         if hasattr(X, "shape"):

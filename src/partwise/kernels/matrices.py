@@ -14,7 +14,12 @@ from partwise.bounds import (
     read_array,
     read_numbers,
 )
-from partwise.features.arrays import as_features, check_features
+from partwise.features.arrays import (
+    DenseFeatures,
+    Features,
+    as_features,
+    check_features,
+)
 
 
 class DenseMatrix(NamedTuple):
@@ -96,7 +101,7 @@ def as_matrix(X: Any) -> Matrix:
     """
     if isinstance(X, DenseMatrix | SparseMatrix):
         return X
-    if hasattr(X, "offset") and hasattr(X, "n_features"):  # Features, DenseFeatures
+    if isinstance(X, Features | DenseFeatures):
         return _of_features(X)
     if hasattr(X, "tocsr"):
         return _of_features(as_features([X])) if X.shape[0] else _empty(X.shape[1])
@@ -215,9 +220,9 @@ def _is_matrix(item: Any) -> bool:
     return hasattr(item, "tocsr") or getattr(item, "ndim", 0) == 2
 
 
-def _of_features(features: Any) -> Matrix:
+def _of_features(features: Features | DenseFeatures) -> Matrix:
     check_features(features)
-    if not hasattr(features, "indptr"):
+    if isinstance(features, DenseFeatures):
         return DenseMatrix(np.require(features.X, np.float64, ["C", "W"]))
     data = features.data
     if len(data) != len(features.indices):  # binary features keep their one value

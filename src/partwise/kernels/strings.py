@@ -21,7 +21,7 @@ terms are positive, so nothing cancels and single precision is good to about 1e-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,33 @@ MAX_LENGTH = 100  # of subsequences
 LEAST = 1e-12  # a weight of κ, with the squared decay, for single precision
 
 
-class AnnotatedNGram(Kernel):
+class ColumnKernel(Kernel):
+    """A kernel on sequences that compares columns of their tokens."""
+
+    inputs = SEQUENCES
+    n_usual: ClassVar[int | None] = 1  # columns compared by default; None for all
+
+    columns: Sequence[str] | None
+    weights: Sequence[float] | None
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return check_names("columns", self.columns) or default[: self.n_usual]
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.columns is not None:
+            return self
+        columns = tuple(default[: self.n_usual])
+        return type(self)(**self.get_params(deep=False) | {"columns": columns})
+
+    def weighted_columns(
+        self, table: Table
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """The columns of a table that are compared, and their weights."""
+        names = check_names("columns", self.columns)
+        return weigh(names or tuple(table.columns)[: self.n_usual], self.weights)
+
+
+class AnnotatedNGram(ColumnKernel):
     """
     Common subsequences of two sequences of tokens with several columns.
 
@@ -65,7 +91,7 @@ class AnnotatedNGram(Kernel):
            [0.40625, 0.5625 ]])
     """
 
-    inputs = SEQUENCES
+    n_usual: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -90,20 +116,11 @@ class AnnotatedNGram(Kernel):
                 f"{len(weights)} weights for {len(names)} columns; give one each"
             )
 
-    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
-        return check_names("columns", self.columns) or default
-
-    def _named(self, default: list[str]) -> Kernel:
-        if self.columns is not None:
-            return self
-        return type(self)(self.n, self.decay, tuple(default), self.weights)
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
         self.check()
         x, y = table_pair(X, Y)
-        names = check_names("columns", self.columns) or tuple(x.columns)
-        return BoundSequences(self.n, self.decay, x, y, *weigh(names, self.weights))
+        return BoundSequences(self.n, self.decay, x, y, *self.weighted_columns(x))
 
 
 class NGram(Kernel):
