@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.arrays import (
-    ArrayFeaturizer,
-)
+from partwise.features.arrays import ArrayFeaturizer
 from partwise.features.columnar import Featurizer, as_table
 from partwise.features.dicts import DictFeaturizer
 from partwise.features.templates import PRESETS
@@ -139,7 +137,7 @@ def featurizer_from_state(
 
 
 def kind_of(X: Table | Sequence[Any]) -> str:
-    """Tell the kind of the tokens from the first of them."""
+    """The kind of the tokens, from the first of them."""
     if isinstance(X, Table) or isinstance(X[0], Table):
         return "columns"
     sequence = X[0]

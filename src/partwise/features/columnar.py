@@ -81,7 +81,7 @@ class Featurizer:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that the templates look at, each once."""
+        """Columns that the templates use, each once."""
         return list(dict.fromkeys(view.column for view in self._views))
 
     def fit(self, X: Table | Sequence[Any], y: Any = None) -> "Featurizer":
@@ -257,7 +257,7 @@ class Featurizer:
         return np.append(known[column.codes], len(codes))
 
     def _key_space(self, template: Template) -> int:
-        """Return the number of keys the template can make."""
+        """Number of keys that a template can make."""
         space = 1
         for term in template.terms:
             space *= len(self._strings[term.view]) + 1

@@ -106,19 +106,18 @@ class DictFeaturizer:
             raise ValueError("no sequences to fit")
         if self.hash_bits is not None:
             return self.transform(X)
-        met = _GrowingNumbers()
-        features = _scan(X, met, 0)
-        counts = np.bincount(features.indices, minlength=len(met)).tolist()
+        numbers = _GrowingNumbers()
+        features = _scan(X, numbers, 0)
+        counts = np.bincount(features.indices, minlength=len(numbers)).tolist()
         frequent = [
-            name for name, number in met.items() if counts[number] >= self.min_count
+            n for n, number in numbers.items() if counts[number] >= self.min_count
         ]
-        frequent.sort(key=lambda name: (-counts[met[name]], name))
+        frequent.sort(key=lambda name: (-counts[numbers[name]], name))
         self._set_names(frequent)
-        final = np.array([self._numbers[name] for name in met], np.int32)
+        final = np.array([self._numbers[name] for name in numbers], np.int32)
+        indices = final[features.indices]
         return _without_unseen(
-            features._replace(
-                indices=final[features.indices], n_features=self.n_features_
-            )
+            features._replace(indices=indices, n_features=self.n_features_)
         )
 
     @property
@@ -221,13 +220,12 @@ def _scan(
     )
 
 
-def _without_unseen(found: Features) -> Features:
+def _without_unseen(features: Features) -> Features:
     """Leave out the features of number -1."""
-    known = found.indices >= 0
-    indptr = np.append(0, np.cumsum(known))[found.indptr]
-    return make_features(
-        indptr, found.indices[known], found.data[known], found.offset, found.n_features
-    )
+    indptr, indices, data, offset, n_features = features
+    known = indices >= 0
+    indptr = np.append(0, np.cumsum(known))[indptr]
+    return make_features(indptr, indices[known], data[known], offset, n_features)
 
 
 def _named_values(token: Token) -> Iterator[tuple[str, float]]:

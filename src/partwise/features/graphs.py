@@ -159,10 +159,10 @@ def _from_networkx(graph: Any) -> tuple[Any, list[Any]]:
             "features there"
         )
     number = {name: k for k, name in enumerate(names)}
-    found = list(graph.edges(data=True))
-    pairs = [(number[a], number[b]) for a, b, _ in found]
-    described = [data[ATTRIBUTE] for _, _, data in found if ATTRIBUTE in data]
-    if described and len(described) < len(found):
+    edges_with_data = list(graph.edges(data=True))
+    pairs = [(number[a], number[b]) for a, b, _ in edges_with_data]
+    described = [data[ATTRIBUTE] for *_, data in edges_with_data if ATTRIBUTE in data]
+    if described and len(described) < len(pairs):
         raise ValueError(f"some edges have the attribute {ATTRIBUTE!r} and others not")
     features = [graph.nodes[name][ATTRIBUTE] for name in names]
     edges = np.array(pairs, np.int64).reshape(-1, 2)
@@ -363,9 +363,8 @@ def _featurizer(parts: Any) -> Any:
         if is_listed and isinstance(rows[0], Mapping | set | frozenset):
             return DictFeaturizer()
         if is_listed and isinstance(rows[0], list) and rows[0]:
-            return (
-                DictFeaturizer() if isinstance(rows[0][0], str) else ArrayFeaturizer()
-            )
+            is_named = isinstance(rows[0][0], str)
+            return DictFeaturizer() if is_named else ArrayFeaturizer()
     return ArrayFeaturizer()
 
 

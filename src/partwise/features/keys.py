@@ -35,7 +35,7 @@ NO_KEY = -1
 
 
 class MatchError(SettingsError):
-    """A hash function cannot be read or used; the text tells the remedy."""
+    """A hash function cannot be read or used; the text names the remedy."""
 
 
 class Named(Protocol):
@@ -91,7 +91,7 @@ class Hasher(Generic[N]):
                 raise MatchError(f"<match={one!r}> stands twice; name it once")
 
     def check_columns(self, table: Table, columns: list[str]) -> None:
-        """Refuse a table without the columns that must be looked at."""
+        """Refuse a table without these columns."""
         for column in columns:
             if column not in table.columns:
                 raise MatchError(
@@ -111,7 +111,7 @@ class Hasher(Generic[N]):
         Parameters
         ----------
         X : as given to `transform`
-            When many parts are asked for, a Table: others become one at every call.
+            For many parts, give a Table: other forms are converted at every call.
         keys : keys of X
         part : int
             A part that has a key.

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.features.choice import kind_of
 from partwise.features.columnar import as_table
 from partwise.features.keys import (
     NO_KEY,
@@ -101,13 +102,14 @@ class LabelHasher(Hasher[LabelMatch]):
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are looked at by name, each once."""
+        """Columns that named hash functions use, each once."""
         return list(dict.fromkeys(term.view.column for term in self._terms()))
 
     @property
     def has_pairs(self) -> bool:
         """Whether two labels in a row are parts."""
-        return any(_part(one) == PAIR for one in self.hashes)
+        named = [one for one in self.hashes if isinstance(one, LabelMatch)]
+        return any(match.part == PAIR for match in named)
 
     def _terms(self) -> list[Term]:
         named = [one for one in self.hashes if isinstance(one, LabelMatch)]
@@ -127,7 +129,7 @@ class LabelHasher(Hasher[LabelMatch]):
         ----------
         X : Table, or list of sequences
         offset : int array (n_sequences + 1,), optional
-            Where sequences begin that hash functions need not look at.
+            Where sequences begin, if no hash function uses a column.
 
         Returns
         -------
@@ -158,8 +160,8 @@ class LabelHasher(Hasher[LabelMatch]):
             else:
                 n_tokens = int(offset[-1])
                 of_token = token_shares(match.text, match.terms, table, n_tokens)
-                found = of_token[:, None] + self.label_shares(match)
-                key[cells, number] = np.where(of_token[:, None] < 0, NO_KEY, found)
+                total = of_token[:, None] + self.label_shares(match)
+                key[cells, number] = np.where(of_token[:, None] < 0, NO_KEY, total)
         return LabelKeys(
             np.asarray(offset, np.int64), first, token, key, size, self.has_pairs
         )
@@ -171,8 +173,6 @@ class LabelHasher(Hasher[LabelMatch]):
         return shares_of([f"{match.text} {name!r}" for name in names])
 
     def _table(self, X: Any) -> Table:
-        from partwise.features import kind_of  # it imports this package's modules
-
         if (kind := kind_of(X)) != "columns":
             raise MatchError(
                 f"<match=> looks at columns ({', '.join(self.columns)}), and these "
@@ -260,10 +260,6 @@ def lengths_offset(X: Any) -> np.ndarray:
 def _sequences(X: Any) -> Iterator[Any]:
     """One sequence after the other, as functions of the user get them."""
     return (X[i : i + 1] for i in range(len(X))) if isinstance(X, Table) else iter(X)
-
-
-def _part(match: Any) -> str:
-    return match.part if isinstance(match, LabelMatch) else "label"
 
 
 def _parse(text: str) -> LabelMatch:

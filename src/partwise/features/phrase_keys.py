@@ -127,7 +127,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are looked at, each once."""
+        """Columns that are used, each once."""
         named = [one for one in self.hashes if isinstance(one, PhraseMatch)]
         ends = [terms for match in named for terms in match.terms.values()]
         return list(dict.fromkeys(term.view.column for terms in ends for term in terms))
@@ -219,7 +219,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
     def _arguments(
         self, table: Table, i: int, begin: np.ndarray, end: np.ndarray
     ) -> tuple[Any, ...]:
-        """What a user's function is asked about the brackets of sentence i."""
+        """Arguments of a user's function for the brackets of sentence i."""
         size = len(self.labels)
         labels = np.tile(np.array(self.labels), len(begin))
         return table[i : i + 1], labels, np.repeat(begin, size), np.repeat(end, size)

@@ -60,7 +60,7 @@ def gather_rows(numbers: np.ndarray, offset: np.ndarray, n_features: int) -> Fea
 
     Parameters
     ----------
-    found : int32 array of shape (n_tokens, n_templates)
+    numbers : int32 array of shape (n_tokens, n_templates)
         Feature numbers; -1 is none.
     offset : int64 array of shape (n_sequences + 1,)
     n_features : int
