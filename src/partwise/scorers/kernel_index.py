@@ -17,7 +17,6 @@ from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.positive import refuse_indefinite
 from partwise.protocol import Floats, Ints
-from partwise.scorers._postings import mark_anchors, weigh_keys
 from partwise.scorers.anchors import Anchors, ForeignData
 from partwise.scorers.kernel import (
     KernelScorer,
@@ -27,6 +26,7 @@ from partwise.scorers.kernel import (
     input_of_parts,
     key_values,
 )
+from partwise.scorers.postings import mark_anchors, weigh_keys
 from partwise.threads import run_sharded
 
 BATCH = 1 << 23  # kernel values, and keys, that are held at once: 64 MB each
@@ -65,7 +65,7 @@ class KernelIndex(NamedTuple):
         dtype: str,
     ) -> tuple[KernelIndex, Floats]:
         """
-        Keep what carries weight.
+        The index of the coefficients that are not zero.
 
         Parameters
         ----------
@@ -80,9 +80,9 @@ class KernelIndex(NamedTuple):
         offset : int array (n_sequences + 1,)
             Tokens of the training data.
         words : callable
-            Tells the tokens of a sequence, to show them.
+            From the number of a sequence to its tokens as text.
         describe : callable or None
-            Tells what the key of (part, hash function) stands for; None with a kernel
+            From (part, hash function) to what its key stands for; None with a kernel,
             whose many keys need no names.
         dtype : str
 
@@ -353,7 +353,7 @@ class TrainedScorer(KernelScorer):
     Raises
     ------
     ValueError
-        The kernel is not positive semidefinite, and certificates say nothing.
+        The kernel is not positive semidefinite, so certificates would be invalid.
     """
 
     def __init__(self, index: KernelIndex, inputs: Any, n_jobs: int = 1) -> None:

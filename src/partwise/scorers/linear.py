@@ -19,6 +19,8 @@ from partwise.scorers._rows import (
     sparse_gram,
 )
 
+__all__ = ["DenseRows", "LinearScorer", "SparseRows"]
+
 
 class LinearScorer(Scorer):
     """Binds features to the row operations of `partwise.compiled`.
