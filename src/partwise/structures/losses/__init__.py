@@ -2,7 +2,7 @@
 
 A structure has the loss as its parameter `cost`: a name, the numbers of a loss
 (a matrix, a share), or an object of this package. A new loss is a class in a file of
-its own; nothing else has to know it.
+its own; nothing else changes.
 """
 
 from partwise.structures.losses.arcs import ARC_LOSSES, ArcLoss

@@ -2,7 +2,7 @@
 
 A part is right when it is selected in both outputs or in neither; graded, it may also
 be nearly right. Each form here is linear in the predicted parts, so a loss-augmented
-argmax is an argmax on edited scores: no decoder needs to know about it.
+argmax is an argmax on edited scores, and works with every decoder.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PartLoss(Loss):
     for such an output before training and refuses it. ``"wrong"`` is never negative.
 
     Other outputs than the truth may have loss 0 where s = 1. They are outputs like any
-    other: margin rescaling asks only that none of them scores above the truth.
+    other: margin rescaling requires only that none of them scores above the truth.
 
     Examples
     --------

@@ -370,22 +370,9 @@ def inside_counts(tables, scores, chart, items, alive, gold, with_correct, first
     row = new_row(n)
     for i in range(n - 1, -1, -1):
         row, symbols, size = fill_row(
-            tables,
-            scores,
-            chart,
-            items,
-            alive,
-            gold,
-            with_correct,
-            symbols,
-            size,
-            row,
-            first,
-            i,
-            n,
-            n,
-            keep,
-        )
+            tables, scores, chart, items, alive, gold, with_correct, symbols, size, row,
+            first, i, n, n, keep,
+        )  # fmt: skip
     return symbols
 
 

@@ -15,7 +15,7 @@ from partwise.structures.phrase._cky_programs import gather_base
 
 
 class Outside(NamedTuple):
-    """Outside scores, and expected counts where they are asked for."""
+    """Outside scores, and expected counts on demand."""
 
     symbol: np.ndarray  # (cells, n_symbols)
     item: np.ndarray  # (items,)

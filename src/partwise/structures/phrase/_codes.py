@@ -1,7 +1,7 @@
-"""Trees as codes: the integers by which kernels and files know a derivation.
+"""Trees as codes: a derivation as integers, for kernels and files.
 
-A code lists pairs (part, cell); `trace` tells their order. It is shorter than a list of
-features, and gives back brackets and tree.
+A code lists pairs (part, cell), in the order of `trace`. It is shorter than a list of
+features, and determines the brackets and the tree.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Sentence = Sequence[tuple[str, str]]
 
 
 class GrammarCodes:
-    """What a `Grammar` does with codes."""
+    """The methods of a `Grammar` on codes."""
 
     horizontal: int | None
     vertical: int

@@ -5,8 +5,14 @@ any scorer with the operations of `partwise.scorers.spans`.
 """
 
 from partwise.compiled import inner
-from partwise.scorers._touch import ADD, DOT, WIPE
-from partwise.scorers.spans import score_phrases, touch_bracket, touch_rule
+from partwise.scorers.spans import (
+    ADD,
+    DOT,
+    WIPE,
+    score_phrases,
+    touch_bracket,
+    touch_rule,
+)
 
 
 @inner

@@ -2,7 +2,7 @@
 
 The file holds the rules with their counts, not the tables of the charts: those are made
 again by the code that reads a treebank, which only builds what fits together and
-limits what it asks of memory.
+limits the memory that they take.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def grammar_from_state(settings: dict[str, Any], arrays: Arrays) -> Grammar:
     )
     require(grammar.unary_steps <= MAX_UNARY_STEPS, "chains that are too long")
     require(grammar.vertical <= 100, "labels with too many ancestors")
-    grammar._validate()
+    grammar.validate()
     counts = _counts(settings, arrays)
     lexicon = Lexicon()
     if grammar.lexical:
@@ -115,7 +115,7 @@ def grammar_from_state(settings: dict[str, Any], arrays: Arrays) -> Grammar:
         grammar.seen_ = read_numbers(arrays, "seen", MAX_WEIGHT, len(grammar.seen_))
     if grammar.features == "spans":
         grammar.spans_ = _spans(under("spans/", arrays), grammar.min_count)
-    grammar._size()
+    grammar.set_size()
     return grammar
 
 
