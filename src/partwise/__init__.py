@@ -24,15 +24,7 @@ _MODULES = (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from partwise import (
-        datasets,
-        features,
-        kernels,
-        metrics,
-        readers,
-        report,
-        testing,
-    )
+    from partwise import datasets, features, kernels, metrics, readers, report, testing
     from partwise.certificate import Certificate
     from partwise.model_file import load_model
     from partwise.model_file import load_model as load

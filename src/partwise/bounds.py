@@ -28,8 +28,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def read_array(arrays: Arrays, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
-    """
-    An array of a file with this type and shape, contiguous and writable.
+    """An array of a file with this type and shape, contiguous and writable.
 
     Parameters
     ----------

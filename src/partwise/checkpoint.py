@@ -153,10 +153,7 @@ class FileCheckpoint:
 
 
 def identity(
-    solver: Solver,
-    problem: Problem,
-    objective: Objective,
-    settings: Mapping[str, Any],
+    solver: Solver, problem: Problem, objective: Objective, settings: Mapping[str, Any]
 ) -> dict[str, str]:
     """Digests of what a resumed run must share, by name."""
 

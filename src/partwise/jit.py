@@ -212,8 +212,7 @@ event.register("numba:compile", _clock)
 
 
 def compile_seconds(begin: float, end: float) -> float:
-    """
-    Seconds of an interval during which numba compiled.
+    """Seconds of an interval during which numba compiled.
 
     Parameters
     ----------
@@ -226,8 +225,7 @@ def compile_seconds(begin: float, end: float) -> float:
 
 
 def announce_compilation(show: Callable[[str], Any]) -> None:
-    """
-    Show a line when numba begins to compile, once in a process.
+    """Show a line when numba begins to compile, once in a process.
 
     Numba's event comes after the look into the disk cache, so the line is shown exactly
     when code is compiled.

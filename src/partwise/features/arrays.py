@@ -17,8 +17,7 @@ MAX_FEATURES = int(np.iinfo(np.int32).max)  # indices have 32 bits
 
 
 class Features(NamedTuple):
-    """
-    Sparse feature vectors of the tokens of all sequences (CSR).
+    """Sparse feature vectors of the tokens of all sequences (CSR).
 
     Attributes
     ----------
@@ -39,8 +38,7 @@ class Features(NamedTuple):
 
 
 class DenseFeatures(NamedTuple):
-    """
-    Dense feature vectors of the tokens of all sequences.
+    """Dense feature vectors of the tokens of all sequences.
 
     Attributes
     ----------
@@ -58,17 +56,12 @@ class DenseFeatures(NamedTuple):
 
 
 def as_features(X: Sequence[Any]) -> Features | DenseFeatures:
-    """
-    Stack one matrix (tokens × features) per sequence.
+    """Stack one matrix (tokens × features) per sequence.
 
     Parameters
     ----------
     X : sequence of scipy sparse matrices, or of dense arrays
         All of one kind and width; finite.
-
-    Returns
-    -------
-    Features or DenseFeatures
 
     Raises
     ------
@@ -190,8 +183,7 @@ def _check_numbers(s: int, values: np.ndarray) -> None:
 
 
 class ArrayFeaturizer:
-    """
-    The featurizer of arrays: checks and stacks, learns only the width.
+    """The featurizer of arrays: checks and stacks, learns only the width.
 
     Examples
     --------

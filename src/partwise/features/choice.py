@@ -24,8 +24,7 @@ def make_featurizer(
     hash_bits: int | None = None,
     vectors: Any = None,
 ) -> AnyFeaturizer:
-    """
-    Choose the featurizer that fits the data; it still has to be fitted.
+    """Choose the featurizer that fits the data; it still has to be fitted.
 
     Parameters
     ----------
@@ -41,10 +40,6 @@ def make_featurizer(
         Hash features to ``2**hash_bits`` columns.
     vectors : path, dict or pair, optional
         Word vectors beside the templates; see `VectorFeaturizer`.
-
-    Returns
-    -------
-    Featurizer, VectorFeaturizer, DictFeaturizer or ArrayFeaturizer
 
     Examples
     --------
@@ -87,12 +82,7 @@ def make_featurizer(
 
 
 def default_templates(columns: Iterable[str]) -> str:
-    """
-    Templates for tables of which nothing is known but the columns.
-
-    Parameters
-    ----------
-    columns : iterable of str
+    """Templates for tables of which nothing is known but the columns.
 
     Returns
     -------
@@ -109,18 +99,13 @@ def default_templates(columns: Iterable[str]) -> str:
 def featurizer_from_state(
     meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> AnyFeaturizer:
-    """
-    Rebuild the featurizer of a model file.
+    """Rebuild the featurizer of a model file.
 
     Parameters
     ----------
     meta : mapping
     arrays : mapping of str to array
         Both as `state` gave them.
-
-    Returns
-    -------
-    Featurizer, VectorFeaturizer, DictFeaturizer or ArrayFeaturizer
 
     Raises
     ------

@@ -1,5 +1,4 @@
-"""
-Features of templates, computed on whole columns.
+"""Features of templates, computed on whole columns.
 
 A view (a column, or a function of it) is computed once per distinct string. A template
 of k terms is then a k-digit number per token, its key, with the code of each term's
@@ -27,8 +26,7 @@ from partwise.readers.table import Column, Table, refuse_single
 
 
 class Featurizer:
-    """
-    Binary features of tokens from templates over the columns of a table.
+    """Binary features of tokens from templates over the columns of a table.
 
     Parameters
     ----------
@@ -85,18 +83,7 @@ class Featurizer:
         return list(dict.fromkeys(view.column for view in self._views))
 
     def fit(self, X: Table | Sequence[Any], y: Any = None) -> "Featurizer":
-        """
-        Learn the vocabulary.
-
-        Parameters
-        ----------
-        X : Table, list of Tables, or list of lists of str or of tuples of str
-
-        Returns
-        -------
-        Featurizer
-            Itself.
-        """
+        """Learn the vocabulary."""
         table = as_table(X)
         if not len(table):
             raise ValueError("no sequences to fit")
@@ -107,17 +94,7 @@ class Featurizer:
         return self
 
     def transform(self, X: Table | Sequence[Any]) -> Features:
-        """
-        Feature vectors of the tokens; features unseen in training are left out.
-
-        Parameters
-        ----------
-        X : Table, list of Tables, or list of lists of str or of tuples of str
-
-        Returns
-        -------
-        Features
-        """
+        """Feature vectors of the tokens; features unseen in training are left out."""
         self._check_fitted()
         table = as_table(X)
         self._check_columns(table)
@@ -149,8 +126,7 @@ class Featurizer:
         return self._names
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """
-        Give what a model file must keep.
+        """Give what a model file must keep.
 
         Returns
         -------
@@ -245,8 +221,7 @@ class Featurizer:
         used: np.ndarray,
         strings: Sequence[str | None],
     ) -> np.ndarray:
-        """
-        Codes of the tokens under a view, int64 (n_tokens + 1,).
+        """Codes of the tokens under a view, int64 (n_tokens + 1,).
 
         -1 stands for no value or an unseen one; the last entry is the boundary's code,
         as `neighbours` needs it.
@@ -356,16 +331,11 @@ class Featurizer:
 
 
 def as_table(X: Table | Sequence[Any]) -> Table:
-    """
-    Bring any of the forms that a table can take into one.
+    """Bring any of the forms that a table can take into one.
 
     Parameters
     ----------
     X : Table, list of Tables, or list of lists of str or of tuples of str
-
-    Returns
-    -------
-    Table
     """
     if isinstance(X, Table):
         return X

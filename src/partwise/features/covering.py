@@ -20,10 +20,7 @@ from partwise.parameters import SettingsError
 
 WORD = re.compile(r"\w+")
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5)  # of the documents of a set
-WAYS = {
-    "frequency": ("any",),
-    "rich": ("any", "twice", "often", "title", "start"),
-}
+WAYS = {"frequency": ("any",), "rich": ("any", "twice", "often", "title", "start")}
 OFTEN = 4  # times in one document
 START = 0.1  # of a document
 MOST_SHARES = 1000
@@ -58,8 +55,7 @@ class CoveringSet(NamedTuple):
 
 
 class WordCovers:
-    """
-    Make covering sets of texts or of word counts.
+    """Make covering sets of texts or of word counts.
 
     Parameters
     ----------

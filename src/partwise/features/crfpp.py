@@ -20,8 +20,7 @@ class Converted(NamedTuple):
 
 
 def convert_crfpp(text: str, columns: Sequence[str] | None = None) -> Converted:
-    r"""
-    Translate a template file of CRF++.
+    r"""Translate a template file of CRF++.
 
     ``U02:%x[0,0]`` becomes ``word[0]``, ``U05:%x[-1,0]/%x[0,1]`` a conjunction,
     ``word[-1]|pos[0]``, a ``U`` without macros ``bias``; ``B`` means transitions,

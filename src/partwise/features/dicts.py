@@ -21,18 +21,13 @@ import numpy as np
 from partwise.bounds import MAX_FEATURE
 from partwise.features.arrays import Features, make_features
 from partwise.features.hashing import hash_strings
-from partwise.features.vocabulary import (
-    check_settings,
-    read_strings,
-    string_arrays,
-)
+from partwise.features.vocabulary import check_settings, read_strings, string_arrays
 
 Token = Mapping[str, Any] | Sequence[str] | AbstractSet[str]
 
 
 class DictFeaturizer:
-    """
-    Features of tokens that are dicts, or lists of strings.
+    """Features of tokens that are dicts, or lists of strings.
 
     Parameters
     ----------
@@ -67,33 +62,12 @@ class DictFeaturizer:
             self.n_features_ = 1 << self.hash_bits
 
     def fit(self, X: Sequence[Sequence[Token]], y: Any = None) -> "DictFeaturizer":
-        """
-        Learn the vocabulary.
-
-        Parameters
-        ----------
-        X : sequence of sequences of tokens
-
-        Returns
-        -------
-        DictFeaturizer
-            Itself.
-        """
+        """Learn the vocabulary."""
         self.fit_transform(X)
         return self
 
     def transform(self, X: Sequence[Sequence[Token]]) -> Features:
-        """
-        Feature vectors of the tokens; features unseen in training are left out.
-
-        Parameters
-        ----------
-        X : sequence of sequences of tokens
-
-        Returns
-        -------
-        Features
-        """
+        """Feature vectors of the tokens; features unseen in training are left out."""
         self._check_fitted()
         if self.hash_bits is not None:
             numbers: dict[str, int] = _HashedNumbers(self.n_features_)

@@ -186,10 +186,6 @@ def grid_graph(
     directions : bool
         Give edges of each direction a feature of their own; else all have one, of 1.
 
-    Returns
-    -------
-    GraphInput
-
     Examples
     --------
     >>> x = grid_graph(np.zeros((2, 3, 4)))

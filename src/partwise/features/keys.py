@@ -50,8 +50,7 @@ N = TypeVar("N", bound=Named)
 
 
 class Hasher(Generic[N]):
-    """
-    One or several hash functions.
+    """One or several hash functions.
 
     Parameters
     ----------
@@ -105,8 +104,7 @@ class Hasher(Generic[N]):
         return [name_of(one) for one in self.match]
 
     def describe(self, X: Any, keys: Any, part: int, number: int) -> str:
-        """
-        What agrees when the key of a part is met, in words.
+        """What agrees when the key of a part is met, in words.
 
         Parameters
         ----------
@@ -117,10 +115,6 @@ class Hasher(Generic[N]):
             A part that has a key.
         number : int
             Of the hash function.
-
-        Returns
-        -------
-        str
         """
         match = self.hashes[number]
         if callable(match):
@@ -145,8 +139,7 @@ def shares_of(strings: list[str]) -> np.ndarray:
 
 
 def answers_of(function: Any, number: int, n_parts: int, *args: Any) -> np.ndarray:
-    """
-    Keys by a user's function, the `number`-th of the hash functions.
+    """Keys by a user's function, the `number`-th of the hash functions.
 
     Parameters
     ----------

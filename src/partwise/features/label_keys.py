@@ -72,8 +72,7 @@ class LabelMatch(NamedTuple):
 
 
 class LabelHasher(Hasher[LabelMatch]):
-    """
-    Keys of labels by one or several hash functions.
+    """Keys of labels by one or several hash functions.
 
     Parameters
     ----------
@@ -122,18 +121,13 @@ class LabelHasher(Hasher[LabelMatch]):
         return n_parts * len(self.hashes)
 
     def transform(self, X: Any, offset: np.ndarray | None = None) -> LabelKeys:
-        """
-        Keys of all labels of all tokens.
+        """Keys of all labels of all tokens.
 
         Parameters
         ----------
         X : Table, or list of sequences
         offset : int array (n_sequences + 1,), optional
             Where sequences begin, if no hash function uses a column.
-
-        Returns
-        -------
-        LabelKeys
         """
         table = self._table(X) if self.columns else None
         if table is not None:
@@ -198,8 +192,7 @@ class LabelHasher(Hasher[LabelMatch]):
     def agreement(
         self, match: LabelMatch, X: Any, keys: LabelKeys, i: int, at: int
     ) -> str:
-        """
-        What agrees of a label, or of a pair of labels, in words.
+        """What agrees of a label, or of a pair of labels, in words.
 
         Examples
         --------
@@ -223,16 +216,7 @@ class LabelHasher(Hasher[LabelMatch]):
 
 
 def label_type(label: Any) -> Any:
-    """
-    The label without the prefix of a tag scheme.
-
-    Parameters
-    ----------
-    label : label
-
-    Returns
-    -------
-    str, or the label itself when it is no string
+    """The label without the prefix of a tag scheme.
 
     Examples
     --------

@@ -99,8 +99,7 @@ def candidate_pairs(document: CoreferenceDocument, window: int) -> Any:
 def mention_pairs(
     document: CoreferenceDocument, window: int = 20
 ) -> tuple[int, Any, Any]:
-    """
-    Mentions as items to cluster: (n_items, pairs, features).
+    """Mentions as items to cluster: (n_items, pairs, features).
 
     Parameters
     ----------

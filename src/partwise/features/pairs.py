@@ -62,8 +62,7 @@ _GAP = re.compile(r"\s*(open|extend):(.*)", re.DOTALL)
 
 
 class PairFeaturizer:
-    """
-    Codes of tokens, and which features pairs and gaps have.
+    """Codes of tokens, and which features pairs and gaps have.
 
     Parameters
     ----------
@@ -142,8 +141,7 @@ class PairFeaturizer:
     def fit(
         self, a: Sequence[Any], b: Sequence[Any], letters: str = ""
     ) -> PairFeaturizer:
-        """
-        Learn the columns of either side and their values.
+        """Learn the columns of either side and their values.
 
         Parameters
         ----------
@@ -200,8 +198,7 @@ class PairFeaturizer:
     # ---------------------------------------------------------------- application
 
     def transform(self, x: Any, side: int, what: str = "sequence") -> Any:
-        """
-        Codes of a sequence, as `partwise.structures.alignment` takes it.
+        """Codes of a sequence, as `partwise.structures.alignment` takes it.
 
         Parameters
         ----------
@@ -249,8 +246,7 @@ class PairFeaturizer:
         return codes, np.hstack(real)
 
     def transform_pairs(self, X: Sequence[Any]) -> tuple[bool, list[tuple[Any, Any]]]:
-        """
-        Codes of all pairs (a, b), or of (a, candidates), each object once.
+        """Codes of all pairs (a, b), or of (a, candidates), each object once.
 
         Parameters
         ----------

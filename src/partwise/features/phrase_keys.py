@@ -84,8 +84,7 @@ class PhraseMatch(NamedTuple):
 
 
 class PhraseHasher(Hasher[PhraseMatch]):
-    """
-    Keys of rules and brackets by one or several hash functions.
+    """Keys of rules and brackets by one or several hash functions.
 
     Parameters
     ----------
@@ -145,17 +144,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
         return (len(self.rules) + n_brackets) * len(self.hashes)
 
     def transform(self, X: Any) -> PhraseKeys:
-        """
-        Keys of all rules and brackets.
-
-        Parameters
-        ----------
-        X : Table, or list of lists of (word, tag)
-
-        Returns
-        -------
-        PhraseKeys
-        """
+        """Keys of all rules and brackets."""
         table = self.table(X)
         self.check_columns(table, self.columns)
         n_rules, n_labels = len(self.rules), len(self.labels)
@@ -227,8 +216,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
     def agreement(
         self, match: PhraseMatch, X: Any, keys: PhraseKeys, i: int, at: int
     ) -> str:
-        """
-        What agrees of a rule or a bracket, in words.
+        """What agrees of a rule or a bracket, in words.
 
         Examples
         --------

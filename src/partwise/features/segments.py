@@ -22,13 +22,7 @@ import numpy as np
 from partwise.bounds import check_indices, read_array
 from partwise.features.arrays import DenseFeatures, Features, make_features
 from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
-from partwise.features.templates import (
-    BOUNDARY,
-    Template,
-    Term,
-    View,
-    parse_templates,
-)
+from partwise.features.templates import BOUNDARY, Template, Term, View, parse_templates
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.features.windows import neighbours
 from partwise.readers.table import Table
@@ -53,8 +47,7 @@ class SegmentParts(NamedTuple):
 
 
 class SegmentFeaturizer:
-    """
-    Binary features of segments.
+    """Binary features of segments.
 
     Templates have the values that occur in the segments of `fit`; all other values give
     no feature.

@@ -1,5 +1,4 @@
-r"""
-The template language: which strings around a token become its features.
+r"""The template language: which strings around a token become its features.
 
 One template per line; ``#`` begins a comment::
 
@@ -176,17 +175,12 @@ MAX_EXPANSIONS = 10_000
 
 
 def parse_templates(templates: str | Iterable[str]) -> list[Template]:
-    """
-    Read templates, ranges expanded and repetitions left out.
+    """Read templates, ranges expanded and repetitions left out.
 
     Parameters
     ----------
     templates : str or iterable of str
         One template per line, or per item.
-
-    Returns
-    -------
-    list of Template
 
     Raises
     ------

@@ -20,8 +20,7 @@ MAX_COMPONENT = 1.001  # of a vector of length 1, rounded
 
 
 class VectorFeaturizer:
-    """
-    Features of templates, and the vectors of each word and of its two neighbours.
+    """Features of templates, and the vectors of each word and of its two neighbours.
 
     Parameters
     ----------

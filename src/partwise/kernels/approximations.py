@@ -39,12 +39,7 @@ class _Approximation(Parameters):
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
-        """
-        Map inputs to features.
-
-        Parameters
-        ----------
-        X : inputs of the kernel
+        """Map inputs to features.
 
         Returns
         -------
@@ -66,8 +61,7 @@ class _Approximation(Parameters):
 
 
 class RandomFourier(_Approximation):
-    """
-    Random cosines: φ(x)·φ(x') ≈ exp(−gamma·‖x − x'‖²).
+    """Random cosines: φ(x)·φ(x') ≈ exp(−gamma·‖x − x'‖²).
 
     φ_d(x) = √(2/D)·cos(z_d·x + b_d) with z ~ N(0, 2·gamma·I) and b uniform on
     [0, 2π) (Rahimi and Recht, 2007). The error falls as 1/√D.
@@ -156,8 +150,7 @@ class RandomFourier(_Approximation):
 
 
 class Nystroem(_Approximation):
-    """
-    Kernel values with a sample of the inputs: φ(x)·φ(x') ≈ k(x, x') for any kernel.
+    """Kernel values with a sample of the inputs: φ(x)·φ(x') ≈ k(x, x') for any kernel.
 
     With landmarks l_1, …, l_m, K their Gram matrix and K = V·Λ·Vᵀ,
     φ(x) = Λ^{-½}·Vᵀ·(k(x, l_1), …, k(x, l_m)). Exact on the landmarks' span; directions

@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 
 from partwise.kernels.base import Bound
-from partwise.kernels.checks import (
-    check_names,
-    check_real,
-    check_weights,
-    check_whole,
-)
+from partwise.kernels.checks import check_names, check_real, check_weights, check_whole
 from partwise.kernels.matrices import SparseMatrix
 from partwise.kernels.strings import ColumnKernel, table_pair
 from partwise.kernels.vectors import MAX_DEGREE, BoundRows, polynomial

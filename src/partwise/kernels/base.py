@@ -40,8 +40,7 @@ class Bound(ABC):
     def block(
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
     ) -> np.ndarray:
-        """
-        Entries of the Gram matrix.
+        """Entries of the Gram matrix.
 
         Parameters
         ----------
@@ -130,18 +129,13 @@ class Kernel(Parameters, ABC):
 
     @abstractmethod
     def bind(self, X: Any, Y: Any = None) -> Bound:
-        """
-        Bring inputs into arrays.
+        """Bring inputs into arrays.
 
         Parameters
         ----------
         X : the rows
         Y : the columns, optional
             By default the rows.
-
-        Returns
-        -------
-        Bound
         """
 
     def check(self) -> None:
@@ -159,8 +153,7 @@ class Kernel(Parameters, ABC):
     def columns_of(
         self, available: Collection[str], usual: Collection[str] | None = None
     ) -> list[str]:
-        """
-        Columns of a table that the kernel compares.
+        """Columns of a table that the kernel compares.
 
         Parameters
         ----------
@@ -214,8 +207,7 @@ class Kernel(Parameters, ABC):
     def with_columns(
         self, available: Collection[str], usual: Collection[str] | None = None
     ) -> Kernel:
-        """
-        Name the columns that are compared by default.
+        """Name the columns that are compared by default.
 
         A kernel that takes all columns of a table takes more of them as soon as
         another one, in a sum with it, brings a column of its own into the table. With

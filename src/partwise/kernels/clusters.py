@@ -32,8 +32,7 @@ UNKNOWN = "c?"  # of words that were too rare, or not seen in training
 
 
 class WordClusters(Parameters):
-    """
-    Give each word a cluster, learned from text alone or from given vectors.
+    """Give each word a cluster, learned from text alone or from given vectors.
 
     Parameters
     ----------
@@ -105,19 +104,7 @@ class WordClusters(Parameters):
         self.vectors = vectors
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """
-        Learn clusters.
-
-        Parameters
-        ----------
-        X : Table, or list of lists of str or of tuples of str
-        y : ignored
-
-        Returns
-        -------
-        WordClusters
-            Itself.
-        """
+        """Learn clusters."""
         check_whole("n_clusters", self.n_clusters, 1, 1_000_000)
         check_whole("n_dimensions", self.n_dimensions, 1, 10_000)
         check_whole("window", self.window, 1, 100)
@@ -177,17 +164,7 @@ class WordClusters(Parameters):
         return WordClusters(**self.get_params())
 
     def transform(self, X: Any) -> Table:
-        """
-        Add the column of clusters.
-
-        Parameters
-        ----------
-        X : Table, or list of lists of str or of tuples of str
-
-        Returns
-        -------
-        Table
-        """
+        """Add the column of clusters."""
         if not hasattr(self, "clusters_"):
             raise ValueError("no clusters yet; call fit first")
         table = table_of(X)
@@ -251,8 +228,7 @@ class WordClusters(Parameters):
 
 
 def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
-    """
-    Group vectors: the best of several k-means++ starts and Lloyd's iterations.
+    """Group vectors: the best of several k-means++ starts and Lloyd's iterations.
 
     Parameters
     ----------

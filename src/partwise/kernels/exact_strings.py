@@ -38,8 +38,7 @@ from partwise.readers.table import Table
 
 
 class ExactNGram(AnnotatedNGram):
-    """
-    Common subsequences of exactly n tokens, gaps allowed.
+    """Common subsequences of exactly n tokens, gaps allowed.
 
     A sequence of fewer than n tokens has none: it is a zero vector, also under
     `Normalized`.
@@ -91,8 +90,7 @@ class ExactNGram(AnnotatedNGram):
 
 
 class Spectrum(ColumnKernel):
-    """
-    Common n-grams of two sequences: n tokens in a row.
+    """Common n-grams of two sequences: n tokens in a row.
 
     Parameters
     ----------

@@ -32,8 +32,7 @@ DENSE = ("additive_chi2", "chi2")  # take no sparse rows: a few become dense at 
 
 
 class Pairwise(Kernel):
-    """
-    A kernel of ``sklearn.metrics.pairwise``.
+    """A kernel of ``sklearn.metrics.pairwise``.
 
     Some of them (sigmoid, additive_chi2, others with a negative parameter or a degree
     that is no whole number) need not be positive semidefinite: `is_positive` is False,
@@ -108,8 +107,7 @@ class Pairwise(Kernel):
 
 
 class FromFunction(Kernel):
-    """
-    A kernel that a user wrote.
+    """A kernel that a user wrote.
 
     Parameters
     ----------
@@ -151,8 +149,7 @@ class FromFunction(Kernel):
 
 
 class Precomputed(Kernel):
-    """
-    A matrix of kernel values; inputs are positions in it.
+    """A matrix of kernel values; inputs are positions in it.
 
     Parameters
     ----------

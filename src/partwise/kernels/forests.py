@@ -75,17 +75,12 @@ class Forest(NamedTuple):
 
 
 def encode_trees(trees: Sequence[Any]) -> Forest:
-    """
-    Bring trees into arrays.
+    """Bring trees into arrays.
 
     Parameters
     ----------
     trees : sequence of (label, children), or of nltk.Tree
         A child that is a string is a word.
-
-    Returns
-    -------
-    Forest
     """
     numbers: dict[str, int] = {}
     symbol: list[int] = []

@@ -68,8 +68,7 @@ def gram(
     memory_limit: int | None = None,
     progress: Callable[[Progress], Any] | None = None,
 ) -> np.ndarray:
-    """
-    Compute a Gram matrix.
+    """Compute a Gram matrix.
 
     Parameters
     ----------
@@ -140,8 +139,7 @@ def strips(
     n_jobs: int = 1,
     size: int = TILE,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """
-    Gram matrix strip by strip, without ever holding all of it.
+    """Gram matrix strip by strip, without ever holding all of it.
 
     Parameters
     ----------
@@ -188,8 +186,7 @@ def estimate(
     n_jobs: int = 1,
     seconds: float = 1.0,
 ) -> Estimate:
-    """
-    Estimate time and memory of a Gram matrix by computing a sample of its tiles.
+    """Estimate time and memory of a Gram matrix by computing a sample of its tiles.
 
     Parameters
     ----------
@@ -197,10 +194,6 @@ def estimate(
         As for `gram`.
     seconds : float
         How long to measure, about; compilation comes on top.
-
-    Returns
-    -------
-    Estimate
 
     Examples
     --------

@@ -255,8 +255,7 @@ def _compact(column: Column) -> Column:
 
 
 def token_inputs(kernel: Any, features: Any) -> Any:
-    """
-    Rows of tokens as the kernel takes them.
+    """Rows of tokens as the kernel takes them.
 
     Parameters
     ----------

@@ -86,18 +86,13 @@ Matrix = DenseMatrix | SparseMatrix
 
 
 def as_matrix(X: Any) -> Matrix:
-    """
-    Bring rows of numbers into one of the two layouts.
+    """Bring rows of numbers into one of the two layouts.
 
     Parameters
     ----------
     X : array or scipy sparse matrix (n_rows, n_features), list of rows, list of
         matrices (one per sequence: their rows are stacked), Features, DenseFeatures
         Finite numbers.
-
-    Returns
-    -------
-    DenseMatrix or SparseMatrix
     """
     if isinstance(X, DenseMatrix | SparseMatrix):
         return X

@@ -48,8 +48,7 @@ class Asymmetry(NamedTuple):
 
 
 def refuse_indefinite(kernel: Kernel, values: np.ndarray) -> None:
-    """
-    Raise ValueError unless a Gram matrix is positive semidefinite up to rounding.
+    """Raise ValueError unless a Gram matrix is positive semidefinite up to rounding.
 
     Parameters
     ----------
@@ -112,8 +111,7 @@ whose is_positive is True
 def find_asymmetry(
     block: Callable[[slice, slice], np.ndarray], diagonal: Floats
 ) -> Asymmetry | None:
-    """
-    Two inputs with k(x, y) ≠ k(y, x) beyond rounding.
+    """Two inputs with k(x, y) ≠ k(y, x) beyond rounding.
 
     Parameters
     ----------
@@ -121,10 +119,6 @@ def find_asymmetry(
         ``block(rows, cols)`` gives the entries of these slices.
     diagonal : array (n,)
         k(x, x).
-
-    Returns
-    -------
-    Asymmetry or None
 
     Examples
     --------

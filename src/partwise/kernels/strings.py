@@ -26,12 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partwise.kernels.base import Bound, Kernel, Real, Rows
-from partwise.kernels.checks import (
-    check_names,
-    check_real,
-    check_weights,
-    check_whole,
-)
+from partwise.kernels.checks import check_names, check_real, check_weights, check_whole
 from partwise.kernels.inputs import SEQUENCES, table_of
 from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
@@ -67,8 +62,7 @@ class ColumnKernel(Kernel):
 
 
 class AnnotatedNGram(ColumnKernel):
-    """
-    Common subsequences of two sequences of tokens with several columns.
+    """Common subsequences of two sequences of tokens with several columns.
 
     Two tokens resemble each other by κ(a, b) = Σ_c v_c [a_c = b_c] over the columns c.
 
@@ -124,8 +118,7 @@ class AnnotatedNGram(ColumnKernel):
 
 
 class NGram(Kernel):
-    """
-    Common subsequences of two sequences of symbols, gaps allowed.
+    """Common subsequences of two sequences of symbols, gaps allowed.
 
     Parameters
     ----------

@@ -27,8 +27,7 @@ from partwise.protocol import Floats
 
 
 class ConvolutionTree(Kernel):
-    """
-    Number of common fragments of two phrase trees, large ones weighted down.
+    """Number of common fragments of two phrase trees, large ones weighted down.
 
     Parameters
     ----------

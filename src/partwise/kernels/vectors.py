@@ -31,8 +31,7 @@ MAX_DEGREE = 20
 
 
 class Linear(Kernel):
-    """
-    The inner product <x, x'>.
+    """The inner product <x, x'>.
 
     Examples
     --------
@@ -49,8 +48,7 @@ class Linear(Kernel):
 
 
 class Polynomial(Kernel):
-    """
-    (gamma·<x, x'> + coef0)^degree.
+    """(gamma·<x, x'> + coef0)^degree.
 
     Parameters
     ----------
@@ -87,8 +85,7 @@ class Polynomial(Kernel):
 
 
 class RBF(Kernel):
-    """
-    exp(−gamma·‖x − x'‖²), the Gaussian kernel.
+    """exp(−gamma·‖x − x'‖²), the Gaussian kernel.
 
     Parameters
     ----------

@@ -22,8 +22,7 @@ class Anchors(NamedTuple):
     words: list[str]  # these tokens, to show them; empty for whole sequences
 
     def places(self, offset: Ints) -> Ints:
-        """
-        Numbers of the anchors among the inputs of the training data.
+        """Numbers of the anchors among the inputs of the training data.
 
         Parameters
         ----------

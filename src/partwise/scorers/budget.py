@@ -29,8 +29,7 @@ def check_budget(budget: Any, how: str) -> None:
 def keep_within(
     postings: Postings, beta: Floats, budget: int, how: str = "project"
 ) -> Floats:
-    """
-    Coefficients of the model on at most `budget` anchors.
+    """Coefficients of the model on at most `budget` anchors.
 
     Anchor a is as useful as its part of the model is long, √(k(a, a) Σ_κ β(κ, a)²). The
     least useful ones are dropped, key by key, in one of three ways; S are the remaining

@@ -35,8 +35,7 @@ Slots = ArcSlots | TokenSlots | PhraseSlots
 
 
 class KernelScorer(Scorer):
-    """
-    Scores parts through their keys.
+    """Scores parts through their keys.
 
     Parameters
     ----------
@@ -83,8 +82,7 @@ class KernelScorer(Scorer):
                 )
 
     def bind(self, parts: Keys, width: int = 0) -> Slots:
-        """
-        Parts of the training data with their slots.
+        """Parts of the training data with their slots.
 
         Parameters
         ----------

@@ -8,14 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from partwise.parameters import SettingsError
-from partwise.protocol import (
-    Generative,
-    Latent,
-    Objective,
-    Problem,
-    Solver,
-    offers,
-)
+from partwise.protocol import Generative, Latent, Objective, Problem, Solver, offers
 
 SOLVERS = {
     "bcfw": ("bcfw", "BCFW"),

@@ -6,15 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Ints,
-    Model,
-    Objective,
-    Problem,
-    Support,
-)
+from partwise.protocol import Cuts, Floats, Ints, Model, Objective, Problem, Support
 from partwise.solvers import _pool_compiled as kernels
 from partwise.solvers._passes import Pass
 from partwise.solvers._pieces import in_pieces

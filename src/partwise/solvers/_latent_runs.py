@@ -151,11 +151,7 @@ def restore_last(
 
 
 def local_dual(
-    problem: Any,
-    objective: Objective,
-    convex: Solver,
-    solved: State,
-    old_truths: Cuts,
+    problem: Any, objective: Objective, convex: Solver, solved: State, old_truths: Cuts
 ) -> float:
     """A lower bound for the convex problem at the new completions."""
     if not len(old_truths.block):

@@ -10,14 +10,7 @@ buffers have `score` and `spare`, both (most rows of a block,).
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    code_length,
-    dot_row,
-    kernel,
-    operation,
-    wipe_row,
-)
+from partwise.compiled import add_row, code_length, dot_row, kernel, operation, wipe_row
 from partwise.structures._formulations import (  # noqa: F401 — for structures
     plane,
     violation_of,

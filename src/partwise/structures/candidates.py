@@ -94,8 +94,7 @@ class CandidateBlocks:
 
 
 class CandidateProblem(LoopProblem):
-    """
-    Lists of candidates, packed.
+    """Lists of candidates, packed.
 
     Parameters
     ----------

@@ -16,14 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import Reference, as_reference
-from partwise.protocol import (
-    CapabilityError,
-    Cuts,
-    Floats,
-    Formulation,
-    Ints,
-    Problem,
-)
+from partwise.protocol import CapabilityError, Cuts, Floats, Formulation, Ints, Problem
 from partwise.scorers.linear import DenseRows
 from partwise.structures import _packed_compiled as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort

@@ -83,8 +83,7 @@ class SignProblem(PackedProblem):
 
 
 def pack_signs(x: Any, y: Any) -> SignProblem:
-    """
-    The problem of learning the sign of each row; L1 margin rescaling.
+    """The problem of learning the sign of each row; L1 margin rescaling.
 
     Parameters
     ----------

@@ -4,20 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    allocating,
-    has_pairs,
-    kernel,
-    output_loss,
-    recall_margin,
-)
+from partwise.compiled import allocating, has_pairs, kernel, output_loss, recall_margin
 from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
-from partwise.structures.chain._compiled import (
-    fill_losses,
-    prepare,
-    score_block,
-)
+from partwise.structures.chain._compiled import fill_losses, prepare, score_block
 from partwise.structures.chain._programs import (
     Edges,
     backward,

@@ -127,7 +127,7 @@ class Chain(ChainReference, Structure):
                 "boundary": self.boundary,
                 "cost": self.cost if isinstance(self.cost, str) else "matrix",
                 "constrained": self.transitions is not None,
-            },
+            }
         }
 
     def n_outputs(self, n: int) -> int:

@@ -32,24 +32,8 @@ from partwise.structures.losses.tokens import (
 )
 
 __all__ = [
-    "ADDITIVE",
-    "ARC_LOSSES",
-    "BRACKET_LOSSES",
-    "FRONTIER",
-    "PLAIN",
-    "TOKEN_LOSSES",
-    "TWO_BEST",
-    "ArcLoss",
-    "BracketF1",
-    "BracketLoss",
-    "Bracketing",
-    "Brackets",
-    "CostMatrix",
-    "Hamming",
-    "Loss",
-    "NormalizedHamming",
-    "TokenCosts",
-    "TokenLoss",
-    "ZeroOne",
-    "loss_named",
-]
+    "ADDITIVE", "ARC_LOSSES", "BRACKET_LOSSES", "FRONTIER", "PLAIN", "TOKEN_LOSSES",
+    "TWO_BEST", "ArcLoss", "BracketF1", "BracketLoss", "Bracketing", "Brackets",
+    "CostMatrix", "Hamming", "Loss", "NormalizedHamming", "TokenCosts", "TokenLoss",
+    "ZeroOne", "loss_named",
+]  # fmt: skip

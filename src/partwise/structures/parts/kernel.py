@@ -82,8 +82,7 @@ class PartKernel(NamedTuple):
 
 
 class PartExpansion:
-    """
-    A trained model: parts of the training data with their coefficients.
+    """A trained model: parts of the training data with their coefficients.
 
     Attributes
     ----------

@@ -92,10 +92,7 @@ class PartLoss(Loss):
     """
 
     def __init__(
-        self,
-        normalized: bool = True,
-        similarity: Any = None,
-        graded: str = "predicted",
+        self, normalized: bool = True, similarity: Any = None, graded: str = "predicted"
     ) -> None:
         self.normalized = normalized
         self.similarity = similarity
@@ -290,8 +287,7 @@ def check_similarity(table: Floats, true: list[int], parts: Any) -> Floats:
 
 
 def box_overlap(boxes: Any, others: Any = None) -> Floats:
-    """
-    Intersection over union of boxes, or of spans.
+    """Intersection over union of boxes, or of spans.
 
     Parameters
     ----------
