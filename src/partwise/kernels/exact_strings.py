@@ -22,7 +22,7 @@ semidefinite similarity of tokens, and so are its products and sums.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,8 +33,10 @@ from partwise.kernels.strings import (
     ColumnKernel,
     table_pair,
 )
-from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
+
+if TYPE_CHECKING:
+    from partwise.kernels._string_compiled import Scale
 
 
 class ExactNGram(AnnotatedNGram):
@@ -157,19 +159,9 @@ class BoundExactly(BoundSequences):
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
     ) -> np.ndarray:
         """Values of these rows and columns."""
-        from partwise.kernels._exact_string_compiled import exact_block
+        return self._by_length(rows, cols, np.float64)
 
-        def fill(rows: Ints, cols: Ints, out: Floats) -> None:
-            exact_block(
-                self.x, self.x_offset, rows, self.y, self.y_offset, cols,
-                self.weights, self.gap, self.n, out,
-            )  # fmt: skip
+    def _scale(self, dtype: Real) -> Scale:
+        from partwise.kernels._string_compiled import exact_scale
 
-        return self._by_length(rows, cols, np.float64, fill)
-
-    def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
-        from partwise.kernels._exact_string_compiled import exact_diagonal
-
-        out = np.empty(len(offset) - 1)
-        exact_diagonal(codes, offset, self.weights, self.gap, self.n, out)
-        return out
+        return exact_scale(self.weights, self.gap)

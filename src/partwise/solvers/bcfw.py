@@ -125,14 +125,8 @@ class BCFW(PoolSolver):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    eps : float or None
-        The papers' constraint violation instead of `tol`.
-    max_iter : int
-        Sweeps over the data.
-    time_limit : float or None
-        Seconds.
+    tol, eps, max_iter, time_limit
+        See `Solver`; an iteration is a sweep over the data.
     random_state : int
         Seed of the order of visits.
     steps : int

@@ -91,14 +91,8 @@ class ProximalBundle(JointPlanesSolver):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    eps : float or None
-        The papers' constraint violation instead of `tol`.
-    max_iter : int
-        Passes over the data.
-    time_limit : float or None
-        Seconds.
+    tol, eps, max_iter, time_limit
+        See `Solver`; an iteration is a pass over the data.
     rho : float
         First weight of the proximal term, relative to the ½‖w‖² of the objective; a
         tenth of it after a warm start.

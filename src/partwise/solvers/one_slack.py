@@ -118,14 +118,8 @@ class OneSlack(JointPlanesSolver):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    eps : float or None
-        The papers' constraint violation instead of `tol`.
-    max_iter : int
-        Full passes over the data.
-    time_limit : float or None
-        Seconds.
+    tol, eps, max_iter, time_limit
+        See `Solver`; an iteration is a full pass over the data.
     prune_after : int
         Drop a plane after so many solutions in a row without it.
     pool : bool
