@@ -162,21 +162,14 @@ def certify(
     whether the search was exact or not. For ``penalty="log"`` g is the gradient. A hard
     margin has no subgradient to offer: its bound is the dual alone.
     """
+    oracle_calls += problem.n_blocks
     if objective.penalty == "log":
         value, gradient = log_loss(problem, objective, model)
         return Certificate(
-            at_least=value,
-            at_most=value,
-            dual=dual,
-            data_bound=0.5 * problem.dot(gradient, gradient),
-            oracle_calls=oracle_calls + problem.n_blocks,
-            exact_oracle=True,
-            stopped=stopped,
-            penalty="log",
-            note=note,
-        )
+            value, value, dual, 0.5 * problem.dot(gradient, gradient), oracle_calls,
+            stopped=stopped, penalty="log", note=note,
+        )  # fmt: skip
     cuts = problem.oracle(model)
-    oracle_calls += problem.n_blocks
     square = problem.dot(model, model)
     if not problem.is_euclidean and square < -1e-9 * float(np.sum(np.square(model))):
         raise ValueError(

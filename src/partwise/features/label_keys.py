@@ -102,17 +102,15 @@ class LabelHasher(Hasher[LabelMatch]):
     @property
     def columns(self) -> list[str]:
         """Columns that named hash functions use, each once."""
-        return list(dict.fromkeys(term.view.column for term in self._terms()))
+        named = [one for one in self.hashes if isinstance(one, LabelMatch)]
+        terms = [term for match in named for term in match.terms]
+        return list(dict.fromkeys(term.view.column for term in terms))
 
     @property
     def has_pairs(self) -> bool:
         """Whether two labels in a row are parts."""
         named = [one for one in self.hashes if isinstance(one, LabelMatch)]
         return any(match.part == PAIR for match in named)
-
-    def _terms(self) -> list[Term]:
-        named = [one for one in self.hashes if isinstance(one, LabelMatch)]
-        return [term for match in named for term in match.terms]
 
     def n_keys(self, offset: np.ndarray) -> np.ndarray:
         """Number of keys of each sequence, from the first token of each."""

@@ -15,7 +15,7 @@ from partwise.features.arrays import DenseFeatures, Features
 from partwise.kernels.base import Kernel
 from partwise.kernels.checks import check_real, check_whole
 from partwise.kernels.gram import gram, strips
-from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix
+from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix, is_matrix
 from partwise.kernels.memory import free_memory
 from partwise.kernels.naming import as_kernel, from_dict
 from partwise.parameters import SettingsError
@@ -269,8 +269,8 @@ def _as_given(X: Any, values: Floats) -> Any:
     """One array per sequence when the rows of X belong to sequences."""
     if isinstance(X, Features | DenseFeatures):
         return np.split(values, X.offset[1:-1])
-    is_list = isinstance(X, list | tuple) and not isinstance(X, Matrix) and len(X)
-    if is_list and (hasattr(X[0], "tocsr") or getattr(X[0], "ndim", 0) == 2):
+    is_list = isinstance(X, list | tuple) and not isinstance(X, Matrix)
+    if is_list and len(X) and is_matrix(X[0]):
         return np.split(values, np.cumsum([matrix.shape[0] for matrix in X])[:-1])
     return values
 

@@ -100,7 +100,7 @@ def as_matrix(X: Any) -> Matrix:
         return _of_features(X)
     if hasattr(X, "tocsr"):
         return _of_features(as_features([X])) if X.shape[0] else _empty(X.shape[1])
-    if isinstance(X, list | tuple) and len(X) and _is_matrix(X[0]):
+    if isinstance(X, list | tuple) and len(X) and is_matrix(X[0]):
         return _of_features(as_features(X))
     try:
         x = np.require(X, np.float64, ["C", "W"])
@@ -211,7 +211,8 @@ def unpack_matrix(arrays: Mapping[str, np.ndarray]) -> Matrix:
     return _in_order(indptr, indices, data, n_features)
 
 
-def _is_matrix(item: Any) -> bool:
+def is_matrix(item: Any) -> bool:
+    """Whether an item of a list is a matrix, dense or sparse, not a row."""
     return hasattr(item, "tocsr") or getattr(item, "ndim", 0) == 2
 
 

@@ -48,14 +48,34 @@ class JointPlanesMemo:
             self.pool.restore(tree["pool"])
 
 
+@dataclass(eq=False, repr=False)
 class JointPlanesSolver(MemoSolver):
-    """A solver whose memo is a `JointPlanesMemo`."""
+    """A solver whose memo is a `JointPlanesMemo`.
+
+    Parameters
+    ----------
+    tol, eps, max_iter, time_limit
+        See `Solver`; an iteration is a pass over the data.
+    prune_after : int
+        Drop a plane after so many solutions in a row without it.
+    pool : bool
+        Make joint planes of a pool of cuts per example, too.
+    polish : int
+        Passes over the pool after each pass of the oracle.
+    random_state : int
+        Seed of the order in which the pool is polished.
+    """
 
     penalties = ("l1", "l2")
 
-    pool: bool
-    polish: int
-    random_state: int
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int = 10000
+    time_limit: float | None = None
+    prune_after: int = 50
+    pool: bool = True
+    polish: int = 3
+    random_state: int = 0
 
     def _new_pool(self, problem: Problem, objective: Objective) -> JointPool | None:
         if self.pool and problem.n_blocks > 1:  # one example is a joint plane itself

@@ -57,13 +57,25 @@ class Run(NamedTuple):
     epoch: Epoch
 
 
+@dataclass(eq=False, repr=False)
 class OnlineSolver(Solver):
-    """Epochs in random order, and one evaluation at the end."""
+    """Epochs in random order, and one evaluation at the end.
+
+    Parameters
+    ----------
+    max_iter, time_limit, random_state
+        Epochs, seconds, and the seed of the order of visits.
+    averaged : bool
+        Return the average of the models after each visit instead of the last one.
+    """
 
     tol = 1e-3  # never reached without a lower bound
     eps = None
-    averaged: bool
-    random_state: int
+
+    max_iter: int = 20
+    time_limit: float | None = None
+    random_state: int = 0
+    averaged: bool = True
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """Zero weights, or a copy of the given ones."""

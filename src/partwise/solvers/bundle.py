@@ -91,19 +91,11 @@ class ProximalBundle(JointPlanesSolver):
 
     Parameters
     ----------
-    tol, eps, max_iter, time_limit
-        See `Solver`; an iteration is a pass over the data.
+    tol, eps, max_iter, time_limit, prune_after, pool, polish, random_state
+        See `JointPlanesSolver`.
     rho : float
         First weight of the proximal term, relative to the ½‖w‖² of the objective; a
         tenth of it after a warm start.
-    prune_after : int
-        Drop a plane after so many steps in a row without it.
-    pool : bool
-        Make joint planes of a pool of cuts per example, too.
-    polish : int
-        Passes over the pool after each pass of the oracle.
-    random_state : int
-        Seed of the order in which the pool is polished.
 
     Examples
     --------
@@ -114,15 +106,7 @@ class ProximalBundle(JointPlanesSolver):
 
     loops = "bundle"
 
-    tol: float = 1e-3
-    eps: float | None = None
-    max_iter: int = 10000
-    time_limit: float | None = None
     rho: float = 1.0
-    prune_after: int = 50
-    pool: bool = True
-    polish: int = 3
-    random_state: int = 0
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """The first centre, with the planes of its pass and those of a given dual."""

@@ -118,16 +118,8 @@ class OneSlack(JointPlanesSolver):
 
     Parameters
     ----------
-    tol, eps, max_iter, time_limit
-        See `Solver`; an iteration is a full pass over the data.
-    prune_after : int
-        Drop a plane after so many solutions in a row without it.
-    pool : bool
-        Make joint planes of a pool of cuts per example, too.
-    polish : int
-        Passes over the pool after each pass of the oracle.
-    random_state : int
-        Seed of the order in which the pool is polished.
+    tol, eps, max_iter, time_limit, prune_after, pool, polish, random_state
+        See `JointPlanesSolver`.
     cache : int
         Without a pool: passes whose cuts are cached; with 0 every plane takes a pass
         of the oracle.
@@ -146,14 +138,6 @@ class OneSlack(JointPlanesSolver):
 
     loops = "one_slack"
 
-    tol: float = 1e-3
-    eps: float | None = None
-    max_iter: int = 10000
-    time_limit: float | None = None
-    prune_after: int = 50
-    pool: bool = True
-    polish: int = 3
-    random_state: int = 0
     cache: int = 5
     cache_share: float = 0.5
     cache_rounds: int = 10

@@ -53,14 +53,7 @@ from partwise.solvers._pieces import in_pieces
 
 @dataclass(eq=False, repr=False)
 class Perceptron(OnlineSolver):
-    """Averaged structured perceptron.
-
-    Parameters
-    ----------
-    max_iter, time_limit, random_state
-        Epochs, seconds, and the seed of the order of visits.
-    averaged : bool
-        Return the average of the models after each visit instead of the last one.
+    """Averaged structured perceptron; its parameters are those of `OnlineSolver`.
 
     Examples
     --------
@@ -69,12 +62,7 @@ class Perceptron(OnlineSolver):
     Perceptron(max_iter=5, time_limit=None, random_state=0, averaged=True)
     """
 
-    penalties = ("l1", "l2")  # it seeks no margin, so a hard one is not its to reach
-
-    max_iter: int = 20
-    time_limit: float | None = None
-    random_state: int = 0
-    averaged: bool = True
+    penalties = ("l1", "l2")  # it seeks no margin, so it reaches no hard one
 
     def visit(self, run: Run, first: int, last: int) -> int:
         """One step of each block whose prediction is wrong."""
@@ -121,10 +109,8 @@ class MIRA(OnlineSolver):
 
     Parameters
     ----------
-    max_iter, time_limit, random_state
-        Epochs, seconds, and the seed of the order of visits.
-    averaged : bool
-        Return the average of the models after each visit instead of the last one.
+    max_iter, time_limit, random_state, averaged
+        See `OnlineSolver`.
     k : int
         Cuts per visit; more than one needs a problem with k-best outputs.
     augmented : bool
@@ -141,10 +127,6 @@ class MIRA(OnlineSolver):
     5
     """
 
-    max_iter: int = 20
-    time_limit: float | None = None
-    random_state: int = 0
-    averaged: bool = True
     k: int = 1
     augmented: bool = True
     slack: bool = True
@@ -200,7 +182,7 @@ class Pegasos(OnlineSolver):
     Parameters
     ----------
     max_iter, time_limit, random_state
-        Epochs, seconds, and the seed of the order of visits.
+        See `OnlineSolver`.
     averaged : bool
         Return the average of the models, weighted by t, instead of the last one.
     batch : int
@@ -221,9 +203,6 @@ class Pegasos(OnlineSolver):
     penalties = ("l1", "l2")
 
     max_iter: int = 50
-    time_limit: float | None = None
-    random_state: int = 0
-    averaged: bool = True
     batch: int = 64
     project: bool = True
 

@@ -108,9 +108,8 @@ class PartLoss(Loss):
         if not self.is_graded(y):
             return self.unit(true) * len(true ^ predicted)
         if self.graded == "true":
-            total = (
-                len(true) + len(predicted) - 2.0 * self._covered(y, sorted(predicted))
-            )
+            best = self._rows(y, sorted(predicted)).max(axis=0, initial=0.0)
+            total = len(true) + len(predicted) - 2.0 * float(best.sum())
         else:
             extra = sorted(predicted - true)
             total = len(true - predicted) + float(self._cost(y, extra).sum())
@@ -187,10 +186,6 @@ class PartLoss(Loss):
         """What each of these wrong parts costs, in units."""
         factor = 2.0 if self.graded == "predicted" else 1.0
         return 1.0 - factor * self._rows(y, parts).max(axis=1, initial=0.0)
-
-    def _covered(self, y: Any, parts: list[int]) -> float:
-        """Σ over true parts of the best similarity to one of these."""
-        return float(self._rows(y, parts).max(axis=0, initial=0.0).sum())
 
     def _rows(self, y: Any, parts: Any) -> Floats:
         """Similarities (n_parts, |y|) of these parts to the true ones."""
