@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def primal(self) -> float:
-        """The objective of this model: at most so much, or what was found of it."""
+        """The upper bound of the objective; where there is none, the lower bound."""
         return self.at_least if self.at_most is None else self.at_most
 
     @property

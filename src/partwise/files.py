@@ -58,7 +58,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the place and move there, so that no reader sees half a file.
+    """Write a draft and move it to its place, so that no reader sees half a file.
 
     Raises
     ------

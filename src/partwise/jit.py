@@ -85,7 +85,7 @@ def user_cache() -> Path:
 
 @functools.cache
 def cache_folder() -> Path:
-    """Where functions of this version of the package are kept; made if need be."""
+    """The folder for compiled functions of this version, made if necessary."""
     try:
         folder = user_cache() / f"kernels-{kernel_key()}"
         is_new = not folder.exists()

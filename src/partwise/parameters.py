@@ -23,7 +23,7 @@ MENTION = re.compile(
 
 
 def shortened(text: str) -> str:
-    """A message without the middle of what a hostile file makes it quote."""
+    """A long message without its middle, which may quote a hostile file."""
     return text if len(text) <= 800 else f"{text[:400]} … {text[-300:]}"
 
 

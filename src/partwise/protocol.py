@@ -139,7 +139,7 @@ class Problem(ABC):
 
     @abstractmethod
     def outputs(self, cuts: Cuts) -> list[Any]:
-        """The outputs ŷ as the user knows them."""
+        """The outputs ŷ in the user's own form."""
 
     def effort(self) -> Floats:
         """What asking each block costs, in any unit, shape (n_blocks,)."""
@@ -197,7 +197,7 @@ class Problem(ABC):
         )
 
     def export_codes(self) -> dict[str, Any]:
-        """What gives codes their meaning beside the data, for a checkpoint."""
+        """What codes depend on besides the data, for a checkpoint."""
         return {}
 
     def import_codes(self, tree: dict[str, Any]) -> None:  # noqa: B027
@@ -507,7 +507,7 @@ class Solver(Parameters, ABC):
         """Put the best model into `state.model`; called once, also on Ctrl-C."""
 
     def support(self, state: State) -> Support | None:
-        """Planes and their α, where the solver keeps them."""
+        """Planes and their α; None of solvers without them."""
         return None
 
     def votes(self, state: State) -> Votes:
@@ -515,7 +515,7 @@ class Solver(Parameters, ABC):
         raise CapabilityError(f"{type(self).__name__} ends with a single model")
 
     def planes_at_hand(self, state: State) -> Support | None:
-        """What a later run may start from: the dual, and idle planes beside it."""
+        """What a later run may start from: the dual and idle planes."""
         return self.support(state)
 
     def rebase(self, state: State, old_truths: Cuts) -> None:

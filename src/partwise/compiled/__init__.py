@@ -150,7 +150,7 @@ def operation(stub):
 
 
 def optional_operation(default):
-    """An operation whose text serves every tag; a tag's own method goes before it."""
+    """An operation with a default for every tag, which a method of a tag replaces."""
     name = default.__name__
     _defaults[name] = default
 

@@ -1,4 +1,4 @@
-"""Features as arrays, and featurizers for users who bring arrays themselves."""
+"""Features as arrays, and the featurizer of arrays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -228,7 +228,7 @@ class ArrayFeaturizer:
         return [f"x{i}" for i in range(self.n_features_)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         return {"kind": self.kind, "n_features": self.n_features_}, {}
 
     @classmethod

@@ -126,15 +126,10 @@ class Featurizer:
         return self._names
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep.
+        """Settings for JSON, and arrays, for a model file.
 
-        Returns
-        -------
-        meta : dict
-            Settings, JSON-able.
-        arrays : dict of str to array
-            The vocabulary: strings of the views as bytes, and for each feature its
-            template and key.
+        The arrays are the vocabulary: strings of the views as bytes, and for each
+        feature its template and key.
         """
         self._check_fitted()
         meta = {

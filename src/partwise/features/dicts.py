@@ -103,7 +103,7 @@ class DictFeaturizer:
         return list(self._numbers)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         self._check_fitted()
         meta = {
             "kind": self.kind,

@@ -307,7 +307,7 @@ class GraphFeaturizer:
         return made
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         settings, arrays = self.nodes.state()
         document: dict[str, Any] = {"kind": self.kind, "nodes": settings, "edges": None}
         saved = {f"nodes/{name}": array for name, array in arrays.items()}

@@ -210,7 +210,7 @@ class SegmentFeaturizer:
     # ---------------------------------------------------------------------- files
 
     def state(self) -> tuple[dict[str, Any], dict[str, Ints]]:
-        """What a model file must keep: settings, and keys with their features."""
+        """Settings for JSON, and arrays, for a model file."""
         meta = {
             "kind": self.kind,
             "templates": [str(template) for template in self.templates],
@@ -266,7 +266,7 @@ class SegmentFeaturizer:
 
 
 def phrase_keys(phrases: Iterable[str], template: Template) -> Ints:
-    """Keys that a template of one term gives to segments of these words, uint64."""
+    """Keys of a template of one term for segments of these words, uint64."""
     listed = sorted({tuple(phrase.lower().split()) for phrase in phrases} - {()})
     words = sorted({word for phrase in listed for word in phrase})
     of_word = dict(zip(words, hash_strings(words), strict=True))

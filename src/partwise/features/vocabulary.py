@@ -1,4 +1,4 @@
-"""What a featurizer keeps, as arrays: a model file holds no Python objects."""
+"""Vocabularies of featurizers as arrays, because model files hold no objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

@@ -147,7 +147,7 @@ class VectorFeaturizer:
         return np.array(rows, np.int64)[column.codes]
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         words, matrix = self.vectors
         meta, arrays = self.templates.state()
         arrays |= string_arrays(words, "words")

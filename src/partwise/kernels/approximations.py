@@ -127,7 +127,7 @@ class RandomFourier(_Approximation):
         return angles
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         arrays = {"frequencies": self.frequencies_.ravel(), "phases": self.phases_}
         return {"kind": self.kind, **self.get_params()}, arrays
 
@@ -225,7 +225,7 @@ class Nystroem(_Approximation):
         return out
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         meta = {"kind": self.kind, "kernel": self.kernel_.to_dict()}
         arrays = self.kernel_.input_family().pack(self.landmarks_)
         packed = {f"landmarks.{name}": array for name, array in arrays.items()}

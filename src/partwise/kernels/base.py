@@ -4,6 +4,8 @@ A kernel k(x, x') is the inner product of two inputs in a feature space that nee
 be written down. `Kernel.bind` brings the inputs into arrays once; the `Bound` it
 returns answers any block of the Gram matrix between them, and its diagonals. All that
 uses kernels (`gram`, the approximations, a kernel scorer) works on a `Bound` alone.
+
+Modules of compiled loops are imported where they run, because numba takes long to load.
 """
 
 from __future__ import annotations
@@ -147,7 +149,7 @@ class Kernel(Parameters, ABC):
         return True
 
     def input_family(self) -> Inputs:
-        """What X may be: how inputs are counted, selected and kept in a file."""
+        """What X may be, and how inputs are counted, selected and stored."""
         return self.inputs
 
     def columns_of(

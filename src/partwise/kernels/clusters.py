@@ -184,7 +184,7 @@ class WordClusters(Parameters):
         return self.fit(X).transform(X)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         group = [int(name[1:]) for name in self.clusters_.values()]
         arrays = {
             **string_arrays(list(self.clusters_)),
@@ -348,7 +348,7 @@ def _by_size(group: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def fit_clusters(clusters: int | WordClusters, table: Table) -> WordClusters:
-    """Clusters of the words of a table: so many, or with these settings."""
+    """Clusters of the words of a table, by their number or by settings."""
     if not isinstance(clusters, WordClusters):
         column = "form" if "form" in table.columns else None
         clusters = WordClusters(n_clusters=clusters, column=column)

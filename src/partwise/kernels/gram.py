@@ -227,7 +227,7 @@ def _estimate(bound: Bound, precision: Any, threads: int, seconds: float) -> Est
 
 
 def _touch_seconds(size: int) -> float:
-    """How long the system takes to hand out so many bytes, by a sample."""
+    """Seconds in which the system provides so many bytes, by a sample."""
     sample = min(size, 16 << 20)
     begin = time.perf_counter()
     np.empty(sample, np.uint8).fill(0)
@@ -312,7 +312,7 @@ def _tiles(bound: Bound) -> list[Tile]:
 
 
 def _run(threads: int, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
-    """Results in order; no more tasks are queued than keep the threads busy."""
+    """Results in order, with as many tasks queued as keep the threads busy."""
     if threads == 1 or len(items) < 2:
         yield from map(work, items)
         return

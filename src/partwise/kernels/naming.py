@@ -54,7 +54,7 @@ _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?")
 
 
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
-    """Return a kernel for whatever stands for one.
+    """The kernel that a name, a kernel or a function means.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _value(text: str) -> Any:
 
 
 def to_dict(kernel: Kernel) -> dict[str, Any]:
-    """Give what a model file keeps of a kernel.
+    """A kernel as a document for JSON, for a model file.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Anchors of a trained kernel model: which inputs of the training data it keeps."""
+"""Anchors of a trained kernel model: inputs of the training data that it needs."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class KernelScorer(Scorer):
         return 2 * rows.postings.n_slots
 
     def local(self, rows: Slots, offset: Ints) -> Slots:
-        """Slots numbered block by block; a block has as many inputs as the longest.
+        """Slots numbered block by block, with room for the inputs of the longest block.
 
         Gram matrices of a pool use it: a model of one block stays in the cache.
         """

@@ -40,7 +40,7 @@ class OnlineMemo:
 
 
 class Epoch(NamedTuple):
-    """The visits of one pass over the data, and what they did."""
+    """The visits of one pass over the data, and the steps that they took."""
 
     order: Ints  # (n_blocks,) the blocks as they are visited
     indptr: Ints  # where the code of each visit begins

@@ -245,7 +245,7 @@ class LoopProblem(Problem):
         return [None]
 
     def return_work(self, work: Any) -> None:
-        """Nothing to keep."""
+        """Nothing to do: buffers are not reused."""
 
     def indptr_of(self, rows: Ints) -> Ints:
         """Codes have length one."""
@@ -333,7 +333,7 @@ class LoopProblem(Problem):
         return hashlib.blake2b(b"".join([named, *keys])).digest()
 
     def export_codes(self) -> dict[str, Any]:
-        """The table of outputs: whose they are, and what they are, as JSON."""
+        """The table of outputs as JSON, with the example of each."""
         owner = np.zeros(len(self.blocks.table), np.int64)
         for key, place in self.blocks.places.items():
             owner[place] = key[0]

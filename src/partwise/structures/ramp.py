@@ -53,7 +53,7 @@ def loss_of(blocks, i, code):
 
 
 def search(blocks, work, w, i, code):
-    """The same output is the most violated one, whatever it is compared with."""
+    """The most violated output is the same one as in comparison with the truth."""
     b, scale, violation, bound = find_output(blocks.inner, work, w, i, code)
     guess = blocks.guess[blocks.first[i] : blocks.first[i + 1]]
     lead = recall_margin(blocks.inner, work, i, guess)

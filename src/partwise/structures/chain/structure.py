@@ -177,7 +177,7 @@ class Chain(ChainReference, Structure):
         scorer : Scorer, optional
             How rows are scored; `LinearScorer` by default.
         label_names : sequence, optional
-            Labels as the user knows them, for error messages.
+            Labels in the user's own form, for error messages.
         may_hide : bool
             Whether −1 in `Y` stands for a label that is not known; the problem is then
             `Latent`. By default −1 is refused like any other label outside the

@@ -45,7 +45,7 @@ class Loss(Parameters, ABC):
         return self.search if formulation.is_additive else FRONTIER
 
     def saved(self) -> Any:
-        """What a model file keeps of it: a name, a number or an array."""
+        """The loss in a model file: a name, a number or an array."""
         if not self.name:
             raise SettingsError(
                 f"<cost={self!r}>: a model file keeps losses by their names and "

@@ -125,7 +125,7 @@ def look(table, e, c, p):
 
 @inner_allocating
 def with_slot(scratch, n_slots, area):
-    """Room for so many tables of this size, the last of them empty."""
+    """Room for `n_slots` tables of this size, the last of them empty."""
     scratch = longer(scratch, n_slots * area)
     for x in range((n_slots - 1) * area, n_slots * area):
         scratch[x] = -np.inf

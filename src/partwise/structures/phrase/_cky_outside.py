@@ -1,4 +1,4 @@
-"""The outside pass: what a tree can gain around a symbol or a state over a span.
+"""The outside pass: scores of the rest of a tree around a symbol or state over a span.
 
 With `MaxPlus`, inside ⊗ outside is the score of the best tree through an entry of the
 chart (max-marginals); with `SumTimes`, divided by the sum over all trees, its

@@ -169,7 +169,7 @@ class RuleCounts:
 def all_chains(
     unary: Iterable[tuple[Any, Any]], unary_steps: int
 ) -> list[tuple[Any, ...]]:
-    """Chains (top, …, bottom) of at most so many unary rules, no label twice.
+    """Chains (top, …, bottom) of at most `unary_steps` unary rules, no label twice.
 
     Symbols are pairs whose first entry is the label; tags are anything else.
     """

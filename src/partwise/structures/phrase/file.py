@@ -1,4 +1,4 @@
-"""What a model file keeps of a grammar, and the checks when it is read.
+"""A grammar in a model file, and the checks when it is read.
 
 The file holds the rules with their counts, not the tables of the charts: those are made
 again by the code that reads a treebank, which only builds what fits together and
@@ -98,7 +98,7 @@ def _numbers(counts: RuleCounts) -> dict[Any, int]:
 
 
 def grammar_from_state(settings: dict[str, Any], arrays: Arrays) -> Grammar:
-    """Rebuild a grammar; whatever does not fit together raises ValueError."""
+    """Rebuild a grammar; invalid input raises ValueError."""
     grammar = Grammar(
         horizontal=optional_count(settings, "horizontal"),
         **{name: entry(settings, name, kind) for name, kind in PARAMETERS.items()},
