@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from partwise.bounds import check_indices, read_array
 from partwise.features.vocabulary import read_strings, string_arrays
@@ -227,7 +228,7 @@ class WordClusters(Parameters):
         return table.column(self.column or next(iter(table.columns)))
 
 
-def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
+def k_means(vectors: Floats, n_clusters: int, random: Generator) -> np.ndarray:
     """Group vectors: the best of several k-means++ starts and Lloyd's iterations.
 
     Parameters
@@ -235,7 +236,7 @@ def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
     vectors : array of shape (n, n_dimensions)
     n_clusters : int
         At most n.
-    random : numpy random generator
+    random : Generator
 
     Returns
     -------
@@ -246,7 +247,9 @@ def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
     return min(runs, key=lambda run: run[1])[0]
 
 
-def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, float]:
+def _lloyd(
+    vectors: Floats, n_clusters: int, random: Generator
+) -> tuple[np.ndarray, float]:
     """Groups of one start, and the sum of squared distances to their centres."""
     centres = _spread_out(vectors, n_clusters, random)
     group = np.full(len(vectors), -1)
@@ -269,7 +272,7 @@ def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, f
     return group, spread
 
 
-def _spread_out(vectors: Floats, n: int, random: Any) -> Floats:
+def _spread_out(vectors: Floats, n: int, random: Generator) -> Floats:
     """k-means++: each centre is drawn by its squared distance to those before."""
     centres = np.empty((n, vectors.shape[1]))
     centres[0] = vectors[random.integers(len(vectors))]
@@ -316,7 +319,7 @@ def _vectors(
     contexts: np.ndarray,
     shape: tuple[int, int],
     n_dimensions: int,
-    random: Any,
+    random: Generator,
 ) -> Floats:
     """Unit vectors of words from a truncated SVD of positive mutual information."""
     from scipy.sparse import csr_array

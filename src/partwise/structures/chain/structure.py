@@ -257,8 +257,8 @@ class Chain(ChainReference, Structure):
         blocks: ChainBlocks,
         formulation: Formulation,
         n_jobs: int,
-        scorer: Any,
-        number: Any,
+        scorer: Scorer,
+        number: Ints | None,
         known: Ints,
     ) -> LatentChainProblem:
         """The problem with hidden labels, completed at the zero model."""
