@@ -143,6 +143,30 @@ def numbering(counts: RuleCounts) -> Callable[[Any], int]:
     return lambda x: symbols[x] if isinstance(x, tuple) else n_symbols + tags[x]
 
 
+def chain_fields(
+    counts: RuleCounts,
+    unary_steps: int,
+    names: dict[tuple[Any, ...], int],
+    label: Sequence[int],
+) -> dict[str, np.ndarray]:
+    """The fields of `GrammarTables` on chains, sorted by bottom, then length."""
+    symbols, number = counts.symbols, numbering(counts)
+    chains = sorted(
+        all_chains(counts.unary, unary_steps), key=lambda c: (number(c[-1]), len(c))
+    )
+    bottoms = np.array([number(chain[-1]) for chain in chains], np.int64)
+    rules = [names["unary", *step] for chain in chains for step in pairwise(chain)]
+    labels = [label[symbols[s]] for chain in chains for s in chain[:-1]]
+    return {
+        "chain_ptr": pointers(bottoms, len(symbols) + len(counts.tags)),
+        "chain_top": np.array([symbols[c[0]] for c in chains], np.int32),
+        "chain_bottom": bottoms.astype(np.int32),
+        "chain_step": np.cumsum([0, *(len(c) - 1 for c in chains)], dtype=np.int64),
+        "chain_rule": np.array(rules, np.int32),
+        "chain_label": np.array(labels, np.int32),
+    }
+
+
 def build_tables(
     counts: RuleCounts,
     *,
@@ -160,10 +184,9 @@ def build_tables(
     lexicon : sequence of (word class, tag)
         Empty for a grammar over given tags.
     """
-    symbols, number = counts.symbols, numbering(counts)
-    n_symbols, n_tags = len(symbols), len(counts.tags)
+    n_symbols, n_tags = len(counts.symbols), len(counts.tags)
     labels: dict[str, int] = {}
-    label = [labels.setdefault(symbol[0], len(labels)) for symbol in symbols]
+    label = [labels.setdefault(symbol[0], len(labels)) for symbol in counts.symbols]
     events = number_events(counts, horizontal, lexicon)
     names, n_states = events.names, events.n_states
     n_weights, n_all = len(names), n_symbols + n_tags
@@ -186,17 +209,6 @@ def build_tables(
     is_open[begins] = 1
     weight_label = np.full(n_weights, -1, np.int32)
     weight_label[done_weight] = np.array(label, np.int32)[done_symbol]
-
-    chains = sorted(
-        all_chains(counts.unary, unary_steps), key=lambda c: (number(c[-1]), len(c))
-    )
-    chain_rule = [
-        names["unary", above, below]
-        for chain in chains
-        for above, below in pairwise(chain)
-    ]
-    chain_label = [label[symbols[s]] for chain in chains for s in chain[:-1]]
-    bottoms = np.array([number(chain[-1]) for chain in chains], np.int64)
     tables = GrammarTables(
         n_symbols=n_symbols,
         n_tags=n_tags,
@@ -221,16 +233,10 @@ def build_tables(
         done_ptr=pointers(done_state, n_states),
         done_symbol=done_symbol.astype(np.int32),
         done_weight=done_weight.astype(np.int32),
-        chain_ptr=pointers(bottoms, n_all),
-        chain_top=np.array([symbols[c[0]] for c in chains], np.int32),
-        chain_bottom=bottoms.astype(np.int32),
-        chain_step=np.concatenate([[0], np.cumsum([len(c) - 1 for c in chains])])
-        .astype(np.int64),
-        chain_rule=np.array(chain_rule, np.int32),
-        chain_label=np.array(chain_label, np.int32),
         root_weight=events.root_weight,
         weight_label=weight_label,
-    )  # fmt: skip
+        **chain_fields(counts, unary_steps, names, label),
+    )
     return tables, list(names), np.array(events.seen)
 
 
