@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from partwise.bounds import check_sparse, entry, require, under
-from partwise.features.arrays import ArrayFeaturizer
+from partwise.features.arrays import ArrayFeaturizer, DenseFeatures
 from partwise.features.dicts import DictFeaturizer
 
 Ints = np.ndarray
@@ -373,7 +373,7 @@ def _matrices(featurizer: Any, parts: list[Any]) -> list[Any]:
     except ValueError as error:
         raise ValueError(str(error).replace("sequence", "graph")) from None
     offset = made.offset
-    if hasattr(made, "X"):
+    if isinstance(made, DenseFeatures):
         return np.split(made.X, offset[1:-1])
     data = made.data
     if len(data) != len(made.indices):
