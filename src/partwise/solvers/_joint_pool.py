@@ -44,9 +44,7 @@ class JointPool:
         self.dual = BlockDual(problem, objective, CAPACITY)
         self.joint = JointSteps.create(problem, objective)
 
-    def begin(
-        self, planes: PlaneStore, objective: Objective, start: Start, state: State
-    ) -> bool:
+    def begin(self, planes: PlaneStore, start: Start, state: State) -> bool:
         """Take over the dual of another fit; returns whether there was one."""
         support = transferred(self.problem, start)
         if support is None:

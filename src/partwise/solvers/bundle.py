@@ -116,7 +116,7 @@ class ProximalBundle(JointPlanesSolver):
         centre = problem.zero() if start.model is None else start.model
         state = State(model=centre, dual=0.0, memo=memo)
         if memo.pool is not None and earlier is None:
-            if memo.pool.begin(memo.planes, objective, start, state):
+            if memo.pool.begin(memo.planes, start, state):
                 memo.rho *= FAMILIAR
             memo.alpha = memo.planes.alpha.copy()
         elif memo.pool is not None:  # rebased planes give a better centre than the last

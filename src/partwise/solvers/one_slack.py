@@ -153,8 +153,7 @@ class OneSlack(JointPlanesSolver):
             return state
         memo = self._new_memo(problem, objective)
         state = State(model=memo.model, dual=0.0, memo=memo)
-        planes = memo.planes
-        if memo.pool is not None and memo.pool.begin(planes, objective, start, state):
+        if memo.pool is not None and memo.pool.begin(memo.planes, start, state):
             return state
         if start.model is not None:
             self._pass(problem, objective, state, start.model)

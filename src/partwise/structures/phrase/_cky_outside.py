@@ -46,7 +46,7 @@ def outside(sr, tables, scores, chart, items, first, n, out):
         for j in range(n, i, -1):
             cell = i * (n + 1) + j
             n_live = gather_base(sr, tables, scores, chart, items, first, i, j, n)
-            close_first(sr, tables, scores, chart, items, out, n_live, cell, counts)
+            close_first(sr, tables, scores, chart, items, out, cell, counts)
             close_base(sr, tables, scores, chart, items, out, n_live, cell, counts)
             for z in range(n_live):
                 b = chart.live[z]
@@ -68,7 +68,7 @@ def outside(sr, tables, scores, chart, items, first, n, out):
 
 
 @inlined
-def close_first(sr, tables, scores, chart, items, out, n_live, cell, counts):
+def close_first(sr, tables, scores, chart, items, out, cell, counts):
     """From states to the first children that opened them."""
     for at in range(chart.grows[cell], chart.end[cell]):
         q = items.state[at]
