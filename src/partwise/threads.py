@@ -127,12 +127,6 @@ def sum_products(one: Floats, other: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
-def _add_scaled(into: Floats, share: float, coef: float, other: Floats) -> None:
-    for k in range(into.shape[0]):
-        into[k] = share * into[k] + coef * other[k]
-
-
 def dot(n_jobs: int, one: Floats, other: Floats) -> float:
     """<one, other> of two flat arrays."""
     part = np.zeros(-(-len(one) // SHARD))
@@ -145,16 +139,16 @@ def dot(n_jobs: int, one: Floats, other: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _add(one: Floats, coef: float, other: Floats, out: Floats) -> None:
+def _add(one: Floats, share: float, coef: float, other: Floats, out: Floats) -> None:
     for k in range(out.shape[0]):
-        out[k] = one[k] + coef * other[k]
+        out[k] = share * one[k] + coef * other[k]
 
 
 def add(n_jobs: int, one: Floats, coef: float, other: Floats, out: Floats) -> Floats:
     """Write one + coef·other, three flat arrays, to `out`; returns `out`."""
 
     def work_on(first: int, last: int) -> None:
-        _add(one[first:last], coef, other[first:last], out[first:last])
+        _add(one[first:last], 1.0, coef, other[first:last], out[first:last])
 
     run_sharded(n_jobs, len(out), work_on, shard=SHARD)
     return out
@@ -166,6 +160,7 @@ def add_scaled(
     """Replace `into` by share·into + coef·other, two flat arrays."""
 
     def work_on(first: int, last: int) -> None:
-        _add_scaled(into[first:last], share, coef, other[first:last])
+        part = into[first:last]
+        _add(part, share, coef, other[first:last], part)
 
     run_sharded(n_jobs, len(into), work_on, shard=SHARD)

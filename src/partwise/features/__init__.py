@@ -52,21 +52,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "PRESETS",
-    "AnyFeaturizer",
-    "ArrayFeaturizer",
-    "DenseFeatures",
-    "DictFeaturizer",
-    "Features",
-    "Featurizer",
-    "TemplateError",
-    "VectorFeaturizer",
-    "as_features",
-    "as_table",
-    "convert_crfpp",
-    "default_templates",
-    "featurizer_from_state",
-    "kind_of",
-    "make_featurizer",
-    "parse_templates",
-]
+    "PRESETS", "AnyFeaturizer", "ArrayFeaturizer", "DenseFeatures", "DictFeaturizer",
+    "Features", "Featurizer", "TemplateError", "VectorFeaturizer", "as_features",
+    "as_table", "convert_crfpp", "default_templates", "featurizer_from_state",
+    "kind_of", "make_featurizer", "parse_templates",
+]  # fmt: skip

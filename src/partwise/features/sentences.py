@@ -24,10 +24,6 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
         A sentence is a list of words; a word is a dict of columns, a tuple of strings
         (form, upos), (form, lemma, upos), then xpos, then feats, or a string.
 
-    Returns
-    -------
-    Table
-
     Examples
     --------
     >>> list(sentence_table([[("the", "DET"), ("cat", "NOUN")]]).columns)
