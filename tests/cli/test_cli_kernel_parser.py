@@ -2,7 +2,7 @@
 
 import pytest
 
-from partwise.cli.progress import GramTeller
+from partwise.cli.progress import GramProgress
 from partwise.datasets import toy_dependencies
 from partwise.kernels import Estimate, Progress
 from partwise.readers import write_conllu
@@ -83,11 +83,11 @@ def test_bad_options_are_told(run, treebank, options, text):
 
 
 def test_large_gram_matrices_are_announced(capsys):
-    teller = GramTeller(patience=0.0)
-    teller.begin(Estimate(0.1, 1000))
+    progress = GramProgress(interval=0.0)
+    progress.begin(Estimate(0.1, 1000))
     assert capsys.readouterr().err == ""
-    teller.begin(Estimate(90.0, 1 << 30))
-    teller(Progress(0.25, 10.0, 30.0))
+    progress.begin(Estimate(90.0, 1 << 30))
+    progress(Progress(0.25, 10.0, 30.0))
     told = capsys.readouterr().err
     assert "about 90 s and 1024 MB" in told and "25 %, about 30 s left" in told
 

@@ -198,9 +198,9 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
 def _in_shell(text: str) -> str:
     """A sentence in which other parameters are options: ``loss="log"``, --loss log."""
 
-    def typed(found: re.Match[str]) -> str:
-        name = ALIASES.get(found[1], "--" + found[1].replace("_", "-"))
-        return f"{name} {found[2]}"
+    def typed(match: re.Match[str]) -> str:
+        name = ALIASES.get(match[1], "--" + match[1].replace("_", "-"))
+        return f"{name} {match[2]}"
 
     return re.sub(r'\b([a-z_]+)="(\w+)"', typed, text)
 

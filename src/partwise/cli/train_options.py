@@ -153,6 +153,6 @@ def _gram_options(
         for name, value in chosen.items():
             raise ParameterError(name, value, "it is for kernels, give <kernel=>")
         return None
-    from partwise.cli.progress import GramTeller
+    from partwise.cli.progress import GramProgress
 
-    return {"progress": GramTeller(), **chosen}
+    return {"progress": GramProgress(), **chosen}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from partwise.metrics._pairs import rates
+from partwise.metrics._pairs import rate_rows, rates
 from partwise.metrics.lengths import (
     ARC_LENGTHS,
     SENTENCE_LENGTHS,
@@ -198,14 +198,8 @@ def relation_report(
     n_true = Counter(word.label for word in words)
     n_predicted = Counter(word.label_hat for word in words)
     n_correct = Counter(word.label for word in words if _is_right(word))
-    return [
-        RelationRow(
-            label,
-            *rates(n_correct[label], n_predicted[label], n_true[label]),
-            n_true[label],
-        )
-        for label in sorted(n_true.keys() | n_predicted.keys())
-    ]
+    labels = sorted(n_true.keys() | n_predicted.keys())
+    return rate_rows(RelationRow, labels, n_correct, n_predicted, n_true)
 
 
 def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
@@ -240,13 +234,8 @@ def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
         n_predicted[_arc_bin(word.number, word.head_hat)] += 1
         n_correct[true] += word.head == word.head_hat
     names = ["root", *(bin_name(*bounds) for bounds in ARC_LENGTHS)]
-    return [
-        ArcLengthRow(
-            name, *rates(n_correct[name], n_predicted[name], n_true[name]), n_true[name]
-        )
-        for name in names
-        if n_true[name] or n_predicted[name]
-    ]
+    names = [name for name in names if n_true[name] or n_predicted[name]]
+    return rate_rows(ArcLengthRow, names, n_correct, n_predicted, n_true)
 
 
 def sentence_length_report(y_true: Trees, y_pred: Trees) -> list[SentenceLengthRow]:

@@ -115,10 +115,10 @@ def bracket_decisions(
         strict=True,
     )
     for (gold, one), (_, two) in pairs:
-        found = [parse.brackets if parse else Counter() for parse in (one, two)]
-        for bracket in sorted(gold.brackets | found[0] | found[1]):
+        parses = [parse.brackets if parse else Counter() for parse in (one, two)]
+        for bracket in sorted(gold.brackets | parses[0] | parses[1]):
             n_true = gold.brackets[bracket]
-            counts = [brackets[bracket] for brackets in found]
+            counts = [brackets[bracket] for brackets in parses]
             for k in range(max(n_true, *counts)):
                 for side, count in zip(right, counts, strict=True):
                     side.append((k < count) == (k < n_true))

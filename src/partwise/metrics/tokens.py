@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.metrics._pairs import Labels, paired, rates, token_pairs
+from partwise.metrics._pairs import Labels, paired, rate_rows, token_pairs
 
 
 class LabelRow(NamedTuple):
@@ -94,14 +94,9 @@ def label_report(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> list[Lab
     for (true, predicted), count in pairs.items():
         n_true[true] += count
         n_predicted[predicted] += count
-    return [
-        LabelRow(
-            label,
-            *rates(pairs[label, label], n_predicted[label], n_true[label]),
-            n_true[label],
-        )
-        for label in _ordered(n_true.keys() | n_predicted.keys())
-    ]
+    labels = _ordered(n_true.keys() | n_predicted.keys())
+    n_correct = Counter({label: pairs[label, label] for label in labels})
+    return rate_rows(LabelRow, labels, n_correct, n_predicted, n_true)
 
 
 def macro_f1(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:

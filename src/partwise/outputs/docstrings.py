@@ -78,8 +78,8 @@ def _entry(names: str, kind: str, body: str) -> str:
 
 def _described(text: str) -> list[tuple[str, str]]:
     """Parameters of a docstring with their entries."""
-    _, found, rest = cleandoc(text).partition(HEAD)
-    if not found:
+    _, head, rest = cleandoc(text).partition(HEAD)
+    if not head:
         return []
     return [
         (name, _entry(name, kind, body))

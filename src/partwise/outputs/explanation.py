@@ -119,8 +119,8 @@ def reasons_of_parts(
         input has no tokens.
     """
     shares: dict[tuple[int, int], float] = {}
-    for sign, found in zip((1.0, -1.0), parts, strict=False):
-        for position, feature, value in found:
+    for sign, features in zip((1.0, -1.0), parts, strict=False):
+        for position, feature, value in features:
             share = sign * value * float(weights[feature])
             shares[position, feature] = shares.get((position, feature), 0.0) + share
 

@@ -51,7 +51,7 @@ class KernelScoring(Scoring):
     """
 
     prefix: ClassVar[str] = "Kernel"
-    # how reports and errors of an output say it
+    # words for reports and errors
     parts_name: ClassVar[str]
     anchors_name: ClassVar[str]
     examples_name: ClassVar[str]
@@ -165,8 +165,8 @@ class KernelScoring(Scoring):
         size = np.bincount(key, beta * beta, minlength=len(index.key))
         largest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
         for k in sorted(largest.tolist(), key=lambda k: index.names[k]):
-            here = slice(index.begin[k], index.begin[k + 1])
-            yield index.names[k], [names[a] for a in index.anchor[here]], beta[here]
+            rows = slice(index.begin[k], index.begin[k + 1])
+            yield index.names[k], [names[a] for a in index.anchor[rows]], beta[rows]
 
     def shares(
         self, X: Any, keys: Any, parts: list[int], weights: Floats

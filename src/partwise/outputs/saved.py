@@ -25,22 +25,23 @@ MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SavedEstimator(StructuredEstimator):
-    """A `StructuredEstimator` that keeps all it has learnt in ``model_``.
+    """A `StructuredEstimator` whose fit ends in a model, ``model_``, with a file.
 
-    The model's `info` tells its certificate; `save` adds the settings, so that `verify`
-    can rebuild the objective, the history, and the parameters, so that a loaded
-    estimator can be fitted again. Parameters that no file can hold (functions, solvers,
-    arrays) are left out: a loaded estimator has their defaults.
+    The model's `info` holds its certificate. `save` adds the settings, from which
+    `verify` rebuilds the objective; the history; and the parameters, with which a
+    loaded estimator can be fitted again. Parameters that no file can hold (functions,
+    solvers, arrays) are left out: a loaded estimator has their defaults.
     """
 
     model_: Any = field(init=False)
     _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
-    told: ClassVar[tuple[str, ...]] = (
+    # parameters among the settings of a model file
+    settings_names: ClassVar[tuple[str, ...]] = (
         "C", "loss", "formulation", "penalty", "random_state",
     )  # fmt: skip
-    # what a model knows as `fit` resolved it, a file as it was given: the file's goes
-    # first. Only what has no part in the layout of weights, for a warm start.
+    # Parameters that `load` takes as the user gave them, not as `fit` resolved them in
+    # the model. None of them may change the layout of weights, which a warm start uses.
     as_given: ClassVar[tuple[str, ...]] = ()
 
     def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
@@ -59,12 +60,12 @@ class SavedEstimator(StructuredEstimator):
         save_model(model, path)
 
     def described_model(self) -> Any:
-        """The model with all that its file tells of the training."""
+        """The model with everything that its file holds about the training."""
         self._check_fitted()
         model = copy(self.model_)
         model.info = dict(model.info)
         model.info["parameters"] = portable_parameters(self.get_params(deep=False))
-        if hasattr(self, "objective_"):  # a loaded estimator has told all this already
+        if hasattr(self, "objective_"):  # else loaded: `info` is that of the file
             model.info |= {
                 "settings": self._settings(),
                 "history": [list(point) for point in self.history_],
@@ -74,7 +75,7 @@ class SavedEstimator(StructuredEstimator):
 
     def _settings(self) -> dict[str, Any]:
         """What `verify` needs to rebuild the objective, and people like to know."""
-        settings = {name: getattr(self, name) for name in self.told}
+        settings = {name: getattr(self, name) for name in self.settings_names}
         return settings | {
             "C": float(self.objective_.weight.sum()),
             "n_examples": len(self.objective_.weight),
@@ -225,14 +226,15 @@ class SavedEstimator(StructuredEstimator):
         """
         Fit the temperature T of P(y) ∝ exp(score/T) by the likelihood of other data.
 
-        Probabilities of `predict_marginals`, `confidence` and `predict_topk` follow it
-        from now on, also from the model's file; predictions and scores stay. A fit
-        begins with T = 1 again.
+        `predict_marginals`, `confidence` and `predict_topk` use it from now on, also
+        after `save` and `load`; predictions and scores do not change. `fit` sets T = 1
+        again.
 
         Parameters
         ----------
         X, y : as in `fit`
-            Examples that the model was not trained on, or it will be too sure.
+            Examples that the model was not trained on; on its training examples the
+            model would be overconfident.
         """
         self._check_fitted()
         self.model_.calibrate(X, y, n_jobs=self._n_jobs())
@@ -287,19 +289,19 @@ class SavedEstimator(StructuredEstimator):
     def _parameters_in(cls, model: Any) -> dict[str, Any]:
         """The estimator's parameters as stored in a file of perhaps unknown source."""
         settings = model.info.get("settings", {})
-        stated = {name: settings[name] for name in cls.told if name in settings}
+        stated = {n: settings[n] for n in cls.settings_names if n in settings}
         given = portable_parameters(model.info.get("parameters", {}))
-        known = cls._parameters_of(model)
+        resolved = cls._parameters_of(model)
         for name in given.keys() & set(cls.as_given):
-            known.pop(name, None)
+            resolved.pop(name, None)
         names = cls._get_param_names()
-        parameters = stated | given | known
+        parameters = stated | given | resolved
         return {name: value for name, value in parameters.items() if name in names}
 
     @classmethod
     @abstractmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        """The estimator's parameters that a model knows by itself."""
+        """The estimator's parameters that follow from the model itself."""
 
 
 def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,27 +316,27 @@ def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        None, strings, booleans, finite numbers, lists and dicts of such; the others
-        are absent.
+        Those whose values are None, strings, booleans, finite numbers, or lists and
+        dicts of these.
 
     Examples
     --------
     >>> portable_parameters({"tol": 0.01, "solver": print, "order": np.int64(2)})
     {'tol': 0.01, 'order': 2}
     """
-    found = {name: _portable(value) for name, value in params.items()}
+    values = {name: _portable(value) for name, value in params.items()}
     options = params.get("gram_options")
     if isinstance(options, Mapping):  # folders and limits are those of one machine
-        kept = {name: options[name] for name in ("dtype",) if name in options}
-        found["gram_options"] = _portable(kept or None)
-    found.pop("vectors", None)  # a featurizer keeps them
-    n_jobs = found.get("n_jobs")
+        dtype = {name: options[name] for name in ("dtype",) if name in options}
+        values["gram_options"] = _portable(dtype or None)
+    values.pop("vectors", None)  # stored with the featurizer
+    n_jobs = values.get("n_jobs")
     if n_jobs is not None and not (type(n_jobs) is int and n_jobs <= MAX_JOBS):
-        del found["n_jobs"]
-    return {name: value for name, value in found.items() if value is not _NOTHING}
+        del values["n_jobs"]
+    return {name: value for name, value in values.items() if value is not _NOTHING}
 
 
-_NOTHING = object()  # None is a value of its own
+_NOTHING = object()  # None is a portable value
 
 
 def _portable(value: Any, depth: int = 0) -> Any:
@@ -351,6 +353,6 @@ def _portable(value: Any, depth: int = 0) -> Any:
         items = [_portable(item, depth + 1) for item in value]
         return _NOTHING if _NOTHING in items else items
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        found = {name: _portable(item, depth + 1) for name, item in value.items()}
-        return _NOTHING if _NOTHING in found.values() else found
+        fields = {name: _portable(item, depth + 1) for name, item in value.items()}
+        return _NOTHING if _NOTHING in fields.values() else fields
     return _NOTHING

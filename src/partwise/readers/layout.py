@@ -1,4 +1,4 @@
-"""Column files in, as the model's columns and labels."""
+"""Column files of the command line: names of columns, and which has the labels."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Layout:
 def read_tables(paths: Sequence[str], layout: Layout) -> Table:
     """All columns of all files, one after the other, under the names of the layout.
 
-    Files without the label column are welcome where the layout knows its name.
+    Files may lack the label column if the layout has its name.
     """
     from partwise.readers import ReaderError, Table, read_columns
 
@@ -107,20 +107,12 @@ def _names_for(path: str, width: int, layout: Layout) -> list[str]:
 
 def find_column(table: Table, wanted: str | None, paths: Sequence[str]) -> str:
     """Name of a column given by name or number; the last one by default."""
-    from partwise.readers import ReaderError
+    from partwise.readers.fields import column_number
 
     names = list(table.columns)
     if wanted is None:
         return names[-1]
-    if wanted in names:
-        return wanted
-    try:
-        return names[int(wanted)]
-    except (ValueError, IndexError):
-        raise ReaderError(
-            f"{paths[0]}: no column {wanted!r}; there are {', '.join(names)} "
-            f"(0 to {len(names) - 1})"
-        ) from None
+    return names[column_number(paths[0], names, wanted)]
 
 
 def split_label(

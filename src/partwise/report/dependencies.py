@@ -24,7 +24,6 @@ from partwise.report.content import (
 )
 from partwise.report.support import NOTE, TITLE
 from partwise.report.support_trees import support_tree_pictures
-from partwise.report.training import training_report
 
 if TYPE_CHECKING:
     from partwise.outputs.dependency.model import DependencyModel
@@ -61,14 +60,14 @@ def dependency_report(
     n_errors : int
         How many errors to draw.
     **page
-        Title, certificate and the like, see `training_report`.
+        Title, certificate and the like, see `Report`.
     """
     relations = [
         [[universal_relation(label) for label in tree[1]] for tree in trees]
         for trees in (y, y_pred)
     ]
     labels, matrix = confusion(*relations)
-    return training_report(
+    return Report(
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion(labels, matrix.tolist()),
         drawings=_worst_errors(words, tags, y, y_pred, n_errors),
@@ -128,8 +127,8 @@ def _worst_errors(
 ) -> list[Picture]:
     """Sentences with the most wrong words, as long as they can be read at a glance."""
     wrong = []
-    for s, (true, found) in enumerate(zip(y, y_pred, strict=True)):
-        pairs = zip(zip(*true, strict=True), zip(*found, strict=True), strict=True)
+    for s, (true, predicted) in enumerate(zip(y, y_pred, strict=True)):
+        pairs = zip(zip(*true, strict=True), zip(*predicted, strict=True), strict=True)
         n_wrong = sum(a != b for a, b in pairs)
         if n_wrong and len(words[s]) <= _MOST_WORDS:
             wrong.append((-n_wrong, s))

@@ -26,7 +26,6 @@ _MARGIN = 8.0
 _LONGEST = 20  # tokens of a sentence that is drawn: longer ones are too small to read
 _WRONG = svg.COLOURS["wrong"]
 
-
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 TITLE = "Support structures"
@@ -39,7 +38,7 @@ NOTE = (
 
 def support_fact(model: Any, n_examples: int) -> list[tuple[str, str]]:
     """How many training examples have no support structure: they meet their margin."""
-    if getattr(model, "support", None) is None:
+    if model.support is None:
         return []
     n_without = n_examples - len(model.support.rows)
     return [("Examples without support structures", f"{n_without:,}")]
@@ -113,15 +112,7 @@ def draw_support(
 
 
 def _text(x: float, line: int, words: str, style: dict[str, object]) -> str:
-    plain: dict[str, object] = {
-        "x": float(x),
-        "y": float(_LINE * (line + 1) - 5),
-        "text-anchor": "middle",
-        "font-family": "system-ui, sans-serif",
-        "font-size": _SIZE,
-        "fill": "currentColor",
-    }
-    return svg.element("text", plain | style, svg.escape(words))
+    return svg.styled_text(x, _LINE * (line + 1) - 5, words, _SIZE, style)
 
 
 def heaviest(

@@ -130,17 +130,18 @@ class Reranker(SavedEstimator):
         self._weighted = sample_weight is not None
         state, _ = self._solve(problem, sample_weight)
         beta = problem.compact(state.model)
-        kept: Ints = np.flatnonzero(beta)
+        anchors: Ints = np.flatnonzero(beta)
         ballot = None
         if self.solver_.is_voting:
             votes = self.solver_.votes(state)
-            ballot, kept = Ballot.create(votes, problem, kept, base * self.base_scale)
-        row = np.searchsorted(offset, kept, side="right") - 1
-        place = np.stack([row, kept - offset[row]], axis=1).astype(np.int64)
+            scaled = base * self.base_scale
+            ballot, anchors = Ballot.create(votes, problem, anchors, scaled)
+        row = np.searchsorted(offset, anchors, side="right") - 1
+        place = np.stack([row, anchors - offset[row]], axis=1).astype(np.int64)
         self.model_ = RerankerModel(
             kernel,
-            kernel.input_family().select(inputs, kept),
-            beta[kept],
+            kernel.input_family().select(inputs, anchors),
+            beta[anchors],
             place,
             float(np.sum(beta * base) * self.base_scale),
             featurizer,

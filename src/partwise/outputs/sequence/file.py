@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import entry, read_array, require
-from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.label_scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.outputs.labels import cost_from_state, cost_state, labels_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.support_file import support_from_state, support_state
 from partwise.structures.chain import Chain
 
 MASKS = ("transitions", "starts", "ends")

@@ -14,7 +14,7 @@ import numpy as np
 
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.label_model import LabelModel
-from partwise.outputs.span_probabilities import SpanTags, span_probabilities
+from partwise.outputs.sequence.span_probabilities import SpanTags, span_probabilities
 from partwise.parameters import check_choice
 from partwise.protocol import Ints
 from partwise.readers.span_tags import spans

@@ -60,7 +60,7 @@ class TagTask(Task):
         from partwise.model_file import ModelFileError
 
         if model.takes == "dicts":
-            from partwise.outputs.item_task import ItemTask
+            from partwise.outputs.sequence.item_task import ItemTask
 
             options.refuse("columns", "label", "separator", "comment", "max_length")
             return ItemTask()  # type: ignore[return-value]

@@ -38,13 +38,13 @@ def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> Sco
         The model that a warm start goes on with.
     """
     if uses_keys(tagger):
-        return fit_keys(tagger, X, labels, last)
+        return _fit_keys(tagger, X, labels, last)
     begin_features(tagger, last)
     featurizer, features = _token_features(tagger, X, last)
     return FeatureFit(TokenFeatureScoring(featurizer), features)
 
 
-def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
+def _fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
     """Keys of labels, and what a kernel compares of their tokens or sequences."""
     kernel, options = read_kernel(tagger, "float64")
     is_whole = kernel is not None and isinstance(kernel.input_family(), Sequences)
