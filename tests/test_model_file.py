@@ -92,14 +92,14 @@ def test_a_model_comes_back_as_it_was(saved):
 
 
 def test_the_support_set_comes_back(saved):
-    kept, back = small_model().support, load_model(saved).support
-    assert back.tokens == kept.tokens == [SENTENCES[0], SENTENCES[2]]
-    assert np.array_equal(back.alpha, kept.alpha)
+    subset, back = small_model().support, load_model(saved).support
+    assert back.tokens == subset.tokens == [SENTENCES[0], SENTENCES[2]]
+    assert np.array_equal(back.alpha, subset.alpha)
     assert np.array_equal(back.rows, [0, 2])
-    assert np.array_equal(back.y, kept.y)
+    assert np.array_equal(back.y, subset.y)
     for name in ("block", "b", "scale", "indptr", "code"):
-        assert np.array_equal(getattr(back.cuts, name), getattr(kept.cuts, name))
-    for mine, theirs in zip(back.inputs, kept.inputs, strict=True):
+        assert np.array_equal(getattr(back.cuts, name), getattr(subset.cuts, name))
+    for mine, theirs in zip(back.inputs, subset.inputs, strict=True):
         assert np.array_equal(mine, theirs)
 
 

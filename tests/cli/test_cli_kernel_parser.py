@@ -38,8 +38,8 @@ def parser(process, treebank):
 
 
 def test_evaluate_and_verify(run, parser, treebank):
-    told = run("evaluate", parser, treebank / "dev.conllu", "--json").json
-    assert 0.4 < told["metrics"]["las"] <= told["metrics"]["uas"] <= 1
+    document = run("evaluate", parser, treebank / "dev.conllu", "--json").json
+    assert 0.4 < document["metrics"]["las"] <= document["metrics"]["uas"] <= 1
     done = run("verify", parser, treebank / "train.conllu", "--json")
     assert done.code == 0, done.err
     assert done.json["checks"]["dual"]["how"].startswith("D(α) of")
@@ -53,10 +53,10 @@ def test_inspect_and_explain(run, parser, treebank):
     assert facts["clusters"] == 9
     assert facts["kernel"]["kernel"] == "normalized.v1"
     assert 0 < facts["n_anchors"] <= 40
-    told = run(
+    document = run(
         "explain", parser, treebank / "dev.conllu", "--sentence", 2, "--json"
     ).json
-    assert told["support"][0]["row"] < 40
+    assert document["support"][0]["row"] < 40
     text = run("explain", parser, treebank / "dev.conllu", "--sentence", 2).out
     assert "training sentence" in text
 
@@ -88,8 +88,8 @@ def test_large_gram_matrices_are_announced(capsys):
     assert capsys.readouterr().err == ""
     progress.begin(Estimate(90.0, 1 << 30))
     progress(Progress(0.25, 10.0, 30.0))
-    told = capsys.readouterr().err
-    assert "about 90 s and 1024 MB" in told and "25 %, about 30 s left" in told
+    printed = capsys.readouterr().err
+    assert "about 90 s and 1024 MB" in printed and "25 %, about 30 s left" in printed
 
 
 def test_clusters_of_word_vectors(run, treebank, tmp_path):

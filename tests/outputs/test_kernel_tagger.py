@@ -108,11 +108,15 @@ def test_the_number_of_threads_does_not_show(tagger, data):
 
 def test_explain_shares_add_up(tagger, data):
     X, _ = data
-    told = tagger.explain(X[45], top=10**6)
-    assert sum(c.share for c in told.contributions) == pytest.approx(told.lead)
+    explanation = tagger.explain(X[45], top=10**6)
+    assert sum(c.share for c in explanation.contributions) == pytest.approx(
+        explanation.lead
+    )
     # w = Σ α a, so the support structures carry the whole lead as well
-    assert sum(s.share for s in told.support) == pytest.approx(told.lead, rel=1e-6)
-    assert "sequence" in str(told)
+    assert sum(s.share for s in explanation.support) == pytest.approx(
+        explanation.lead, rel=1e-6
+    )
+    assert "sequence" in str(explanation)
 
 
 def test_a_budget_is_kept_and_told(tagger, data):
@@ -281,9 +285,13 @@ def test_hash_functions_by_name(data, settings, tmp_path):
     tagger = SequenceTagger(C=10.0, tol=1e-4, **settings).fit(X[:40], y[:40])
     assert tagger.certificate_.relative_gap <= 1e-4
     assert tagger.score(X[:40], y[:40]) > 0.9
-    told = tagger.explain(X[45], top=10**6)
-    assert sum(c.share for c in told.contributions) == pytest.approx(told.lead)
-    assert sum(s.share for s in told.support) == pytest.approx(told.lead, rel=1e-6)
+    explanation = tagger.explain(X[45], top=10**6)
+    assert sum(c.share for c in explanation.contributions) == pytest.approx(
+        explanation.lead
+    )
+    assert sum(s.share for s in explanation.support) == pytest.approx(
+        explanation.lead, rel=1e-6
+    )
     tagger.save(tmp_path / "m", keep_dual=True)
     again = SequenceTagger.load(tmp_path / "m")
     np.testing.assert_array_equal(again.margin(X), tagger.margin(X))
@@ -291,8 +299,8 @@ def test_hash_functions_by_name(data, settings, tmp_path):
     assert again.match == settings["match"].split(", ")
     codes = np.concatenate([np.searchsorted(again.classes_, row) for row in y[:40]])
     problem = again.model_.training_problem(X[:40], codes, Formulation())
-    found = certify(problem, tagger.objective_, problem.expand(again.model_.weights))
-    assert found.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)
+    actual = certify(problem, tagger.objective_, problem.expand(again.model_.weights))
+    assert actual.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)
     assert len(tagger.feature_names_) == tagger.coef_.shape[-1]
 
 
@@ -307,10 +315,10 @@ def test_keys_alone_are_named_features(data):
     assert keys.certificate_.primal == pytest.approx(
         linear.certificate_.primal, rel=1e-5
     )
-    told = dict(zip(keys.feature_names_, keys.coef_, strict=True))
+    values = dict(zip(keys.feature_names_, keys.coef_, strict=True))
     weights = dict(zip(linear.feature_names_, linear.coef_.T, strict=True))
     number = {label: k for k, label in enumerate(linear.classes_)}
-    for name, weight in told.items():
+    for name, weight in values.items():
         label, feature = name.removeprefix("label=").split(" ")
         feature = feature if "[" in feature else feature.replace("=", "[0]=", 1)
         assert weight == pytest.approx(weights[feature][number[label]], abs=0.02)
@@ -381,8 +389,10 @@ def test_functions_of_the_user_see_the_sequences_themselves():
     X = [[{"w": "a"}, {"w": "b"}], [{"w": "a"}]]
     y = [["A", "B"], ["A"]]
     tagger = SequenceTagger(kernel="linear", match=by_label, C=5.0).fit(X, y)
-    told = tagger.explain(X[0])
-    assert sum(c.share for c in told.contributions) == pytest.approx(told.lead)
+    explanation = tagger.explain(X[0])
+    assert sum(c.share for c in explanation.contributions) == pytest.approx(
+        explanation.lead
+    )
     keys = SequenceTagger(match=[by_label, "label"], C=5.0).fit(X, y)
     assert {"by_label=0", "by_label=1"} <= {*keys.feature_names_}
 
@@ -580,11 +590,11 @@ def test_train_verify_inspect_predict(files, capsys):
     report = files / "report.html"
     assert run("train", "tag", train, "--model", model, *options, report) == 0
     assert run("verify", model, train, "--plain") == 0
-    told = capsys.readouterr().out
-    assert "verified" in told and "plain primal" in told
+    printed = capsys.readouterr().out
+    assert "verified" in printed and "plain primal" in printed
     assert run("inspect", model) == 0
-    told = capsys.readouterr().out
-    assert "poly.v1" in told and "n_anchors" in told
+    printed = capsys.readouterr().out
+    assert "poly.v1" in printed and "n_anchors" in printed
     assert run("explain", model, test) == 0
     assert "training sequence" in capsys.readouterr().out
     assert run("predict", model, test) == 0
@@ -612,8 +622,8 @@ def test_verify_tells_a_budget(files, capsys):
 def test_hash_functions_on_the_command_line(files, capsys, options):
     model, train, test = files / "k.model", files / "train", files / "test"
     kernel = ["--kernel", KERNEL] if "type" in options[0] else []
-    told = ["--match", *options, *kernel, "--keep-dual", "--report", files / "r.html"]
-    assert run("train", "tag", train, "--model", model, *told) == 0
+    values = ["--match", *options, *kernel, "--keep-dual", "--report", files / "r.html"]
+    assert run("train", "tag", train, "--model", model, *values) == 0
     assert run("verify", model, train, "--plain") == 0
     assert "plain primal" in capsys.readouterr().out
     assert run("inspect", model) == 0
@@ -665,5 +675,5 @@ def test_certificate_does_not_trust_kept_scores(tagger, data):
     codes = np.concatenate([np.searchsorted(tagger.classes_, row) for row in y[:40]])
     problem = tagger.model_.training_problem(X[:40], codes, Formulation())
     weights = problem.expand(tagger.model_.weights)
-    found = certify(problem, tagger.objective_, weights)
-    assert found.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)
+    actual = certify(problem, tagger.objective_, weights)
+    assert actual.primal == pytest.approx(tagger.certificate_.primal, rel=1e-12)

@@ -106,7 +106,7 @@ def test_what_no_file_can_hold_is_left_out(tmp_path):
         nested = [nested]
     loop: dict = {}
     loop["loop"] = loop
-    held = portable_parameters(
+    subset = portable_parameters(
         {
             "a": (1, "b", [None, True]),
             "b": {"x": np.float32(0.5)},
@@ -120,7 +120,7 @@ def test_what_no_file_can_hold_is_left_out(tmp_path):
             "gram_options": {"dtype": "float32", "cache_dir": "/", "progress": print},
         }
     )
-    assert held == {
+    assert subset == {
         "a": [1, "b", [None, True]],
         "b": {"x": 0.5},
         "gram_options": {"dtype": "float32"},
