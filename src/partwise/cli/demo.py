@@ -57,13 +57,6 @@ def demo(
 
     Example: `partwise demo`
     """
-    return run_demo(output, seed=seed, quick=quick, json=json)
-
-
-def run_demo(
-    output: str, *, seed: int = 0, quick: bool = False, json: bool = False
-) -> int:
-    """Train, compare, write the report, tell."""
     from partwise.cli.output import print_json, say
     from partwise.jit import announce_compilation
     from partwise.model_file import refuse_unwritable
@@ -239,10 +232,7 @@ def make_report(results: Sequence[Result], seed: int) -> Report:
     report.errors = entities.errors[:5]
     for error in report.errors:
         error.note = f"entities, {error.note}"
-    report.pictures = [
-        *_strings(independent, digits),
-        _transitions(digits.tagger),
-    ]
+    report.pictures = [*_strings(independent, digits), _transitions(digits.tagger)]
     report.facts = [
         *((name.capitalize(), by_task[name][0].task.about) for name in by_task),
         ("Test examples", f"{len(digits.task.test[1])} each, of other hands and seeds"),

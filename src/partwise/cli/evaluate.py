@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from partwise.cli.data_files import opened, reads_files
-from partwise.cli.options import (
-    Files,
-    Jobs,
-    Json,
-    ModelPath,
-    threads,
-)
+from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
 

@@ -7,11 +7,7 @@ from typing import Annotated
 import typer
 
 from partwise.cli.data_files import opened, reads_files
-from partwise.cli.options import (
-    Files,
-    Json,
-    ModelPath,
-)
+from partwise.cli.options import Files, Json, ModelPath
 from partwise.outputs.task import FileOptions
 
 

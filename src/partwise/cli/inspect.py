@@ -65,7 +65,7 @@ def inspect(
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """What every kind of model tells."""
+    """Facts of every kind of model."""
     from partwise.model_file import model_kind
 
     info = model.info

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from partwise.cli.data_files import opened, reads_files
-from partwise.cli.options import (
-    Files,
-    Jobs,
-    Json,
-    ModelPath,
-    threads,
-)
+from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
 if TYPE_CHECKING:

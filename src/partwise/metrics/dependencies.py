@@ -81,17 +81,7 @@ def uas(y_true: Trees, y_pred: Trees) -> float:
 def las(y_true: Trees, y_pred: Trees, *, subtypes: bool = False) -> float:
     """Labelled attachment score: share of words with the right head and relation.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-    subtypes : bool, default=False
-        Whether `nsubj:pass` differs from `nsubj`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `uas`; with `subtypes`, `nsubj:pass` differs from `nsubj`.
 
     Examples
     --------
@@ -108,17 +98,8 @@ def clas(y_true: Trees, y_pred: Trees) -> float:
     """Content-word labelled attachment score: F1 over relations of content words.
 
     Function words and punctuation (aux, cop, mark, det, clf, case, cc, punct) are left
-    out, so that languages with and without them can be compared.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        Trees with the relations of Universal Dependencies.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0 when no such word is right.
+    out, so that languages with and without them can be compared. See `uas`; labels must
+    be relations of Universal Dependencies, and 0 means that no such word is right.
 
     Examples
     --------
@@ -139,17 +120,7 @@ def clas(y_true: Trees, y_pred: Trees) -> float:
 def tree_match(y_true: Trees, y_pred: Trees, *, labelled: bool = True) -> float:
     """Share of sentences in which every word is attached rightly.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-    labelled : bool, default=True
-        Whether relations count, without subtypes; else heads alone.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `uas`; without `labelled`, relations do not count, else without their subtypes.
 
     Examples
     --------
@@ -171,19 +142,8 @@ def relation_report(
 ) -> list[RelationRow]:
     """Precision, recall and F1 of each relation, sorted by name.
 
-    A word counts as found when its head and its relation are right.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-    subtypes : bool, default=False
-        Whether `nsubj:pass` differs from `nsubj`.
-
-    Returns
-    -------
-    list of RelationRow
-        One per relation of the truth or of the prediction; 0/0 is 0.
+    A word counts as found when its head and its relation are right; see `las`. There is
+    a row for each relation of the truth or of the prediction; 0/0 is 0.
 
     Examples
     --------
@@ -205,16 +165,7 @@ def relation_report(
 def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
     """Precision, recall and F1 of arcs by the distance between head and dependent.
 
-    Relations are not compared. Arcs from the root have a row of their own.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-
-    Returns
-    -------
-    list of ArcLengthRow
+    Relations are not compared. Arcs from the root have their own row. See `uas`.
 
     Examples
     --------
@@ -239,16 +190,7 @@ def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
 
 
 def sentence_length_report(y_true: Trees, y_pred: Trees) -> list[SentenceLengthRow]:
-    """UAS and LAS by the number of words of the sentence.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-
-    Returns
-    -------
-    list of SentenceLengthRow
+    """UAS and LAS by the number of words of the sentence; see `uas`.
 
     Examples
     --------

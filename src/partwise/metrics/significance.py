@@ -16,7 +16,7 @@ METHODS = ("mid-p", "exact", "chi2")
 
 
 class McNemar(NamedTuple):
-    """Decisions that only one of two predictors got right, and what they say.
+    """Decisions that only one of two predictors got right, and the p-value of the test.
 
     Parameters
     ----------
@@ -78,11 +78,7 @@ def mcnemar(
 
 
 def bracket_decisions(
-    y_true: Trees,
-    first: Trees,
-    second: Trees,
-    *,
-    parameters: EvalbParameters = COLLINS,
+    y_true: Trees, first: Trees, second: Trees, *, parameters: EvalbParameters = COLLINS
 ) -> tuple[list[bool], list[bool]]:
     """Which decisions about brackets two parsers got right, for McNemar's test.
 

@@ -102,15 +102,7 @@ def label_report(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> list[Lab
 def macro_f1(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     """Mean over the labels of their F1, rare labels counting as much as common ones.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of label sequences
-        True and predicted labels, strings or integers.
-
-    Returns
-    -------
-    float
-        Mean of the `f1` of `label_report`, between 0 and 1.
+    See `label_report`.
 
     Examples
     --------

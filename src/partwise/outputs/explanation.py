@@ -46,16 +46,6 @@ class SupportSequence(NamedTuple):
         ]
 
 
-class RankExplanation(NamedTuple):
-    """Why a candidate won: shares of its lead over the runner-up, largest first."""
-
-    winner: Any
-    runner_up: Any
-    lead: float
-    base: float  # share of the base score
-    anchors: list[tuple[int, int, float]]  # training example, candidate in it, share
-
-
 class Comparison:
     """Winner against runner-up, as text: the two, reasons, support structures."""
 

@@ -1,4 +1,4 @@
-"""What models share that label tokens: of sequences, or rows as single tokens."""
+"""The base class of models that label tokens; a row of a matrix is a token, too."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class LabelModel(LabelledModel):
         Raises
         ------
         ForeignData
-            The model can tell that it was not trained on these sequences.
+            The anchors of a kernel model are not in these sequences.
         """
         parts, scorer = self.scoring.training(X, n_jobs)
         problem = self.structure.pack(

@@ -11,7 +11,7 @@ from partwise.bounds import MAX_FEATURE, entry, read_numbers, require
 from partwise.parameters import ParameterError
 from partwise.protocol import Ints
 
-MAX_LABELS = 5000  # kernels want several tables of labels × labels
+MAX_LABELS = 5000  # training makes several tables of labels × labels
 POSITIVE = ("+1", "+", "1", "yes", "true", "pos", "positive", "bound")
 
 
@@ -62,7 +62,7 @@ def check_labels(labels: Iterable[Any]) -> None:
 
 
 def labels_from_state(settings: dict[str, Any], n: int | None = None) -> list[Any]:
-    """Labels of one kind, each once, and as many as the output has where it says n."""
+    """Labels of one type without duplicates; n of them, where n is given."""
     labels = entry(settings, "labels", list)
     require(0 < len(labels) <= MAX_LABELS, f"{len(labels)} labels")
     require(n in (None, len(labels)), f"{len(labels)} labels where there are {n}")

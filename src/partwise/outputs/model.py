@@ -1,4 +1,4 @@
-"""What trained models share."""
+"""Base classes of trained models: scores, k best, margins, probabilities."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class WeightedModel:
         Of the output; see `partwise.outputs.scoring`.
     structure : Structure
     labels : list
-        Label of each number, as the user knows it; empty where there are none.
+        The user's label for each number; empty where there are none.
     weights : array (n_weights,)
     info : dict
-        What a model file says about itself: certificate, settings, history; JSON.
+        Certificate, settings and history, as a model file holds them: JSON.
     support : SupportSet or the like, optional
         The support structures of the dual.
     """

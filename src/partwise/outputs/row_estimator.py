@@ -180,7 +180,7 @@ class RowClassifier(ClassifierMixin, RowEstimator):
 
 
 def repetitions(weight: Floats) -> Ints:
-    """Numbers of rows, each as often as its weight says.
+    """Numbers of rows, each repeated by its weight.
 
     A measure is a function of how many rows are right and wrong, so a row may count
     several times or not at all, but not one and a half times.

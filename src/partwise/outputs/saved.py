@@ -74,7 +74,7 @@ class SavedEstimator(StructuredEstimator):
         return model
 
     def _settings(self) -> dict[str, Any]:
-        """What `verify` needs to rebuild the objective, and people like to know."""
+        """Settings of the training, from which `verify` rebuilds the objective."""
         settings = {name: getattr(self, name) for name in self.settings_names}
         return settings | {
             "C": float(self.objective_.weight.sum()),

@@ -265,7 +265,7 @@ class Task(ABC):
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:
-        """What `inspect` says of the model, for people and in JSON."""
+        """Facts for `inspect`, as text and in JSON."""
         return {
             "labels": model.labels,
             **model.scoring.facts(),
@@ -276,7 +276,7 @@ class Task(ABC):
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """What `inspect` says of the structure."""
+        """Facts of the structure for `inspect`."""
         return {}
 
     @classmethod

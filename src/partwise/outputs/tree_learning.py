@@ -9,10 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from partwise.features.arc_keys import ArcHasher, default_match
-from partwise.features.arc_templates import (
-    chosen_arc_templates,
-    chosen_label_templates,
-)
+from partwise.features.arc_templates import chosen_arc_templates, chosen_label_templates
 from partwise.features.arcs import ArcFeaturizer
 from partwise.features.phrase_keys import COLUMNS
 from partwise.kernels.clusters import fit_clusters

@@ -1,8 +1,8 @@
 """How parts of trees are scored: by features, or by keys and a kernel on sentences.
 
 Two parts are compared by the joint kernel of `partwise.scorers.kernel`: the hash
-functions say which arcs, or rules and brackets, may be alike, and the input of a part
-is its whole sentence.
+functions decide which arcs, or rules and brackets, may be alike, and the input of a
+part is its whole sentence.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ArcFeatureScoring(FeatureScoring):
     def supporters(
         self, table: Table, weights: Floats, outputs: Sequence[Ints], top: int
     ) -> list[SupportSentence]:
-        """None: weights do not tell which sentences they come from."""
+        """None: weights have no link to the sentences they come from."""
         return []
 
     def to_state(self, weights: Floats) -> State:

@@ -1,4 +1,4 @@
-"""What tasks share whose files are treebanks."""
+"""The base class of tasks whose files are treebanks."""
 
 from __future__ import annotations
 

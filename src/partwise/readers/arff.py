@@ -86,7 +86,7 @@ class ArffColumns(NamedTuple):
 def read_arff_columns(
     path: Source, choose: Callable[[list[str]], list[int]]
 ) -> ArffColumns:
-    """Read an ARFF file; `choose` tells from the names which columns are labels."""
+    """Read an ARFF file; `choose` picks the columns of labels by their names."""
     name, lines, attributes, first = _opened(path)
     places = choose([attribute.name for attribute in attributes])
     X, names, cells = _table(name, lines[first:], attributes, places)

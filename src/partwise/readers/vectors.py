@@ -11,13 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from partwise.readers.fields import is_number
-from partwise.readers.limits import (
-    COMPRESSION,
-    LINE_BYTES,
-    beyond,
-    check_limit,
-    limit,
-)
+from partwise.readers.limits import COMPRESSION, LINE_BYTES, beyond, check_limit, limit
 from partwise.readers.source import (
     BOMB,
     BYTE_ORDER_MARK,

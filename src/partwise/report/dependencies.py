@@ -1,4 +1,4 @@
-"""What a report says about a dependency parser: scores, confusions, drawn errors."""
+"""The report of a dependency parser: scores, confusions, drawn errors."""
 
 from __future__ import annotations
 

@@ -61,10 +61,7 @@ def certificate_html(certificate: Certificate) -> str:
 
 
 def explanation_html(
-    picture: str,
-    caption: str,
-    summary: str,
-    reasons: Iterable[str],
+    picture: str, caption: str, summary: str, reasons: Iterable[str]
 ) -> str:
     """
     An explanation: the outputs drawn, and a table of reasons.

@@ -1,4 +1,4 @@
-"""What a report says about a phrase-structure parser: scores and drawn errors."""
+"""The report of a phrase-structure parser: scores and drawn errors."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a report says about a tagger: tables, confusion, features, worst errors."""
+"""The report of a tagger: tables, confusion, features, worst errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from partwise.metrics import (
     span_report,
 )
 from partwise.report import support
-from partwise.report.content import (
-    Confusion,
-    ErrorExample,
-    MetricTable,
-    Report,
-)
+from partwise.report.content import Confusion, ErrorExample, MetricTable, Report
 from partwise.report.support import support_pictures
 
 if TYPE_CHECKING:

@@ -134,8 +134,8 @@ def heaviest(
     example, planes
         Planes by falling α.
     """
-    # the mass of an example is at most its weight in the objective, which many reach:
-    # their largest α tells more
+    # many examples reach the largest possible mass, their weight in the objective, so
+    # they are ranked by their largest α
     largest = np.zeros(len(is_shown))
     np.maximum.at(largest, block, alpha)
     largest *= is_shown

@@ -185,7 +185,7 @@ class ConstituencyParser(TreeParser):
             check_whole(name, getattr(self, name), least)
 
     def _read(self, trees: list[Any]) -> Grammar:
-        # counts and keys know no spans
+        # counts and keys have no spans
         is_plain = isinstance(self.solver, str) and self.solver == "pcfg"
         is_plain = is_plain or uses_keys(self)
         return Grammar(
@@ -239,8 +239,8 @@ class ConstituencyParser(TreeParser):
         """Best trees: a 1-D object array of (label, children).
 
         A sentence without a tree under the grammar gets a flat one: all words below
-        the most frequent root label; `n_failures_` tells how many there were, and
-        `n_too_long_` how many of them have too many words. A sentence without words
+        the most frequent root label; `n_failures_` counts them, and `n_too_long_` those
+        of them with too many words. A sentence without words
         gets the root label alone, and is no failure.
         """
         self._check_fitted()
