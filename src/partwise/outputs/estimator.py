@@ -23,6 +23,7 @@ from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
 from partwise.outputs.docstrings import complete
 from partwise.outputs.early_stop import warn_of_early_stop
+from partwise.outputs.portable import MAX_JOBS, portable_parameters
 from partwise.outputs.progress import FitProgress, is_in_search
 from partwise.parameters import (
     ParameterError,
@@ -55,7 +56,6 @@ from partwise.solvers import (
 from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
 
-MAX_JOBS = 256  # so that a hostile model file cannot start thousands of threads
 # parameters that do not change the result, or only when training stops
 FREE = (
     "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",
@@ -320,8 +320,6 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     def _checkpoint(self) -> FileCheckpoint | None:
         if self.checkpoint is None:
             return None
-        from partwise.outputs.saved import portable_parameters
-
         settings = portable_parameters(self.get_params(deep=False))
         for name in FREE:
             settings.pop(name, None)

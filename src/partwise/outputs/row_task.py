@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import label_details, label_sections, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
+from partwise.readers.limits import ReaderError
 
 if TYPE_CHECKING:
     from partwise.protocol import Ints
@@ -82,8 +83,6 @@ class RowTask(Task):
         """
         import numpy as np
         from scipy import sparse
-
-        from partwise.readers import ReaderError
 
         if any(sparse.issparse(file.X) for file in files):
             width = self.width or max(file.X.shape[1] for file in files)

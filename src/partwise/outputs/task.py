@@ -1,4 +1,7 @@
-"""Outputs at the command line: commands are shared, and each output is one `Task`."""
+"""Outputs at the command line: commands are shared, and each output is one `Task`.
+
+Help pages load tasks, so tasks import numpy, readers and reports where they use them.
+"""
 
 from __future__ import annotations
 

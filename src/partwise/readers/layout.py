@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from partwise.readers.limits import ReaderError
+
 if TYPE_CHECKING:
     from partwise.readers import Table
 
@@ -67,7 +69,7 @@ def read_tables(paths: Sequence[str], layout: Layout) -> Table:
 
     Files may lack the label column if the layout has its name.
     """
-    from partwise.readers import ReaderError, Table, read_columns
+    from partwise.readers import Table, read_columns
 
     tables: list[Table] = []
     for path in paths:
@@ -89,8 +91,6 @@ def read_tables(paths: Sequence[str], layout: Layout) -> Table:
 
 
 def _names_for(path: str, width: int, layout: Layout) -> list[str]:
-    from partwise.readers import ReaderError
-
     names = list(layout.columns or [])
     if len(set(names)) < len(names) or "" in names:
         raise ReaderError(f"--columns {','.join(names)}: give different names")
@@ -119,8 +119,6 @@ def split_label(
     table: Table, label: str, paths: Sequence[str]
 ) -> tuple[Table, list[list[str]]]:
     """The columns without the labels, and the labels."""
-    from partwise.readers import ReaderError
-
     others = [name for name in table.columns if name != label]
     if not others:
         raise ReaderError(
