@@ -149,10 +149,10 @@ def enumerate_planes(
     formulation: Formulation,
     outputs_of: Enumerate,
 ) -> Planes:
-    """One plane per output, except those that ask nothing.
+    """One plane per output, except for outputs that are no constraint.
 
-    These are the truth and whatever has its features and no loss; and, except under
-    margin rescaling, every output without loss.
+    These are the truth and outputs with its features and no loss; and, except under
+    margin rescaling, all outputs without loss.
     """
     block, loss, delta = [], [], []
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
