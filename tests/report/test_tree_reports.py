@@ -12,11 +12,11 @@ from partwise.metrics import (
     measure_phrases,
     uas,
 )
+from partwise.outputs.dependency.report import dependency_report
+from partwise.outputs.phrase.report import phrase_report
 from partwise.protocol import HistoryPoint
 from partwise.readers import DependencyTree, parse_tree
 from partwise.report import render
-from partwise.report.dependencies import dependency_report
-from partwise.report.phrases import phrase_report
 
 TRAINING = {
     "certificate": Certificate(2.0, 2.0, dual=1.9, data_bound=3.0, stopped="converged"),

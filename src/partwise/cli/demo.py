@@ -256,8 +256,8 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
 
 def _report_of(result: Result) -> Report:
     from partwise.outputs.listings import telling_features
+    from partwise.outputs.sequence.report import sequence_report
     from partwise.readers.tokens import show_tokens
-    from partwise.report.sequences import sequence_report
 
     X, y = result.task.test
     return sequence_report(

@@ -177,7 +177,7 @@ class PhraseTask(TreeTask):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by label and length, confusions, worst errors drawn."""
-        from partwise.report.phrases import phrase_report
+        from partwise.outputs.phrase.report import phrase_report
 
         return phrase_report(
             y=data.y,

@@ -195,7 +195,7 @@ class TagTask(Task):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Tables, confusion, telling features, worst errors."""
-        from partwise.report.sequences import sequence_report
+        from partwise.outputs.sequence.report import sequence_report
 
         return sequence_report(
             model,
