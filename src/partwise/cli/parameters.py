@@ -96,7 +96,7 @@ def _default(value: ast.expr | None) -> tuple[Any] | None:
 
 def _described(docstring: str) -> dict[str, tuple[str, str]]:
     """Types and first sentences of the parameters in a docstring."""
-    described = {}
+    described: dict[str, tuple[str, str]] = {}
     for names, kind, body in parameter_entries(docstring):
         text = " ".join(body.split())
         sentence = re.split(r"(?<=[.…])\s+(?=[A-Z])", text)[0]
