@@ -30,7 +30,7 @@ class Task:
 
 @dataclass
 class Result:
-    """What one model did with a task."""
+    """The result of one model on a task."""
 
     task: Task
     model: str
@@ -161,7 +161,7 @@ def as_dict(result: Result) -> dict[str, Any]:
 
 
 def figures(result: Result) -> dict[str, float | None]:
-    """What the tables show of a result."""
+    """The figures of a result in tables."""
     certificate = result.tagger.certificate_
     gap = certificate.relative_gap
     return {

@@ -1,4 +1,4 @@
-"""What commands print: text for people, one JSON object for programs."""
+"""Output of commands: text for people, one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _is_number(text: str) -> bool:
 
 
 def certificate_lines(certificate: dict[str, Any]) -> list[str]:
-    """What is known about a model, in words; `certificate` as in JSON."""
+    """A certificate, as in JSON, in words."""
     from partwise.report.wording import at_most_percent
 
     c = certificate

@@ -366,7 +366,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
 
 
 def dual_of(solver: Solver, state: State, problem: Problem) -> Start:
-    """What the next fit may start from, by the keys of its examples."""
+    """The dual of a fit, from which a warm start of the next one begins."""
     support, keys = solver.planes_at_hand(state), problem.keys()
     if support is None or keys is None:
         return Start()

@@ -1,4 +1,4 @@
-"""How labels of tokens are scored: by features of tokens, or by keys and a kernel."""
+"""Scores of the labels of tokens, by features, or by keys and a kernel."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def cost_state(cost: Any, name: str = "cost") -> tuple[str, dict[str, np.ndarray
 def cost_from_state(
     settings: dict[str, Any], arrays: Any, size: int, name: str = "cost"
 ) -> Any:
-    """What `cost_state` gave, of as many labels."""
+    """The cost of `size` labels from the state that `cost_state` makes."""
     cost = entry(settings, "cost", str)
     if cost == "matrix":
         return read_numbers(arrays, name, MAX_FEATURE, size, size)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 
 class Output(NamedTuple):
-    """Where the parts of an output are.
+    """The record of an output: names of its modules and classes.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class RowFeatureScoring(TokenFeatureScoring):
         return _as_csr(features) @ weights
 
     def row_shares(self, X: Any, weights: Floats) -> Floats:
-        """What each feature adds to the scores of a few rows, (n, n_features)."""
+        """Shares of the features in the scores of a few rows, (n, n_features)."""
         features: Any = self.featurizer.transform(X)
         if isinstance(features, DenseFeatures):
             return features.X * weights

@@ -1,4 +1,4 @@
-"""How a model scores parts of outputs: features with weights, or keys with an index.
+"""Scores of the parts of outputs: features with weights, or keys with an index.
 
 `Scoring` is the trained side: all that a model needs to score new inputs, to explain
 its scores and to be kept in a file. `ScoringFit` is the learning side: the training

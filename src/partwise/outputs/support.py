@@ -22,7 +22,7 @@ class SupportSet(NamedTuple):
 
     @property
     def offset(self) -> Ints:
-        """Where the sequences begin, (n_sequences + 1,)."""
+        """First token of each sequence, (n_sequences + 1,)."""
         return np.cumsum([0, *map(len, self.tokens)])
 
     def truth(self, row: int) -> Ints:

@@ -221,8 +221,7 @@ class Task(ABC):
 
     def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
         value = plain(output)
-        fields = value if isinstance(value, dict) else {name: value}
-        return fields | {"score": score}
+        return (value if isinstance(value, dict) else {name: value}) | {"score": score}
 
     def reference(self, data: Data) -> Any:
         """The true outputs, as metrics compare them with predictions."""
@@ -365,8 +364,8 @@ class Task(ABC):
 
         structure, blocks = problem.structure, problem.blocks
         outputs, truths = problem.outputs(cuts), blocks.y
-        if hasattr(blocks, "offset"):  # truths of several parts stand end to end
-            truths = np.split(blocks.y, blocks.offset[1:-1])
+        if hasattr(blocks, "offset"):  # one array for the parts of all truths
+            truths = np.split(truths, blocks.offset[1:-1])
         losses = [
             structure.loss(truths[row], output)
             for row, output in zip(rows.tolist(), outputs, strict=True)

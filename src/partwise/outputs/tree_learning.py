@@ -1,4 +1,4 @@
-"""How the scorings of parsers are learned: from features, or from keys and a kernel.
+"""The training data of parsers: features, or keys and the inputs of a kernel.
 
 Invalid parameters of a parser are refused before any work. `last` is the model
 that a warm start goes on with, or None.

@@ -81,7 +81,7 @@ class TreeModel(ScoredModel):
         raise NotImplementedError
 
     def _reasons(self, x: Any, codes: Sequence[Ints]) -> list[Any]:
-        """What decides between winner and runner-up, with its share of the lead."""
+        """Reasons for the winner, with their shares of its lead over the runner-up."""
         raise NotImplementedError
 
     def _supporters(self, x: Any, codes: Sequence[Ints], top: int) -> list[Any]:

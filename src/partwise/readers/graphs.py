@@ -139,7 +139,7 @@ def _check_features(rows: list[Any], what: str) -> None:
 
 
 def _kind(row: Any) -> str:
-    """What a row of features is; empty where it is invalid."""
+    """The kind of a row of features; empty if it is invalid."""
     if isinstance(row, dict):
         values = row.values()
         fits = all(isinstance(v, str) or _is_number(v) for v in values)

@@ -69,7 +69,7 @@ def read_svmlight(path: Source) -> MatrixData:
 
 
 def _svmlight_fault(name: str, data: bytes, error: Exception) -> str:
-    """What is wrong, at the first line that is none of the format."""
+    """The error message, with the first line that does not have the format."""
     for number, line in enumerate(data.decode().splitlines(), 1):
         text = line.strip()
         if text and not text.startswith("#") and not LINE.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Where the bytes of a data file come from, and what is wrong with them."""
+"""Reading of text files: decompression, encoding, limits, errors."""
 
 import codecs
 import gzip

@@ -149,7 +149,7 @@ class _Side:
         return most * _LEVEL + _LABEL + 2 if most else 0.0
 
     def port(self, arc: Arc, word: int) -> float:
-        """Where an arc meets a word, from the word's centre."""
+        """Distance of the end of an arc from the centre of its word."""
         order = self.ports[word]
         return (order.index(arc) - (len(order) - 1) / 2) * _PORT
 

@@ -1,4 +1,4 @@
-"""How primal, dual and relative gap moved during training."""
+"""Charts of primal, dual and relative gap during training."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -37,7 +37,7 @@ NOTE = (
 
 
 def support_fact(model: Any, n_examples: int) -> list[tuple[str, str]]:
-    """How many training examples have no support structure: they meet their margin."""
+    """The number of training examples without support structures."""
     if model.support is None:
         return []
     n_without = n_examples - len(model.support.rows)

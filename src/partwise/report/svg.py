@@ -1,4 +1,4 @@
-"""What the figures are drawn with: elements, text, scales, ticks, lines.
+"""Elements of the figures: shapes, text, scales, ticks, lines.
 
 The figures are written by hand instead of by matplotlib: an SVG from matplotlib
 turns text into paths or names fonts, fixes its colours and weighs 20-50 kB a

@@ -33,7 +33,7 @@ SOLVERS = (
 
 
 class Compiled(NamedTuple):
-    """What a job has cost."""
+    """The cost of a job."""
 
     job: str
     functions: int

@@ -1,4 +1,4 @@
-"""What a model file keeps of a `ConstituencyModel`, and the checks when it is read.
+"""The part of a `ConstituencyModel` in a model file, and checks when it is read.
 
 Two kinds of file hold one: ``ConstituencyModel`` with features,
 ``KernelConstituencyModel`` with keys and an index. The grammar's part is

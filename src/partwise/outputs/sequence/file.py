@@ -1,4 +1,4 @@
-"""What a model file keeps of a `SequenceModel`, and the checks when it is read.
+"""The part of a `SequenceModel` in a model file, and the checks when it is read.
 
 Two kinds of file hold one: ``SequenceModel`` with features, ``KernelSequenceModel``
 with keys and an index. They differ in what the scoring writes.
@@ -63,7 +63,7 @@ def from_state(
 
 
 def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) -> Chain:
-    """The chain over as many labels."""
+    """The chain over `n_labels` labels."""
     order = entry(settings, "order", int)
     require(order in (0, 1, 2), f"order {order}")
     cost = cost_from_state(settings, arrays, n_labels, "chain/cost")

@@ -118,7 +118,7 @@ def _refuse_features(tagger: Any) -> None:
 def _support_inputs(
     X: Any, features: Any, hasher: LabelHasher, columns: list[str], featurizer: Any
 ) -> Any:
-    """What a support keeps of the sequences: all columns or features of the model."""
+    """Columns or features of the sequences, which a support keeps."""
     if any(map(callable, hasher.match)):  # a user's function looks at X itself
         return X if isinstance(X, Table) else list(X)
     if kind_of(X) == "columns":

@@ -35,7 +35,7 @@ class SequenceModel(LabelModel):
 
     @property
     def states(self) -> list[Any]:
-        """What transitions lead from and to, in their order."""
+        """The states of transitions, in the order of their rows and columns."""
         return self.labels
 
     def plain_primal(
