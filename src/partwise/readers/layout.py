@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Layout:
-    """Columns and separators of files; a model file keeps those of its training data."""
+    """Columns and separators of files; a model file keeps those of its training."""
 
     columns: list[str] | None = None  # of the whole file, the label's included
     label: str | None = None  # a name, or a number as text; None is the last column
