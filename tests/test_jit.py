@@ -111,8 +111,8 @@ def test_old_versions_are_forgotten(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         newest = jit.cache_folder.__wrapped__()
-    kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == sorted([newest.name, "kernels-0", "kernels-1", "kernels-2"])
+    subset = sorted(path.name for path in tmp_path.iterdir())
+    assert subset == sorted([newest.name, "kernels-0", "kernels-1", "kernels-2"])
 
 
 def test_seconds_of_compilation_are_known():

@@ -26,7 +26,7 @@ def compile_tasks(
     verbose: Annotated[
         bool,
         typer.Option(
-            "--verbose", metavar="", help="Tell the slowest functions of each part."
+            "--verbose", metavar="", help="List the slowest functions of each part."
         ),
     ] = False,
     json: Json = False,
@@ -56,8 +56,8 @@ def compile_tasks(
             n_functions += compiled.functions
             done.append(compiled.job)
             bar.advance(compiled)
-            for own, function in compiled.slowest if verbose else ():
-                say(f"    {own:6.1f} s  {function}")
+            for seconds, function in compiled.slowest if verbose else ():
+                say(f"    {seconds:6.1f} s  {function}")
     seconds = time.perf_counter() - began
     if json:
         print_json(
@@ -92,10 +92,10 @@ class _Bar:
                 BarColumn(),
                 TextColumn("{task.completed}/{task.total}"),
                 TimeElapsedColumn(),
-                TextColumn("{task.fields[told]}", markup=False),
+                TextColumn("{task.fields[name]}", markup=False),
                 console=Console(stderr=True),
             )
-            self.bar.add_task("compiling", total=self.total, told="")
+            self.bar.add_task("compiling", total=self.total, name="")
             self.bar.start()
         return self
 
@@ -108,7 +108,7 @@ class _Bar:
         from partwise.cli.output import say
 
         if self.bar is not None:
-            self.bar.update(0, advance=1, told=compiled.job)
+            self.bar.update(0, advance=1, name=compiled.job)
         else:
             say(
                 f"{compiled.job}: {compiled.functions} functions, "

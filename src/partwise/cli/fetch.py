@@ -19,8 +19,7 @@ def fetch(
         ),
     ] = None,
     folder: Annotated[
-        str | None,
-        typer.Option(help="Where to keep it; the user's cache by default."),
+        str | None, typer.Option(help="Where to keep it; the user's cache by default.")
     ] = None,
     mirror: Annotated[
         str | None, typer.Option(metavar="URL", help="Address that serves the files.")
