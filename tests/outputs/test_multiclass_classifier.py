@@ -119,6 +119,15 @@ def test_files_keep_the_model(tmp_path, options):
     assert str(again.explain(X[0], top=3)) == str(classifier.explain(X[0], top=3))
 
 
+def test_explanations_of_a_row_are_aligned_and_have_no_positions():
+    X, y = toy_points(30)
+    long = np.array([f"a class called {label}" for label in y])
+    lines = str(MulticlassClassifier(tol=0.1).fit(X, long).explain(X[0])).splitlines()
+    heading, row = lines[:2]
+    assert heading.index("runner-up") == row.index("a class", row.index("a class") + 1)
+    assert lines[3].startswith(("  +", "  -")) and " at 0: " not in "\n".join(lines)
+
+
 def test_a_kernel_that_is_linear_gives_the_linear_model():
     X, y = toy_points(60)
     settings = {"C": 20.0, "tol": 1e-7}

@@ -85,6 +85,8 @@ def test_phrase_parsers_give_sentences_without_words_a_bare_root():
         ({"random_state": np.random.RandomState(0)}, "give a whole number from 0 on"),
         ({"scheme": "bio"}, "scheme='bio': did you mean 'BIO'?"),
         ({"loss": "LOG"}, "loss='LOG': did you mean 'log'?"),
+        ({"order": "1"}, "order='1': did you mean 1? choose from 0, 1, 2"),
+        ({"templates": 3}, "templates=3: give text, a list of lines, or window,"),
     ],
 )
 def test_parameters_of_the_wrong_kind_are_named(settings, message):
@@ -104,6 +106,20 @@ def test_strings_and_numbers_are_no_sentences(tagger):
         tagger.predict([[1, 2]])
     with pytest.raises(ValueError, match="X has no sequences"):
         SequenceTagger().fit([], [])
+    with pytest.raises(TypeError, match="X is None; give a Table or a list of"):
+        tagger.predict(None)
+    with pytest.raises(TypeError, match="X is of type generator; give a Table or a"):
+        tagger.predict(x for x in ["Anna"])
+    with pytest.raises(TypeError, match="the first token is 1, of type int"):
+        SequenceTagger().fit([[1, 2]], [["A", "B"]])
+
+
+def test_a_data_frame_for_each_sentence_is_refused_with_the_remedy(tagger):
+    X, y = toy_entities(2)
+    frames = [pd.DataFrame(x, columns=["word", "pos"]) for x in X]
+    for call in (tagger.predict, lambda X: SequenceTagger().fit(X, y)):
+        with pytest.raises(ValueError, match=r"list of data frames.*Table\.from_frame"):
+            call(frames)
 
 
 def test_explain_takes_one_sentence(tagger, parser):
@@ -113,6 +129,8 @@ def test_explain_takes_one_sentence(tagger, parser):
             explain(0)
         with pytest.raises(ValueError, match=r"list of sentences.*X\[0\]"):
             explain([list(x) for x in X])
+    with pytest.raises(ValueError, match="top=0: give a whole number from 1 on"):
+        tagger.explain(X[0], top=0)
 
 
 def test_one_tree_is_no_list_of_trees():

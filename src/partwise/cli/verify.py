@@ -186,7 +186,7 @@ def _checks(
             task, model, data, packed, problem, objective, stated.dual, found
         )
         return
-    lower = None if found.data_bound is None else found.primal - found.data_bound
+    lower = None if found.data_bound is None else found.at_least - found.data_bound
     if lower is not None and _at_most(stated.dual, lower, found.primal):
         yield Check("dual", stated.dual, lower, True, "follows from the data bound")
         return

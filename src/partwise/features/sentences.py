@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from partwise.readers.table import Table, refuse_single
+from partwise.readers.refusals import refuse_single
+from partwise.readers.table import Table
 
 # Names of the columns of tokens that are tuples, by their length.
 TUPLES = {
@@ -40,7 +41,7 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
     refuse_single(X)
     if isinstance(X, str | Mapping) or not hasattr(X, "__len__"):
         raise TypeError(
-            f"X is a {type(X).__name__}; it needs a Table or a list of sentences"
+            f"X is of type {type(X).__name__}; give a Table or a list of sentences"
         )
     if not len(X):
         raise ValueError("X has no sentence")

@@ -18,7 +18,7 @@ from partwise.outputs.estimator import MAX_JOBS, StructuredEstimator, as_object_
 from partwise.outputs.labels import check_labels
 from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.protocol import Floats, State, Support
-from partwise.readers.table import refuse_single
+from partwise.readers.refusals import refuse_single
 
 MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
 
