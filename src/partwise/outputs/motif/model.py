@@ -31,9 +31,9 @@ class MotifScoring:
         return {"n_features": s.n_psi_, "length": s.length, "order": s.order}
 
     def report_facts(self) -> list[tuple[str, str]]:
-        """The same in words."""
-        names = ("Features", "Motif length", "Background order")
-        return list(zip(names, map(str, self.facts().values()), strict=True))
+        """The same in words; the report counts features by itself."""
+        s = self.structure
+        return [("Motif length", str(s.length)), ("Background order", str(s.order))]
 
 
 class MotifModel(WeightedModel):
