@@ -119,6 +119,18 @@ def test_files_keep_the_model(tmp_path, options):
     assert str(again.explain(X[0], top=3)) == str(classifier.explain(X[0], top=3))
 
 
+def test_names_of_columns_go_with_the_weights():
+    X, y = toy_points(30)
+    classifier = MulticlassClassifier(tol=0.1).fit(X, y)
+    assert classifier.feature_names_ == ["x0", "x1", "x2", "x3"]
+    assert len(classifier.feature_names_) == classifier.coef_.shape[1]
+    with pytest.raises(ValueError, match=r"x has 2 rows; give one of them"):
+        classifier.explain(X[:2])
+    with pytest.raises(AttributeError) as refused:
+        classifier.predict_proba(X)
+    assert "loss='log'" in str(refused.value.__cause__)
+
+
 def test_explanations_of_a_row_are_aligned_and_have_no_positions():
     X, y = toy_points(30)
     long = np.array([f"a class called {label}" for label in y])

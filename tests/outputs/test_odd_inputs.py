@@ -7,7 +7,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 import partwise
 from partwise import ConstituencyParser, DependencyParser, SequenceTagger
-from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
+from partwise.datasets import (
+    toy_binary,
+    toy_dependencies,
+    toy_entities,
+    toy_matchings,
+    toy_motifs,
+    toy_queries,
+    toy_treebank,
+)
+from partwise.outputs.registry import OUTPUTS
 from partwise.readers import Table
 
 
@@ -106,9 +115,9 @@ def test_strings_and_numbers_are_no_sentences(tagger):
         tagger.predict([[1, 2]])
     with pytest.raises(ValueError, match="X has no sequences"):
         SequenceTagger().fit([], [])
-    with pytest.raises(TypeError, match="X is None; give a Table or a list of"):
+    with pytest.raises(TypeError, match="X is None; give a list of sentences"):
         tagger.predict(None)
-    with pytest.raises(TypeError, match="X is of type generator; give a Table or a"):
+    with pytest.raises(TypeError, match="X is of type generator; give a list of sent"):
         tagger.predict(x for x in ["Anna"])
     with pytest.raises(TypeError, match="the first token is 1, of type int"):
         SequenceTagger().fit([[1, 2]], [["A", "B"]])
@@ -150,3 +159,74 @@ def test_public_names_are_suggested():
         partwise.SequenceTager  # noqa: B018
     with pytest.raises(TypeError, match=r"frame is a dict.*Table\.from_sequences"):
         Table.from_frame({"a": [1]})
+
+
+def test_a_sentence_may_be_a_dict_of_columns():
+    words = [
+        [{"form": "a", "upos": "X"}, {"form": "b", "upos": "Y"}],
+        [{"form": "c", "upos": "Y"}],
+    ]
+    columns = [
+        {"form": ["a", "b"], "upos": ["X", "Y"]},
+        {"form": ["c"], "upos": ["Y"]},
+    ]
+    y = [([2, 0], ["mod", "root"]), ([0], ["root"])]
+    parser = DependencyParser(tol=0.5).fit(columns, y)
+    assert list(parser.predict(columns)) == list(parser.predict(words))
+    assert parser.explain(columns[0]).tokens == ["a", "b"]
+    with pytest.raises(ValueError, match=r"sentence 1: .*all of the same length"):
+        parser.predict([columns[0], {"form": ["c"], "upos": []}])
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("SequenceAligner", "pairs of sequences"),
+        ("DiverseSelector", "candidate sets"),
+        ("SupervisedClusterer", "documents"),
+        ("MotifClassifier", "strings"),
+        ("GraphLabeler", "graphs"),
+        ("AssignmentMatcher", "examples"),
+    ],
+)
+def test_nothing_is_no_list_of_inputs(name, items):
+    (output,) = [o for o in OUTPUTS if o.estimator == name]
+    X, y = output.make_toy(8)
+    settings = dict(output.toy_settings) | {"tol": 0.5}
+    estimator = getattr(partwise, name)(**settings).fit(X, y)
+    with pytest.raises(TypeError, match=f"X is None; give a list of {items}"):
+        estimator.predict(None)
+    names = getattr(estimator, "feature_names_", None)
+    assert names is None or len(names) == np.shape(estimator.coef_)[-1]
+
+
+def test_motifs_are_ahead_by_the_score_of_the_best_window():
+    X, y = toy_motifs(20)
+    classifier = partwise.MotifClassifier(tol=0.5, length=4).fit(X, y)
+    lead = np.abs(classifier.decision_function(X))
+    assert np.array_equal(classifier.margin(X), np.column_stack([lead, lead]))
+    with pytest.raises(TypeError, match="X is of type str; give a list of strings"):
+        classifier.predict("ACGTACGT")
+
+
+def test_messages_show_parameters_as_python_writes_them():
+    X, y = toy_matchings(3)
+    y[0] = np.append(-1, y[0][1:])
+    with pytest.raises(
+        ValueError, match=r"1 items have no partner; give unmatched=True$"
+    ):
+        partwise.AssignmentMatcher().fit(X, y)
+
+
+def test_classes_of_a_measure_are_ahead_by_the_distance_from_the_threshold():
+    X, y = toy_binary(30)
+    classifier = partwise.MeasureClassifier(tol=0.1).fit(X, y)
+    lead = np.abs(classifier.decision_function(X))
+    assert np.array_equal(classifier.margin(X), np.column_stack([lead, lead]))
+    assert classifier.feature_names_ == [f"x{k}" for k in range(X.shape[1])]
+
+
+def test_queries_without_different_grades_are_refused():
+    X, y = toy_queries(4)
+    with pytest.raises(ValueError, match="no query has rows of different grades"):
+        partwise.Ranker().fit(X, [0 * grades + q for q, grades in enumerate(y)])

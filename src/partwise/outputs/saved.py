@@ -36,6 +36,7 @@ class SavedEstimator(StructuredEstimator):
     model_: Any = field(init=False)
     _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
+    unit: ClassVar[str] = "sentence"  # what an example is called in messages
     told: ClassVar[tuple[str, ...]] = (
         "C", "loss", "formulation", "penalty", "random_state",
     )  # fmt: skip
@@ -176,7 +177,7 @@ class SavedEstimator(StructuredEstimator):
         predict : callable
             Takes the other sequences and their places in X, or X and None for all.
         """
-        refuse_single(X)
+        refuse_single(X, self.unit)
         if not isinstance(X, list | np.ndarray):
             return as_object_array(predict(X, None))
         rows = [i for i, x in enumerate(X) if not self.is_empty(x)]

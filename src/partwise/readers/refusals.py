@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import check_list
 from partwise.readers.table import Table
 
 
@@ -24,9 +25,8 @@ def refuse_single(X: Any, unit: str = "sentence") -> None:
     A sentence of (word, tag) pairs looks like many sentences of two words each;
     sequences that are tuples are therefore taken for tokens when all have one length.
     """
-    if X is None or not hasattr(X, "__len__"):
-        what = "None" if X is None else f"of type {type(X).__name__}"
-        raise TypeError(f"X is {what}; give a Table or a list of {unit}s")
+    if not isinstance(X, str):  # refused elsewhere, with the remedy
+        check_list(X, f"{unit}s")
     if is_frame(X):
         raise ValueError(
             f"X is a data frame; say which rows make a {unit}: "

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partwise.bounds import check_list
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
@@ -92,6 +93,7 @@ class MotifModel(WeightedModel):
 
         A sequence shorter than the motif has none, and the score −inf.
         """
+        check_list(X, "strings")
         if not len(X):
             return [], np.zeros(0)
         problem = self.training_problem(X, None, n_jobs=n_jobs)

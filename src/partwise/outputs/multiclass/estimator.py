@@ -19,6 +19,12 @@ from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
 
 
+def _has_probabilities(classifier: Any) -> bool:
+    if classifier.loss != "log":
+        raise AttributeError("predict_proba needs a fit with loss='log'")
+    return True
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class MulticlassClassifier(RowClassifier, KernelRowEstimator):
     """Classify rows of a matrix with the multiclass margin of Crammer and Singer.
@@ -169,7 +175,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         best = np.argmax(self.model_scores(X), axis=1)
         return self.classes_[best]
 
-    @available_if(lambda self: self.loss == "log")
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """P(class), (n, K), of a fit with ``loss="log"``."""
         rows = self._rows(X)
