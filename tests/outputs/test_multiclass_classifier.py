@@ -119,6 +119,13 @@ def test_files_keep_the_model(tmp_path, options):
     assert str(again.explain(X[0], top=3)) == str(classifier.explain(X[0], top=3))
 
 
+def test_a_single_class_is_said():
+    X, _ = toy_points(10)
+    with pytest.warns(UserWarning, match="y has one class, red; every prediction"):
+        classifier = MulticlassClassifier().fit(X, ["red"] * 10)
+    assert classifier.predict(X[:2]).tolist() == ["red", "red"]
+
+
 def test_names_of_columns_go_with_the_weights():
     X, y = toy_points(30)
     classifier = MulticlassClassifier(tol=0.1).fit(X, y)
@@ -230,7 +237,17 @@ def ask_code(*arguments):
     ("name", "text", "message"),
     [
         ("a.csv", "1,2,x\n3,y\n", "a.csv:2: 2 cells where the first row has 3"),
-        ("a.csv", "a,b,c\n1,2,x\n3,z,y\n", "a.csv:3: could not convert"),
+        ("a.csv", "a,b,c\n1,2,x\n3,z,y\n", "a.csv:3: 'z' in column 'b'; all columns"),
+        ("a.csv", "a,b,c\n1,2,x\n3,,y\n", "a.csv:3: nothing in column 'b'; all"),
+        ("a.csv", "a,b,c\n1,2,x\n3,nan,y\n", "a.csv:3: 'nan' in column 'b'; all"),
+        ("a.csv", "a,b,c\n1,2,x\n3,4,\n", "a.csv:3: no label; add it, or drop"),
+        (
+            "a.csv",
+            "a;b;c\n1;2;x\n",
+            "one column only, nothing besides the labels; say "
+            "what stands between columns, as in --separator ';'",
+        ),
+        ("a.dat", "1 1:2\n2 2:nan\n", "a.dat:2: '2 2:nan' is no `target index:value"),
         ("a.csv", "", "no row in the file"),
         ("a.dat", "1 1:2\nx 2:3\n", "a.dat:2: 'x 2:3' is no `target index:value …`"),
         ("a.dat", "# nothing\n", "no line with a target"),
@@ -252,4 +269,6 @@ def test_columns_that_training_never_saw(tmp_path, capsys):
     assert ask_code("predict", model, tmp_path / "wide.dat")
     (tmp_path / "wide.csv").write_text("1,2,3,4,5,6,7\n")
     assert run(["predict", str(model), str(tmp_path / "wide.csv")]) == 2
-    assert "7 columns of numbers where 5 were expected" in capsys.readouterr().err
+    assert "7 columns of numbers where 5 were expected, or 6 with" in (
+        capsys.readouterr().err
+    )

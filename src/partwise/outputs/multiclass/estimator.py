@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -106,6 +107,11 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         last = getattr(self, "model_", None) if self.warm_start else None
         self.classes_ = self._all_classes(y) if last is None else np.array(last.labels)
         check_labels(self.classes_.tolist())
+        if len(self.classes_) == 1:
+            warnings.warn(
+                f"y has one class, {self.classes_[0]!s}; every prediction will be it",
+                stacklevel=2,
+            )
         codes = np.searchsorted(self.classes_, y)
         if last is not None and not np.isin(y, self.classes_).all():
             raise ValueError("y has a class that the last model does not know")
