@@ -145,6 +145,8 @@ def test_explanations_of_a_row_are_aligned_and_have_no_positions():
     heading, row = lines[:2]
     assert heading.index("runner-up") == row.index("a class", row.index("a class") + 1)
     assert lines[3].startswith(("  +", "  -")) and " at 0: " not in "\n".join(lines)
+    assert any(" training row " in line for line in lines)
+    assert not any("row/" in line for line in lines)
 
 
 def test_a_kernel_that_is_linear_gives_the_linear_model():

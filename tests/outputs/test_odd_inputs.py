@@ -230,3 +230,15 @@ def test_queries_without_different_grades_are_refused():
     X, y = toy_queries(4)
     with pytest.raises(ValueError, match="no query has rows of different grades"):
         partwise.Ranker().fit(X, [0 * grades + q for q, grades in enumerate(y)])
+
+
+def test_sentences_without_a_tree_have_no_confidence():
+    X, y = toy_treebank(8)
+    parser = ConstituencyParser(max_iter=2).fit(X, y)
+    strange = [[(".", "PUNCT"), (".", "PUNCT")], X[0]]
+    parser.predict(strange)
+    assert parser.n_failures_ == 1
+    none, some = parser.confidence(strange)
+    assert none == 0.0 and some == parser.confidence(X[:1])[0] > 0
+    crf = ConstituencyParser(loss="log", max_iter=2).fit(X, y)
+    assert [len(ranked) for ranked in crf.predict_topk(strange, 1)] == [0, 1]

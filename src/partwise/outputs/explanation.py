@@ -41,9 +41,13 @@ class SupportSequence(NamedTuple):
     def lines(self, tokens: list[str]) -> list[str]:
         """As text; `tokens` are those of the explained sequence."""
         rows = zip(self.tokens, self.truth, self.output, strict=True)
-        changed = ", ".join(f"{t}/{a}→{b}" for t, a, b in rows if a != b)
+        is_row = self.tokens == ["row"]  # of a matrix
+        what = "row" if is_row else "sequence"
+        changed = ", ".join(
+            f"{a}→{b}" if is_row else f"{t}/{a}→{b}" for t, a, b in rows if a != b
+        )
         return [
-            f"  {self.share:+.4f}  training sequence {self.row} (α = {self.alpha:.4g}):"
+            f"  {self.share:+.4f}  training {what} {self.row} (α = {self.alpha:.4g}):"
             f" {changed}"
         ]
 
