@@ -103,6 +103,13 @@ def check_magnitude(
         raise ValueError(f"{what}: NaN, infinity or a number beyond ±{limit:g}{remedy}")
 
 
+def check_list(X: Any, items: str) -> None:
+    """Refuse None, one string, and what has no length, where a list is needed."""
+    if X is None or isinstance(X, str) or not hasattr(X, "__len__"):
+        what = "None" if X is None else f"of type {type(X).__name__}"
+        raise TypeError(f"X is {what}; give a list of {items}")
+
+
 def check_rows(
     indptr: np.ndarray, indices: np.ndarray, shape: tuple[int, int], what: str
 ) -> None:

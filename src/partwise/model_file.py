@@ -136,6 +136,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     """Raise now what writing would raise after hours of training."""
+    if os.fspath(path) == "-":
+        raise ModelFileError("-: this file is not written to stdout; give it a name")
     try:
         refuse_folder_or_unwritable(path)
     except IsADirectoryError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Real
 from types import UnionType
@@ -115,11 +115,10 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """Refuse a value that is none of the choices, naming the nearest one."""
     if value in choices:
         return
-    lowered = {str(choice).lower(): str(choice) for choice in choices}
-    lowered |= {str(choice): str(choice) for choice in choices}
-    near = get_close_matches(str(value), lowered, n=1)
-    near = [lowered[name] for name in near or [str(value).lower()] if name in lowered]
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    named = {str(choice).lower(): choice for choice in choices}
+    named |= {str(choice): choice for choice in choices}
+    near = get_close_matches(str(value), named, n=1) or [str(value).lower()]
+    hint = f"did you mean {named[near[0]]!r}? " if near[0] in named else ""
     listed = ", ".join(map(str, choices))
     raise ParameterError(name, value, f"{hint}choose from {listed}")
 
@@ -129,6 +128,9 @@ def look_up(name: str, value: Any, presets: Mapping[str, Any]) -> Any:
 
     A single word that is nearly the name of a preset is refused with that name.
     """
+    if value is not None and not isinstance(value, Iterable):
+        listed = ", ".join(presets)
+        raise ParameterError(name, value, f"give text, a list of lines, or {listed}")
     if not isinstance(value, str) or value in presets:
         return presets.get(value, value) if isinstance(value, str) else value
     if value.isidentifier() and get_close_matches(value, presets, n=1):

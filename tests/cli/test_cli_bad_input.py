@@ -51,6 +51,7 @@ def test_bad_training_files(run, tmp_path, kind):
         (("--C", "-1"), "--C -1: C must be a positive"),
         (("--C", "nan"), "--C nan: C must be a positive"),
         (("--C", "many"), "valid number"),
+        (("--order", "3"), "--order 3: choose from 0, 1, 2"),
         (("--tol", "0"), "--tol 0: give a positive number"),
         (("--eps", "-1"), "--eps -1: give a positive number"),
         (("--solver", "bcwf"), "--solver bcwf: did you mean 'bcfw'?"),
@@ -213,9 +214,46 @@ def test_unwritable_places(run, model, toys, tmp_path):
     train = ("train", "tag", toys / "train.txt", "--model")
     assert_refused(run(*train, tmp_path / "no" / "m"), "cannot be written")
     assert_refused(run(*train, tmp_path), "is a folder")
+    assert_refused(run(*train, "-"), "-: this file is not written to stdout")
     output = tmp_path / "no" / "out.txt"
     assert_refused(run("predict", model, toys / "ten.txt", "-o", output), str(output))
     assert not os.listdir(tmp_path)
+    for command in (
+        ("train", "tag", tmp_path, "--model", tmp_path / "m"),
+        ("evaluate", model, tmp_path),
+    ):
+        assert_refused(run(*command), f"{tmp_path}: is a folder; give a file")
+
+
+def test_no_file_is_lost_by_writing_another(run, model, toys, tmp_path):
+    data, link, same = tmp_path / "d.txt", tmp_path / "link", tmp_path / "same"
+    data.write_bytes((toys / "ten.txt").read_bytes())
+    link.symlink_to(data)
+    ours = tmp_path / "m.model"
+    ours.write_bytes(model.read_bytes())
+    before = {path: path.read_bytes() for path in (data, ours)}
+    words = "it would overwrite"
+    for place in (data, link):
+        assert_refused(run("train", "tag", data, "--model", place), words, "d.txt")
+        done = run("train", "tag", data, "--model", same, "--report", place)
+        assert_refused(done, f"--report {place}: {words}")
+        assert_refused(run("report", ours, data, "-o", place), words)
+    done = run("train", "tag", toys / "ten.txt", "--model", data, "--dev", data)
+    assert_refused(done, words)
+    done = run("train", "tag", data, "--model", same, "--report", same)
+    assert_refused(done, "it would overwrite the file of --model")
+    assert_refused(run("predict", ours, data, "-o", ours), words)
+    assert {path: path.read_bytes() for path in before} == before
+    assert sorted(os.listdir(tmp_path)) == ["d.txt", "link", "m.model"]
+
+
+def test_convert_keeps_the_file_that_it_reads(run, tmp_path):
+    path = tmp_path / "crf.model"
+    path.write_bytes(b"lCRF" + bytes(60))
+    assert_refused(run("convert", path), "is a model itself; name another")
+    assert_refused(run("convert", path, "-o", path), "it would overwrite")
+    path.write_bytes(b"\xff\xfe\x00")
+    assert_refused(run("convert", path), "neither a binary model of CRFsuite nor")
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,9 @@ def test_inspect_and_explain(run, model, toys):
     assert why["lead"] >= 0 and why["contributions"] and why["support"]
     assert len(why["tokens"]) == len(why["winner"])
     assert "runner-up" in run("explain", model, toys / "ten.txt").out
-    assert run("explain", model, toys / "ten.txt", "--sentence", 10).code == 2
+    done = run("explain", model, toys / "ten.txt", "--sentence", 10)
+    assert done.code == 2
+    assert "the data has 10 sentences; give a number from 0 to 9" in done.err
 
 
 def test_a_model_that_takes_no_columns(run, toys, tmp_path):
@@ -363,9 +365,12 @@ def test_progress_is_a_line_whenever_iterations_double(capsys):
         values = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
         values["is_estimate"] = False
         bar.on_fit_task_end(None, None, metadata=values)
+    values = {**values, "iteration": 1}
+    bar.on_fit_task_end(None, None, metadata=values)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "iteration 1", "iteration 2", "iteration 4", "iteration 8",
+        "run 2 of the solver", "iteration 1",
     ]  # fmt: skip
     assert bar._share(0.1) == pytest.approx(0.5) and bar._share(np.inf) == 0.0
 
@@ -388,7 +393,9 @@ def test_main_returns_exit_codes():
     assert main(["--version"]) == 0
 
 
-@pytest.mark.parametrize("words", [(), ("train", "tag"), ("train", "classify")])
+@pytest.mark.parametrize(
+    "words", [(), ("train", "tag"), ("train", "classify"), ("predict",), ("fetch",)]
+)
 def test_help_is_plain_and_needs_no_numpy(words):
     code = (
         "import sys; from partwise.cli.app import run; "
@@ -396,4 +403,4 @@ def test_help_is_plain_and_needs_no_numpy(words):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert not re.search(r"<(bool|list|str|int)|\\w=\"", done.stdout)
+    assert not re.search(r"<(bool|list|str|int)|\[name\]|\w=\"", done.stdout)

@@ -106,6 +106,8 @@ def test_training_on_shorter_sentences_counts_the_others_as_failures(
     )  # fmt: skip
     assert done.code == 0, done.err
     assert done.json["dev"]["too_long"] == 0  # left out
+    n_short = sum(len(x) <= 6 for x in read_brackets(train)[0])
+    assert f"{n_short} trees have at most 6 words and are trained on" in done.err
     X, _ = read_brackets(treebank / "dev.mrg")
     done = run("evaluate", model, treebank / "dev.mrg", "--json")
     n_long = sum(len(x) > 6 for x in X)

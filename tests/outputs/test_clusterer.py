@@ -197,6 +197,12 @@ def test_commands(tmp_path, capsys):
     )  # "Bob", too, is near "She"
     assert not run(["verify", model, data])
     assert "verified" in capsys.readouterr().out
+    bare = tmp_path / "bare.conll"
+    bare.write_text("d\t0\t0\tAnn\t-\n")
+    assert run(["train", "cluster", str(bare), "--model", str(tmp_path / "m")]) == 2
+    assert "bare.conll: no mention; give files of CoNLL" in capsys.readouterr().err
+    assert not run(["predict", model, str(bare)])
+    assert capsys.readouterr().out == bare.read_text()
     assert not run(["predict", model, data, "--output", str(tmp_path / "out")])
     actual = read_coreference(tmp_path / "out")
     assert len(actual) == 2 and actual[0].entities[2] == actual[0].entities[5]

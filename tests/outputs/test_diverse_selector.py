@@ -13,6 +13,7 @@ from partwise.cli.app import run
 from partwise.datasets import toy_candidates
 from partwise.features.covering import CoveringSet
 from partwise.metrics import metric
+from partwise.model_file import load_model
 from partwise.outputs.diversity.metrics import subtopic_loss
 from partwise.readers import ReaderError, read_candidates
 from partwise.structures.coverage import baselines
@@ -151,6 +152,25 @@ def test_the_command_line(tmp_path, capsys):
     assert run(["predict", str(model), str(new), "--output", str(output)]) == 0
     first = output.read_text().splitlines()[0]
     assert first == f"q0\t1\td{chosen[0][0]}"
+
+
+def test_a_search_that_is_not_exact_is_said_to_be_so(tmp_path, capsys):
+    train, model = tmp_path / "train.tsv", tmp_path / "m.model"
+    write(train, 8, 0)
+    command = ["train", "diversify", str(train), "--k", "3", "--model", str(model)]
+    assert run(command) == 0
+    stated = load_model(model).info["certificate"]
+    low, high = stated["at_least"], stated["at_most"]
+    assert low < 0.9 * high
+    line = f"at least {low:.8g}, at most {high:.8g}: the search was not exact"
+    assert line in capsys.readouterr().out
+    assert run(["verify", str(model), str(train), "--json"]) == 0
+    dual = json.loads(capsys.readouterr().out)["checks"]["dual"]
+    # the objective minus ½‖g‖² bounds the optimum only by what the search found
+    assert dual["recomputed"] is None or dual["recomputed"] <= low
+    assert run(["evaluate", str(model), str(train), "--json"]) == 0
+    metrics = json.loads(capsys.readouterr().out)["metrics"]
+    assert metrics["least_subtopic_loss"] == 0.0
 
 
 @pytest.mark.parametrize(

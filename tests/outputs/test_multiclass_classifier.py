@@ -119,6 +119,36 @@ def test_files_keep_the_model(tmp_path, options):
     assert str(again.explain(X[0], top=3)) == str(classifier.explain(X[0], top=3))
 
 
+def test_a_single_class_is_said():
+    X, _ = toy_points(10)
+    with pytest.warns(UserWarning, match="y has one class, red; every prediction"):
+        classifier = MulticlassClassifier().fit(X, ["red"] * 10)
+    assert classifier.predict(X[:2]).tolist() == ["red", "red"]
+
+
+def test_names_of_columns_go_with_the_weights():
+    X, y = toy_points(30)
+    classifier = MulticlassClassifier(tol=0.1).fit(X, y)
+    assert classifier.feature_names_ == ["x0", "x1", "x2", "x3"]
+    assert len(classifier.feature_names_) == classifier.coef_.shape[1]
+    with pytest.raises(ValueError, match=r"x has 2 rows; give one of them"):
+        classifier.explain(X[:2])
+    with pytest.raises(AttributeError) as refused:
+        classifier.predict_proba(X)
+    assert "loss='log'" in str(refused.value.__cause__)
+
+
+def test_explanations_of_a_row_are_aligned_and_have_no_positions():
+    X, y = toy_points(30)
+    long = np.array([f"a class called {label}" for label in y])
+    lines = str(MulticlassClassifier(tol=0.1).fit(X, long).explain(X[0])).splitlines()
+    heading, row = lines[:2]
+    assert heading.index("runner-up") == row.index("a class", row.index("a class") + 1)
+    assert lines[3].startswith(("  +", "  -")) and " at 0: " not in "\n".join(lines)
+    assert any(" training row " in line for line in lines)
+    assert not any("row/" in line for line in lines)
+
+
 def test_a_kernel_that_is_linear_gives_the_linear_model():
     X, y = toy_points(60)
     settings = {"C": 20.0, "tol": 1e-7}
@@ -209,7 +239,17 @@ def ask_code(*arguments):
     ("name", "text", "message"),
     [
         ("a.csv", "1,2,x\n3,y\n", "a.csv:2: 2 cells where the first row has 3"),
-        ("a.csv", "a,b,c\n1,2,x\n3,z,y\n", "a.csv:3: could not convert"),
+        ("a.csv", "a,b,c\n1,2,x\n3,z,y\n", "a.csv:3: 'z' in column 'b'; all columns"),
+        ("a.csv", "a,b,c\n1,2,x\n3,,y\n", "a.csv:3: nothing in column 'b'; all"),
+        ("a.csv", "a,b,c\n1,2,x\n3,nan,y\n", "a.csv:3: 'nan' in column 'b'; all"),
+        ("a.csv", "a,b,c\n1,2,x\n3,4,\n", "a.csv:3: no label; add it, or drop"),
+        (
+            "a.csv",
+            "a;b;c\n1;2;x\n",
+            "one column only, nothing besides the labels; say "
+            "what stands between columns, as in --separator ';'",
+        ),
+        ("a.dat", "1 1:2\n2 2:nan\n", "a.dat:2: '2 2:nan' is no `target index:value"),
         ("a.csv", "", "no row in the file"),
         ("a.dat", "1 1:2\nx 2:3\n", "a.dat:2: 'x 2:3' is no `target index:value …`"),
         ("a.dat", "# nothing\n", "no line with a target"),
@@ -231,4 +271,6 @@ def test_columns_that_training_never_saw(tmp_path, capsys):
     assert ask_code("predict", model, tmp_path / "wide.dat")
     (tmp_path / "wide.csv").write_text("1,2,3,4,5,6,7\n")
     assert run(["predict", str(model), str(tmp_path / "wide.csv")]) == 2
-    assert "7 columns of numbers where 5 were expected" in capsys.readouterr().err
+    assert "7 columns of numbers where 5 were expected, or 6 with" in (
+        capsys.readouterr().err
+    )

@@ -7,7 +7,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 import partwise
 from partwise import ConstituencyParser, DependencyParser, SequenceTagger
-from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
+from partwise.datasets import (
+    toy_binary,
+    toy_dependencies,
+    toy_entities,
+    toy_matchings,
+    toy_motifs,
+    toy_queries,
+    toy_treebank,
+)
+from partwise.outputs.registry import OUTPUTS
 from partwise.readers import Table
 
 
@@ -85,6 +94,8 @@ def test_phrase_parsers_give_sentences_without_words_a_bare_root():
         ({"random_state": np.random.RandomState(0)}, "give a whole number from 0 on"),
         ({"scheme": "bio"}, "scheme='bio': did you mean 'BIO'?"),
         ({"loss": "LOG"}, "loss='LOG': did you mean 'log'?"),
+        ({"order": "1"}, "order='1': did you mean 1? choose from 0, 1, 2"),
+        ({"templates": 3}, "templates=3: give text, a list of lines, or window,"),
     ],
 )
 def test_parameters_of_the_wrong_kind_are_named(settings, message):
@@ -104,6 +115,20 @@ def test_strings_and_numbers_are_no_sentences(tagger):
         tagger.predict([[1, 2]])
     with pytest.raises(ValueError, match="X has no sequences"):
         SequenceTagger().fit([], [])
+    with pytest.raises(TypeError, match="X is None; give a list of sentences"):
+        tagger.predict(None)
+    with pytest.raises(TypeError, match="X is of type generator; give a list of sent"):
+        tagger.predict(x for x in ["Anna"])
+    with pytest.raises(TypeError, match="the first token is 1, of type int"):
+        SequenceTagger().fit([[1, 2]], [["A", "B"]])
+
+
+def test_a_data_frame_for_each_sentence_is_refused_with_the_remedy(tagger):
+    X, y = toy_entities(2)
+    frames = [pd.DataFrame(x, columns=["word", "pos"]) for x in X]
+    for call in (tagger.predict, lambda X: SequenceTagger().fit(X, y)):
+        with pytest.raises(ValueError, match=r"list of data frames.*Table\.from_frame"):
+            call(frames)
 
 
 def test_explain_takes_one_sentence(tagger, parser):
@@ -113,6 +138,8 @@ def test_explain_takes_one_sentence(tagger, parser):
             explain(0)
         with pytest.raises(ValueError, match=r"list of sentences.*X\[0\]"):
             explain([list(x) for x in X])
+    with pytest.raises(ValueError, match="top=0: give a whole number from 1 on"):
+        tagger.explain(X[0], top=0)
 
 
 def test_one_tree_is_no_list_of_trees():
@@ -132,3 +159,86 @@ def test_public_names_are_suggested():
         partwise.SequenceTager  # noqa: B018
     with pytest.raises(TypeError, match=r"frame is a dict.*Table\.from_sequences"):
         Table.from_frame({"a": [1]})
+
+
+def test_a_sentence_may_be_a_dict_of_columns():
+    words = [
+        [{"form": "a", "upos": "X"}, {"form": "b", "upos": "Y"}],
+        [{"form": "c", "upos": "Y"}],
+    ]
+    columns = [
+        {"form": ["a", "b"], "upos": ["X", "Y"]},
+        {"form": ["c"], "upos": ["Y"]},
+    ]
+    y = [([2, 0], ["mod", "root"]), ([0], ["root"])]
+    parser = DependencyParser(tol=0.5).fit(columns, y)
+    assert list(parser.predict(columns)) == list(parser.predict(words))
+    assert parser.explain(columns[0]).tokens == ["a", "b"]
+    with pytest.raises(ValueError, match=r"sentence 1: .*all of the same length"):
+        parser.predict([columns[0], {"form": ["c"], "upos": []}])
+
+
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        ("SequenceAligner", "pairs of sequences"),
+        ("DiverseSelector", "candidate sets"),
+        ("SupervisedClusterer", "documents"),
+        ("MotifClassifier", "strings"),
+        ("GraphLabeler", "graphs"),
+        ("AssignmentMatcher", "examples"),
+    ],
+)
+def test_nothing_is_no_list_of_inputs(name, items):
+    (output,) = [o for o in OUTPUTS if o.estimator == name]
+    X, y = output.make_toy(8)
+    settings = dict(output.toy_settings) | {"tol": 0.5}
+    estimator = getattr(partwise, name)(**settings).fit(X, y)
+    with pytest.raises(TypeError, match=f"X is None; give a list of {items}"):
+        estimator.predict(None)
+    names = getattr(estimator, "feature_names_", None)
+    assert names is None or len(names) == np.shape(estimator.coef_)[-1]
+
+
+def test_motifs_are_ahead_by_the_score_of_the_best_window():
+    X, y = toy_motifs(20)
+    classifier = partwise.MotifClassifier(tol=0.5, length=4).fit(X, y)
+    lead = np.abs(classifier.decision_function(X))
+    assert np.array_equal(classifier.margin(X), np.column_stack([lead, lead]))
+    with pytest.raises(TypeError, match="X is of type str; give a list of strings"):
+        classifier.predict("ACGTACGT")
+
+
+def test_messages_show_parameters_as_python_writes_them():
+    X, y = toy_matchings(3)
+    y[0] = np.append(-1, y[0][1:])
+    with pytest.raises(
+        ValueError, match=r"1 items have no partner; give unmatched=True$"
+    ):
+        partwise.AssignmentMatcher().fit(X, y)
+
+
+def test_classes_of_a_measure_are_ahead_by_the_distance_from_the_threshold():
+    X, y = toy_binary(30)
+    classifier = partwise.MeasureClassifier(tol=0.1).fit(X, y)
+    lead = np.abs(classifier.decision_function(X))
+    assert np.array_equal(classifier.margin(X), np.column_stack([lead, lead]))
+    assert classifier.feature_names_ == [f"x{k}" for k in range(X.shape[1])]
+
+
+def test_queries_without_different_grades_are_refused():
+    X, y = toy_queries(4)
+    with pytest.raises(ValueError, match="no query has rows of different grades"):
+        partwise.Ranker().fit(X, [0 * grades + q for q, grades in enumerate(y)])
+
+
+def test_sentences_without_a_tree_have_no_confidence():
+    X, y = toy_treebank(8)
+    parser = ConstituencyParser(max_iter=2).fit(X, y)
+    strange = [[(".", "PUNCT"), (".", "PUNCT")], X[0]]
+    parser.predict(strange)
+    assert parser.n_failures_ == 1
+    none, some = parser.confidence(strange)
+    assert none == 0.0 and some == parser.confidence(X[:1])[0] > 0
+    crf = ConstituencyParser(loss="log", max_iter=2).fit(X, y)
+    assert [len(ranked) for ranked in crf.predict_topk(strange, 1)] == [0, 1]

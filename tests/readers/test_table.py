@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils import _safe_indexing
 
 from partwise.readers import Column, Table
-from partwise.readers.table import refuse_single
+from partwise.readers.refusals import refuse_single
 
 SENTENCES = [
     [("the", "DT"), ("cat", "NN")],

@@ -9,7 +9,7 @@ import pytest
 
 from partwise import Certificate
 from partwise.report import HistoryPoint, draw_digits
-from partwise.report.convergence import convergence
+from partwise.report.convergence import _named, convergence
 from partwise.report.embedding import embed
 from partwise.report.svg import Scale, clip_line, decades, linear_ticks
 from partwise.report.verdict import verdict
@@ -315,3 +315,21 @@ def test_the_objective_is_drawn_by_round():
     assert "rounds" in texts and "3" in texts
     titles = [panel.title for panel in convergence(history).panels]
     assert "Objective by round" not in titles
+
+
+def test_ticks_have_the_digits_that_tell_them_apart():
+    words = [name for _, name in _named(linear_ticks(1.0, 1.011))]
+    assert words == ["1", "1.0025", "1.005", "1.0075", "1.01"]
+    assert [name for _, name in _named([0.0, 15_000.0])] == ["0", "15k"]
+
+
+def test_rounds_and_oracle_calls_are_whole():
+    history = [HistoryPoint(0.1, 1, 70.0, 50.0), HistoryPoint(0.2, 2, 60.0, 50.0)]
+    charts = {
+        panel.title: re.findall(r">([^<>\n]+)<", panel.svg)
+        for panel in convergence(history, in_rounds=True).panels
+    }
+    assert "0.05" in charts["Objective over time"]
+    for title in ("Objective by round", "Objective over oracle calls"):
+        assert {"1", "2"} <= set(charts[title])
+        assert not {"0.5", "1.5"} & set(charts[title])

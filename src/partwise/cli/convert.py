@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from partwise.cli.data_files import refuse_overwriting
 from partwise.cli.options import Columns, Json
 
 
@@ -45,10 +46,14 @@ def convert(
             first = stream.read(len(MAGIC))
     except OSError as error:
         raise ValueError(f"{file}: cannot be read ({error.strerror})") from None
+    if output not in (None, "-"):
+        refuse_overwriting({"--output": output}, [file])
     if first == MAGIC:
         if columns is not None:
             raise ValueError("--columns goes with templates, not with models; drop it")
         place = output or str(Path(file).with_suffix(".model"))
+        if output is None and Path(place) == Path(file):
+            raise ValueError(f"{file}: is a model itself; name another with --output")
         return _convert_model(file, place, json)
     return _convert_templates(file, output or "-", columns, json)
 
@@ -81,9 +86,15 @@ def _convert_templates(file: str, output: str, columns: str | None, json: bool) 
     from partwise.features import convert_crfpp
     from partwise.features.templates import TemplateError
     from partwise.readers.sink import write_bytes
-    from partwise.readers.source import read_text_bytes
+    from partwise.readers.source import ReaderError, read_text_bytes
 
-    name, data = read_text_bytes(file)
+    try:
+        name, data = read_text_bytes(file)
+    except ReaderError as error:
+        raise ReaderError(
+            f"{file}: neither a binary model of CRFsuite nor templates of CRF++, which "
+            "are text in UTF-8"
+        ) from error
     names = None
     if columns is not None:
         names = [column.strip() for column in columns.split(",")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from partwise.cli.options import FILE_OPTIONS, Encoding
@@ -41,6 +42,35 @@ def reads_files(*names: str) -> Callable[[Callable[..., int]], Callable[..., int
         return run
 
     return decorate
+
+
+def refuse_overwriting(
+    results: Mapping[str, str | None], inputs: Sequence[str]
+) -> None:
+    """Refuse files that cannot be written, or whose writing would lose another file.
+
+    Parameters
+    ----------
+    results : mapping of str to path or None
+        Files to write, by their options.
+    inputs : sequence of paths
+        Files that are read.
+    """
+    from partwise.model_file import refuse_unwritable
+
+    taken = {os.path.realpath(path): path for path in inputs if path != "-"}
+    for option, path in results.items():
+        if not path:
+            continue
+        refuse_unwritable(path)
+        if os.path.exists(path) and not os.path.isfile(path):  # a device, a pipe
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise ValueError(
+                f"{option} {path}: it would overwrite {taken[place]}; give another name"
+            )
+        taken[place] = f"the file of {option}"
 
 
 def opened(path: str, files: FileOptions) -> tuple[Any, Task]:

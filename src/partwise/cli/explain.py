@@ -17,7 +17,10 @@ def explain(
     data: Files,
     *,
     sentence: Annotated[
-        int, typer.Option(metavar="N", help="Which sentence, counting from 0.")
+        int,
+        typer.Option(
+            metavar="N", help="Which sentence, row or other input, counting from 0."
+        ),
     ] = 0,
     top: Annotated[
         int, typer.Option(metavar="N", help="Number of reasons to show.")
@@ -39,7 +42,8 @@ def explain(
     read = task.read(data, truth=False)
     if not 0 <= sentence < read.n_examples:
         raise ValueError(
-            f"--sentence {sentence}: the data has sentences 0 to {read.n_examples - 1}"
+            f"--sentence {sentence}: the data has {read.n_examples:,} "
+            f"{task.examples_name}; give a number from 0 to {read.n_examples - 1}"
         )
     document, text = task.explain(loaded, read, sentence, top)
     if json:

@@ -15,17 +15,27 @@ def fetch(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Corpus; leave it out to see the list.", show_default=False
+            metavar="NAME",
+            help="Corpus; leave it out to see the list.",
+            show_default=False,
         ),
     ] = None,
     folder: Annotated[
-        str | None, typer.Option(help="Where to keep it; the user's cache by default.")
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Where to keep it; the user's cache by default."
+        ),
     ] = None,
     mirror: Annotated[
         str | None, typer.Option(metavar="URL", help="Address that serves the files.")
     ] = None,
     allow_unverified: Annotated[
-        bool, typer.Option(help="Take files whose checksum nobody knows.")
+        bool,
+        typer.Option(
+            "--allow-unverified",
+            metavar="",
+            help="Take files whose checksum nobody knows.",
+        ),
     ] = False,
     json: Json = False,
 ) -> int:

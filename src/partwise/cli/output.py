@@ -95,8 +95,10 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
         return ["objective     none: the weights were estimated from counts"]
     lines = [f"objective     {shown(c['primal'], 8)}"]
     if not c["exact_oracle"]:
-        known = "at least" if c.get("at_most") is None else "at most"
-        lines[0] += f"  {known}: the search was not exact"
+        known = f"at least {shown(c['at_least'], 8)}"
+        if c["at_most"] is not None:
+            known += f", at most {shown(c['at_most'], 8)}"
+        lines = [f"objective     {known}: the search was not exact"]
     if c["dual"] is not None:
         lines.append(f"dual bound    {shown(c['dual'], 8)}")
     if c["dual"] is None and c["data_bound"] is not None:

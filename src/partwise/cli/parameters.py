@@ -230,7 +230,7 @@ def _parser(plain: Any) -> Callable[[str], Any]:
     def parse(text: str) -> Any:
         if not isinstance(text, str):  # a default
             return text
-        if text == NONE:
+        if text.lower() == NONE:
             return None
         try:
             return (float if plain is object else plain)(text)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from partwise.cli.data_files import opened, reads_files
+from partwise.cli.data_files import opened, reads_files, refuse_overwriting
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
@@ -34,10 +34,14 @@ def predict(
         ),
     ] = None,
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="Tell how probable outputs are.")
+        bool,
+        typer.Option("--confidence", metavar="", help="Tell how probable outputs are."),
     ] = False,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="Tell how probable all parts are.")
+        bool,
+        typer.Option(
+            "--marginals", metavar="", help="Tell how probable all parts are."
+        ),
     ] = False,
     files: FileOptions,
     jobs: Jobs = 1,
@@ -70,6 +74,8 @@ def predict(
         raise ValueError(
             f"{chosen[0]} and {other} do not go together; drop one of them"
         )
+    if output != "-":
+        refuse_overwriting({"--output": output}, [model])
     loaded, task = opened(model, files)
     read = task.read(data, truth=False)
     answers = task.answer(loaded, read, topk=topk, given=given, n_jobs=threads(jobs))

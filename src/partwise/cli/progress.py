@@ -38,6 +38,7 @@ class GapBar:
         self._bar: Any = None
         self._next = 1
         self._last = 0
+        self._n_runs = 1
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Called before the fit."""
@@ -56,9 +57,11 @@ class GapBar:
             return
         if self.begin is not None:
             self.begin()
-        if metadata["iteration"] <= self._last:  # another model, as of labels
+        if metadata["iteration"] <= self._last:  # a model of labels, or a new start
             self._next = 1
-            say("second stage")
+            self._n_runs += 1
+            if self._bar is None:
+                say(f"run {self._n_runs} of the solver")
         self._last = metadata["iteration"]
         known = map(math.isfinite, (metadata["objective"], metadata["bound"]))
         if not any(known):  # a generative model has neither

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from partwise.cli.data_files import opened, reads_files
+from partwise.cli.data_files import opened, reads_files, refuse_overwriting
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import Answers, Data, FileOptions, Task
 
@@ -32,10 +32,9 @@ def report(
     Example: `partwise report chunks.model test.txt --output chunks.html`
     """
     from partwise.cli.output import print_json, say
-    from partwise.model_file import refuse_unwritable
 
     loaded, task = opened(model, files)
-    refuse_unwritable(output)
+    refuse_overwriting({"--output": output}, [model, *data])
     read = task.read(data, truth=True)
     answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
     names = ", ".join(Path(name).name for name in data)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from partwise.cli.data_files import refuse_overwriting
 from partwise.cli.options import OPTIONS, threads
 from partwise.cli.output import (
     certificate_lines,
@@ -62,13 +63,17 @@ def _train(
 ) -> int:
     from partwise.cli.progress import GapBar
     from partwise.jit import announce_compilation, compile_seconds
-    from partwise.model_file import refuse_unwritable
 
     began = time.perf_counter()
     estimator.check_parameters()
-    for path in (request.model, estimator.checkpoint, request.report):
-        if path:
-            refuse_unwritable(path)
+    refuse_overwriting(
+        {
+            "--model": request.model,
+            "--checkpoint": estimator.checkpoint,
+            "--report": request.report,
+        },
+        [*request.data, *([request.dev] if request.dev else [])],
+    )
     announce_compilation(say)
     data = task.read(request.data, truth=True)
     dev = task.read_dev(request.dev) if request.dev else None

@@ -180,7 +180,7 @@ def _checks(
         )
         return
     bound = certificate.data_bound
-    lower = None if bound is None else primal - bound
+    lower = None if bound is None else certificate.at_least - bound
     if lower is not None and _at_most(stated.dual, lower, primal):
         yield Check("dual", stated.dual, lower, True, "follows from the data bound")
         return

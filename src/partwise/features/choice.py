@@ -12,7 +12,8 @@ from partwise.features.dicts import DictFeaturizer
 from partwise.features.templates import PRESETS
 from partwise.features.word_vectors import VectorFeaturizer
 from partwise.parameters import SettingsError
-from partwise.readers.table import Table, refuse_single
+from partwise.readers.refusals import refuse_single
+from partwise.readers.table import Table
 
 AnyFeaturizer = Featurizer | VectorFeaturizer | DictFeaturizer | ArrayFeaturizer
 
@@ -50,7 +51,7 @@ def make_featurizer(
     """
     if not hasattr(X, "__len__") or isinstance(X, str | Mapping):
         raise TypeError(
-            f"X is a {type(X).__name__}; it needs a Table or a list of sequences"
+            f"X is of type {type(X).__name__}; give a Table or a list of sequences"
         )
     refuse_single(X)
     if not len(X):
@@ -132,7 +133,7 @@ def kind_of(X: Table | Sequence[Any]) -> str:
         return "arrays"
     if isinstance(sequence, str) or not hasattr(sequence, "__len__"):
         raise TypeError(
-            f"sequence 0 is a {type(sequence).__name__}; it needs a list of tokens"
+            f"sequence 0 is of type {type(sequence).__name__}; give a list of tokens"
         )
     if not len(sequence):
         raise ValueError("sequence 0 has no tokens; leave it out")
@@ -146,8 +147,8 @@ def kind_of(X: Table | Sequence[Any]) -> str:
     if isinstance(token, list | tuple | np.ndarray):
         return "arrays"
     raise TypeError(
-        f"the first token is a {type(token).__name__}; tokens are strings, tuples of "
-        "strings, dicts, lists of strings or rows of numbers"
+        f"the first token is {token!r:.40}, of type {type(token).__name__}; tokens are "
+        "strings, tuples of strings, dicts, lists of strings or rows of numbers"
     )
 
 

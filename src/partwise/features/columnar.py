@@ -22,7 +22,8 @@ from partwise.features.vocabulary import (
 )
 from partwise.features.windows import gather_rows, neighbours, pieces
 from partwise.parameters import SettingsError
-from partwise.readers.table import Column, Table, refuse_single
+from partwise.readers.refusals import refuse_single
+from partwise.readers.table import Column, Table
 
 
 class Featurizer:

@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, check_magnitude, check_sparse, entry, require
+from partwise.bounds import (
+    MAX_FEATURE,
+    check_list,
+    check_magnitude,
+    check_sparse,
+    entry,
+    require,
+)
 from partwise.parameters import SettingsError
 
 WORD = re.compile(r"\w+")
@@ -108,7 +115,8 @@ class WordCovers:
 
     def transform(self, X: Sequence[Any]) -> list[CoveringSet]:
         """A covering set for each candidate set."""
-        if isinstance(X, str) or (len(X) and isinstance(X[0], str)):
+        check_list(X, "candidate sets")
+        if len(X) and isinstance(X[0], str):
             raise ValueError("X is one candidate set; give a list of sets: [X]")
         return [self._one(x, f"candidate set {i}") for i, x in enumerate(X)]
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from partwise.readers.table import Table, refuse_single
+from partwise.readers.refusals import refuse_single
+from partwise.readers.table import Table
 
 # Names of the columns of tokens that are tuples, by their length.
 TUPLES = {
@@ -22,7 +23,8 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
     ----------
     X : Table, list of Tables, or list of sentences
         A sentence is a list of words; a word is a dict of columns, a tuple of strings
-        (form, upos), (form, lemma, upos), then xpos, then feats, or a string.
+        (form, upos), (form, lemma, upos), then xpos, then feats, or a string. A
+        sentence may also be a dict of columns, each a list with a string per word.
 
     Examples
     --------
@@ -36,12 +38,16 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
     refuse_single(X)
     if isinstance(X, str | Mapping) or not hasattr(X, "__len__"):
         raise TypeError(
-            f"X is a {type(X).__name__}; it needs a Table or a list of sentences"
+            f"X is of type {type(X).__name__}; give a Table or a list of sentences"
         )
     if not len(X):
         raise ValueError("X has no sentence")
     if isinstance(X[0], Table):
         return Table.concatenate(list(X))
+    if isinstance(X[0], Mapping) and any(
+        isinstance(value, list | tuple) for value in X[0].values()
+    ):
+        X = [_words(x, s) for s, x in enumerate(X)]
     if isinstance(X[0], str | Mapping):
         raise ValueError("X is one sentence; give a list of sentences: [X]")
     first = X[0][0] if len(X[0]) else ("",)
@@ -65,6 +71,17 @@ def _values(word: Any, names: Sequence[str], s: int) -> tuple[str, ...]:
             f"sentence {s}: {word!r} where a dict of {', '.join(names)} is needed"
         )
     return tuple(word[name] for name in names)
+
+
+def _words(sentence: Any, s: int) -> list[dict[str, str]]:
+    """A dict of columns as a list of words."""
+    if not isinstance(sentence, Mapping) or len({*map(len, sentence.values())}) != 1:
+        raise ValueError(
+            f"sentence {s}: {sentence!r:.60} where a dict of columns, all of the same "
+            "length, is needed"
+        )
+    columns = zip(*sentence.values(), strict=True)
+    return [dict(zip(sentence, values, strict=True)) for values in columns]
 
 
 def shown_words(table: Table) -> list[list[str]]:

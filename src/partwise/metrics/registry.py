@@ -108,7 +108,7 @@ token_error, uas
     if by_name is not None:
         return by_name[name]
     names = [*METRICS, *(other for output in OUTPUTS for other in output.metrics)]
-    near = get_close_matches(str(name), names, n=1)
+    near = get_close_matches(str(name).lower(), names, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"unknown metric {name!r};{hint} choose from {', '.join(sorted(METRICS))}"

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from partwise.parameters import check_whole
+
 DIFFERENCE = "Where they differ, the winner is orange and the runner-up blue."
 
 
@@ -39,9 +41,13 @@ class SupportSequence(NamedTuple):
     def lines(self, tokens: list[str]) -> list[str]:
         """As text; `tokens` are those of the explained sequence."""
         rows = zip(self.tokens, self.truth, self.output, strict=True)
-        changed = ", ".join(f"{t}/{a}→{b}" for t, a, b in rows if a != b)
+        is_row = self.tokens == ["row"]  # of a matrix
+        what = "row" if is_row else "sequence"
+        changed = ", ".join(
+            f"{a}→{b}" if is_row else f"{t}/{a}→{b}" for t, a, b in rows if a != b
+        )
         return [
-            f"  {self.share:+.4f}  training sequence {self.row} (α = {self.alpha:.4g}):"
+            f"  {self.share:+.4f}  training {what} {self.row} (α = {self.alpha:.4g}):"
             f" {changed}"
         ]
 
@@ -68,23 +74,22 @@ class Comparison:
             return f"score {self.score:.4f}; there is no runner-up"
         return f"score {self.score:.4f}, ahead of the runner-up by {self.lead:.4f}"
 
+    def reason_lines(self) -> list[str]:
+        """Reasons as lines."""
+        return list(map(str, self.contributions))
+
     def support_lines(self) -> list[str]:
         """Support structures as lines."""
         return list(map(str, self.support))
 
     def __str__(self) -> str:
-        lines = [
-            *self.heading(),
-            self.summary(),
-            *map(str, self.contributions),
-            *self.support_lines(),
-        ]
-        return "\n".join(lines)
+        reasons = [*self.reason_lines(), *self.support_lines()]
+        return "\n".join([*self.heading(), self.summary(), *reasons])
 
     def _repr_html_(self) -> str:
         from partwise.report.notebook import explanation_html
 
-        reasons = [*map(str, self.contributions), *self.support_lines()]
+        reasons = [*self.reason_lines(), *self.support_lines()]
         return explanation_html(*self.drawing(), self.summary(), reasons)
 
 
@@ -154,6 +159,7 @@ class Explanation(Comparison):
 
         Without a runner-up in `outputs` the lead is infinite.
         """
+        check_whole("top", top, 1)
         heaviest = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
         runner_up, lead = None, math.inf
         if len(outputs) > 1:
@@ -174,11 +180,19 @@ class Explanation(Comparison):
 
     def heading(self) -> list[str]:
         """A line for each token; the runner-up where it differs."""
-        lines = [f"{'token':20} {'winner':12} runner-up"]
+        width = max([12, *(len(str(a)) for a in self.winner)])
+        lines = [f"{'token':20} {'winner':{width}} runner-up"]
         other = self.runner_up or self.winner
         for token, a, b in zip(self.tokens, self.winner, other, strict=True):
-            lines.append(f"{token[:20]:20} {a!s:12} {'' if a == b else b}")
+            lines.append(f"{token[:20]:20} {a!s:{width}} {'' if a == b else b}")
         return lines
+
+    def reason_lines(self) -> list[str]:
+        """Reasons as lines; a row of a matrix has no positions."""
+        lines = super().reason_lines()
+        if len(self.tokens) > 1:
+            return lines
+        return [line.replace("  at 0: ", "  ", 1) for line in lines]
 
     def drawing(self) -> tuple[str, str]:
         """The winner, and the runner-up where it differs."""

@@ -65,6 +65,11 @@ class RowEstimator(SavedEstimator):
             )
         return RowFeaturizer(n, list(map(str, names)), has_intercept)
 
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the columns, those of a data frame or x0, x1, …: see ``coef_``."""
+        return list(self.model_.featurizer.feature_names_[: self.n_features_in_])
+
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the prediction for one row, (n_features,) or (1, n_features), won."""
         rows = self._rows(one_row(x))

@@ -61,6 +61,7 @@ class RowTask(Task):
         return Data(X, y, X.shape[0], files[0].names)
 
     def _read_one(self, path: str, truth: bool) -> MatrixData:
+        from partwise.readers import ReaderError
         from partwise.readers.matrices import count_cells, read_csv, read_svmlight
 
         stem = path.removesuffix(".gz")
@@ -72,7 +73,14 @@ class RowTask(Task):
             return read_svmlight(path)
         separator = self.separator or ("\t" if stem.endswith(".tsv") else ",")
         if not truth and self.width is not None:  # labels may be there all the same
-            truth = count_cells(path, separator) == self.width + 1
+            n_cells = count_cells(path, separator)
+            if n_cells - self.width not in (0, 1):
+                raise ReaderError(
+                    f"{path}: {n_cells} columns of numbers where {self.width} were "
+                    f"expected, or {self.width + 1} with the labels; give files of one "
+                    "layout"
+                )
+            truth = n_cells == self.width + 1
         return read_csv(path, self.label, separator, truth=truth)
 
     def stack(self, paths: Sequence[str], files: Sequence[Any]) -> Any:

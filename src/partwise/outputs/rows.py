@@ -244,4 +244,7 @@ def count_rows(X: Any) -> int:
 
 def one_row(x: Any) -> Any:
     """A row, (n_features,) or (1, n_features), as a matrix of one row."""
-    return x if hasattr(x, "tocsr") else np.reshape(np.asarray(x, float), (1, -1))
+    row = x if hasattr(x, "tocsr") else np.asarray(x, float)
+    if row.ndim > 1 and row.shape[0] != 1:
+        raise ValueError(f"x has {row.shape[0]} rows; give one of them, as in X[:1]")
+    return row if row is x and row.ndim > 1 else row.reshape(1, -1)

@@ -18,7 +18,7 @@ from partwise.outputs.labels import check_labels
 from partwise.outputs.portable import portable_parameters
 from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.protocol import Floats, State, Support
-from partwise.readers.table import refuse_single
+from partwise.readers.refusals import refuse_single
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -34,6 +34,7 @@ class SavedEstimator(StructuredEstimator):
     model_: Any = field(init=False)
     _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
+    unit: ClassVar[str] = "sentence"  # what an example is called in messages
     # parameters among the settings of a model file
     settings_names: ClassVar[tuple[str, ...]] = (
         "C", "loss", "formulation", "penalty", "random_state",
@@ -175,7 +176,7 @@ class SavedEstimator(StructuredEstimator):
         predict : callable
             Takes the other sequences and their places in X, or X and None for all.
         """
-        refuse_single(X)
+        refuse_single(X, self.unit)
         if not isinstance(X, list | np.ndarray):
             return as_object_array(predict(X, None))
         rows = [i for i, x in enumerate(X) if not self.is_empty(x)]

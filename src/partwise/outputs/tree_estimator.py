@@ -7,7 +7,7 @@ from typing import Any
 
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
-from partwise.readers.table import refuse_several
+from partwise.readers.refusals import refuse_several
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -50,9 +50,15 @@ def read_graphs(path: Source) -> Graphs:
             continue
         try:
             graph = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ReaderError(
+                f"{name}:{number}: no JSON ({error}); write a graph on each line, as "
+                'in {"nodes": […], "edges": […]}'
+            ) from None
+        try:
             X.append(_graph(graph))
             y.append(_labels(graph))
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise ReaderError(f"{name}:{number}: {error}") from None
         objects.append(graph)
     if not objects:

@@ -13,7 +13,12 @@ import numpy as np
 from partwise.parameters import ParameterError
 from partwise.readers.fields import column_number, is_number
 from partwise.readers.limits import COLUMNS, check_limit
-from partwise.readers.source import ReaderError, Source, read_text_bytes
+from partwise.readers.source import (
+    ReaderError,
+    ReaderSettingsError,
+    Source,
+    read_text_bytes,
+)
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
@@ -62,6 +67,8 @@ def read_svmlight(path: Source) -> MatrixData:
         raise ReaderError(_svmlight_fault(name, data, error)) from None
     if not X.shape[0]:
         raise ReaderError(f"{name}: no line with a target; give a file with examples")
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        raise ReaderError(_svmlight_fault(name, data, ValueError("NaN or infinity")))
     check_limit(X.shape[1], COLUMNS, name, "{} columns")
     has_groups = b"qid:" in data
     names = [str(column) for column in range(X.shape[1])]
@@ -118,6 +125,11 @@ def read_csv(
     if not rows:
         raise ReaderError(f"{name}: no row in the file; give one with examples")
     width = len(rows[0])
+    if width == 1 and truth:
+        raise ReaderSettingsError(
+            f"{name}: one column only, nothing besides the labels; say what stands "
+            "between columns, as in <separator=';'>"
+        )
     for number, row in zip(lines, rows, strict=True):
         if len(row) != width:
             raise ReaderError(
@@ -137,15 +149,24 @@ def read_csv(
         raise ReaderError(f"{name}: a header without rows; give a file with examples")
     X = np.empty((len(rows), len(others)))
     for k, (number, row) in enumerate(zip(lines, rows, strict=True)):
-        try:
-            X[k] = [float(row[column]) for column in others]
-        except ValueError as error:
+        for j, column in enumerate(others):
+            try:
+                X[k, j] = float(row[column])
+            except ValueError:
+                X[k, j] = np.nan
+        if not np.isfinite(X[k]).all():
+            column = others[int(np.argmin(np.isfinite(X[k])))]
+            found = repr(row[column].strip()[:40]) if row[column].strip() else "nothing"
             raise ReaderError(
-                f"{name}:{number}: {error}; all columns but the label's hold numbers"
-            ) from None
+                f"{name}:{number}: {found} in column {header[column]!r}; all columns "
+                "but the label's hold finite numbers"
+            )
     y = None
     if place is not None:
         texts = [row[place].strip() for row in rows]
+        if "" in texts:
+            number = lines[texts.index("")]
+            raise ReaderError(f"{name}:{number}: no label; add it, or drop the row")
         y = np.array(texts)
         if all(map(is_number, texts)):
             y = _as_whole(y.astype(float))

@@ -191,6 +191,8 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
             return name, _read_all(name, file)
     except FileNotFoundError as error:
         raise MissingFileError(f"{name}: no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise ReaderError(f"{name}: is a folder; give a file, or several") from error
     except OSError as error:
         raise ReaderError(f"{name}: cannot be read ({error.strerror})") from error
 

@@ -355,42 +355,6 @@ def _without_missing(values: Iterable[Any], name: str) -> list[Any]:
     return present
 
 
-def refuse_single(X: Any) -> None:
-    """Refuse a data frame, or one sequence where a list of them is needed.
-
-    A sentence of (word, tag) pairs looks like many sentences of two words each;
-    sequences that are tuples are therefore taken for tokens when all have one length.
-    """
-    if isinstance(X, Table | list | np.ndarray) or not hasattr(X, "__len__"):
-        is_frame = False
-    else:
-        import narwhals as nw
-
-        is_frame = nw.dependencies.is_into_dataframe(X)
-    if is_frame:
-        raise ValueError(
-            "X is a data frame; say which rows make a sentence: "
-            "X, y = Table.from_frame(frame, by='sentence', label=...)"
-        )
-    if isinstance(X, list) and any(isinstance(x, str) and " " in x for x in X):
-        raise ValueError(
-            "X is a list of strings; make a list of words of each sentence: "
-            "[x.split() for x in X]"
-        )
-    if isinstance(X, list) and X and all(isinstance(item, tuple) for item in X):
-        lengths = {len(item) for item in X}
-        is_text = all(isinstance(value, str) for item in X for value in item)
-        if is_text and len(lengths) == 1 and lengths != {0}:
-            raise ValueError(
-                f"X is one sentence, a list of {X[0]!r} and the like; give a list of "
-                "sentences: [X]. Sequences of words are lists, tuples are tokens"
-            )
-
-
-def refuse_several(x: Any) -> None:
-    """Refuse a list of sequences, or what is no sequence, where one is needed."""
-    if isinstance(x, str) or not hasattr(x, "__len__"):
-        raise ValueError(f"x is {x!r:.40}; give one sentence, a list of tokens")
-    if isinstance(x, list) and x and isinstance(x[0], list) and x[0]:
-        if isinstance(x[0][0], tuple | list | dict | set):
-            raise ValueError("x is a list of sentences; give one of them, as in X[0]")
+def _is_empty_list(key: Any) -> bool:
+    """Whether numpy would take the key for an array of floats."""
+    return isinstance(key, list) and not key

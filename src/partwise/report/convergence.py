@@ -207,26 +207,39 @@ def _frame(
         shapes.append(svg.text(_LEFT - 8, at + 4, words, anchor="end"))
     base = {"x1": _LEFT, "x2": right, "y1": bottom, "y2": bottom, "class": "axis"}
     shapes.append(svg.element("line", base))
-    for value in svg.linear_ticks(x.low, x.high, 5):
+    ticks = svg.linear_ticks(x.low, x.high, 5)
+    if axis.unit != "seconds":  # numbers of rounds and calls are whole
+        ticks = [value for value in ticks if value.is_integer()]
+    for value, words in _named(ticks):
         at = x(value)
         tick = {"x1": at, "x2": at, "y1": bottom, "y2": bottom + 4, "class": "axis"}
         shapes.append(svg.element("line", tick))
         anchor = "end" if at > right - 12 else "middle"
         shapes.append(
-            svg.text(min(at, right + _RIGHT - 4), bottom + 19, _tick(value), "", anchor)
+            svg.text(min(at, right + _RIGHT - 4), bottom + 19, words, "", anchor)
         )
     middle = (_LEFT + right) / 2
     shapes.append(svg.text(middle, _HEIGHT - 6, axis.unit, "axis-title"))
     return x, shapes
 
 
-def _tick(value: float) -> str:
+def _named(ticks: list[float]) -> list[tuple[float, str]]:
+    """Round numbers with their names, of as many digits as tell them apart."""
+    digits = 4
+    while digits < 12 and any(
+        abs(float(f"{value:.{digits}g}") - value) > 1e-9 * abs(value) for value in ticks
+    ):
+        digits += 1
+    return [(value, _tick(value, digits)) for value in ticks]
+
+
+def _tick(value: float, digits: int) -> str:
     """Short form of a round number: 25k, 1.5M."""
     for size, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             unit = 1e3 if suffix == "k" else size
-            return number(value / unit) + suffix
-    return number(float(value))
+            return number(value / unit, digits) + suffix
+    return number(float(value), digits)
 
 
 def _line(
@@ -259,8 +272,7 @@ def _objective_panel(
     has_band: bool,
 ) -> str:
     y = svg.Scale(low, high, float(_HEIGHT - _BOTTOM), float(_TOP))
-    ticks = [(v, _tick(v)) for v in svg.linear_ticks(low, high)]
-    x, shapes = _frame(axis, y, ticks)
+    x, shapes = _frame(axis, y, _named(svg.linear_ticks(low, high)))
     between = [
         (x(t), y(min(max(p, low), high)), y(min(max(d, low), high)))
         for t, p, d in zip(axis.values, primal, dual, strict=True)

@@ -10,7 +10,7 @@ import numpy as np
 from partwise.report import svg
 from partwise.report.content import Picture
 
-_SIDE, _LEFT, _TOP, _BOTTOM = 240.0, 44.0, 10.0, 40.0
+_SIDE, _LEFT, _TOP, _BOTTOM = 240.0, 44.0, 30.0, 40.0
 _MOST = 300  # points or bars that are drawn
 _LINE = "#1f77b4"
 _GRID = "#8886"
@@ -183,7 +183,7 @@ def _framed(
     for value in x_ticks:
         frame.append(svg.text(x(value), _TOP + _SIDE + 16, f"{value:g}"))
     frame.append(svg.text(x(0.5), _TOP + _SIDE + 34, x_name))
-    frame.append(svg.text(x(0.02), _TOP + 12, y_name, anchor="start"))
+    frame.append(svg.text(_LEFT, _TOP - 14, y_name, anchor="start"))
     size = _LEFT + _SIDE + 12, _TOP + _SIDE + _BOTTOM
     label = f"{y_name} against {x_name}"
     return svg.drawing(*size, label, [*frame, *shapes], standalone=True)

@@ -90,6 +90,11 @@ def check_output(output: Output, **parameters: Any) -> Report:
     warm.fit(X, y).fit(X, y)
     check.that(len(warm.predict(X)) == len(expected), "a warm start fits")
 
+    names = getattr(estimator, "feature_names_", None)
+    if names is not None and getattr(estimator, "kernel", None) is None:
+        n_weights = np.shape(estimator.coef_)[-1]
+        check.that(len(names) == n_weights, "names of the features")
+
     one = X[0] if isinstance(X, list) else X[:1]
     for name in ("explain", "predict_topk", "predict_marginals", "margin"):
         method = getattr(estimator, name, None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar
 
+from partwise.bounds import check_list
 from partwise.features.annotated import has_candidates, letters_of, partners_of
 from partwise.features.pairs import PairFeaturizer
 from partwise.objective import Formulation
@@ -72,6 +73,7 @@ class AlignmentModel(NamedWeights, ScoredModel):
         self, X: Any, *, given: Any = None, forbidden: Any = None, n_jobs: int = 1
     ) -> list[Any]:
         """Best alignments (k, 2); of candidates, (number of the best, alignment)."""
+        check_list(X, "pairs of sequences")
         if not len(X):
             return []
         masks = {"given": given, "forbidden": forbidden}

@@ -201,6 +201,11 @@ class SupervisedClusterer(LatentEstimator):
         return self.model_.weights[:-1]
 
     @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features of links, as in ``coef_``."""
+        return list(self.model_.featurizer.feature_names_[:-1])
+
+    @property
     def intercept_(self) -> float:
         """Threshold of links."""
         return float(self.model_.weights[-1])

@@ -43,6 +43,7 @@ class ClusterTask(RowTask):
         import numpy as np
 
         from partwise.features.mention_pairs import mention_pairs
+        from partwise.readers import ReaderError
         from partwise.readers.coreference import read_coreference
         from partwise.structures.clustering import Items
 
@@ -50,6 +51,11 @@ class ClusterTask(RowTask):
         X = [Items(*mention_pairs(document, WINDOW)) for document in documents]
         y = [np.unique(d.entities, return_inverse=True)[1] for d in documents]
         n_mentions = sum(x.n_items for x in X)
+        if truth and not n_mentions:
+            raise ReaderError(
+                f"{', '.join(paths)}: no mention; give files of CoNLL-2012, whose last "
+                "column marks mentions, as in (3)"
+            )
         return Data(X, y if truth else None, n_mentions, documents)
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:

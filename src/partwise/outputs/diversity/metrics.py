@@ -22,7 +22,9 @@ def subtopic_losses(y_true: Sequence[Any], y_pred: Sequence[Any]) -> np.ndarray:
         Numbers of the chosen documents.
     """
     pairs = zip(y_true, y_pred, strict=True)
-    return np.array([Subtopics.create(topics).loss(best) for topics, best in pairs])
+    losses = [Subtopics.create(topics).loss(best) for topics, best in pairs]
+    # weights of all subtopics sum to one but for rounding
+    return np.array([loss if loss > 1e-12 else 0.0 for loss in losses])
 
 
 def subtopic_loss(y_true: Sequence[Any], y_pred: Sequence[Any]) -> float:

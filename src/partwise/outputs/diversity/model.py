@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partwise.bounds import check_list
 from partwise.features.covering import WordCovers
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
@@ -48,6 +49,7 @@ class DiversityModel(WeightedModel):
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """All candidate sets at once."""
+        check_list(X, "candidate sets")
         if len(X):
             yield self.structure.pack(self._sets(X), None, n_jobs=n_jobs)
 

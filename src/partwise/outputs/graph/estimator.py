@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -154,6 +154,7 @@ class GraphLabeler(LabelledEstimator):
 
     # ---------------------------------------------------------------- prediction
 
+    unit: ClassVar[str] = "graph"
     is_empty = staticmethod(is_empty_graph)
 
     def bounds(self, X: Any) -> Floats:

@@ -132,3 +132,8 @@ class AssignmentMatcher(SavedEstimator):
     def coef_(self) -> Floats:
         """Weights of features, (n_features,); the last is that of the constant."""
         return self.model_.weights
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, as in ``coef_``."""
+        return list(self.model_.featurizer.feature_names_)

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from partwise.bounds import check_list
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.model import ScoredModel
 from partwise.outputs.rows import ScoreModel
+from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 from partwise.structures.matching import CandidatePairs, Matching
 
@@ -33,6 +35,7 @@ class MatchingModel(ScoreModel, ScoredModel):
 
     def candidates(self, X: Any) -> list[CandidatePairs]:
         """Candidate pairs with all features of the model."""
+        check_list(X, "examples")
         featurizer = self.featurizer
         found = []
         for i, x in enumerate(X):
@@ -73,7 +76,7 @@ class MatchingModel(ScoreModel, ScoredModel):
             is_complete[used] = np.isfinite(cuts.violation)
             outputs = problem.outputs(cuts)
         if not is_complete.all():
-            raise ValueError(
+            raise SettingsError(
                 f"example {int(np.argmin(is_complete))}: its candidate pairs have no "
                 "complete matching; give more pairs, or train with <unmatched=True>"
             )

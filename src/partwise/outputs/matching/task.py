@@ -94,7 +94,9 @@ class MatchTask(Task):
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """Whether items may stay without a partner."""
-        return [("Items without a partner", str(bool(model.structure.unmatched)))]
+        return [
+            ("Items without a partner", "yes" if model.structure.unmatched else "no")
+        ]
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

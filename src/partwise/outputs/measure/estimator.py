@@ -185,6 +185,15 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         rows = self._rows(X)
         return self.model_.scores(rows, n_jobs=self._n_jobs())
 
+    def margin(self, X: Any) -> Floats:
+        """How far the label of each row is ahead of the other one, (n, 2).
+
+        The other label scores nothing, so both columns are the distance of the row's
+        score from the threshold.
+        """
+        distance = np.abs(self.decision_function(X))
+        return np.column_stack([distance, distance])
+
     def predict(self, X: Any) -> np.ndarray:
         """The label of each row, (n,)."""
         is_positive = self.decision_function(X) > 0

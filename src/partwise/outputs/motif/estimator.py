@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.bounds import check_list
 from partwise.outputs.labels import positive_last
 from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.motif.model import MotifModel
@@ -123,6 +124,7 @@ class MotifClassifier(LatentEstimator):
             More sequences without the motif, of weight `background_weight` each.
         """
         self.check_parameters()
+        check_list(X, "strings")
         X, y = list(X), np.asarray(y)
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} sequences and y {len(y)} classes")
@@ -159,6 +161,7 @@ class MotifClassifier(LatentEstimator):
     def predict(self, X: Sequence[str]) -> np.ndarray:
         """The class of each sequence, (n,)."""
         self._check_fitted()
+        check_list(X, "strings")
         if not len(X):
             return np.zeros(0, self.classes_.dtype)
         return np.array(self.model_.predict(X, n_jobs=self._n_jobs()))
@@ -167,6 +170,15 @@ class MotifClassifier(LatentEstimator):
         """Score of the best window, (n,); the motif is there when it is positive."""
         self._check_fitted()
         return self.model_.sites(X, self._n_jobs())[1]
+
+    def margin(self, X: Sequence[str]) -> Floats:
+        """How far the class of each sequence is ahead of the other one, (n, 2).
+
+        The class without the motif scores nothing, so both columns are the distance of
+        the best window's score from zero; inf where a sequence has no window.
+        """
+        distance = np.abs(self.decision_function(X))
+        return np.column_stack([distance, distance])
 
     def positions(self, X: Sequence[str]) -> Ints:
         """Where the best window of each sequence begins, (n,), whatever its class.
@@ -207,6 +219,16 @@ class MotifClassifier(LatentEstimator):
     def pwm_(self) -> Floats:
         """Probabilities of letters at the places of the motif, (length, 4)."""
         return self.model_.pwm
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of letters in the motif, then of the background, (n_features,)."""
+        return self.model_.weights
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, as in ``coef_``."""
+        return list(self.model_.structure.feature_names())
 
     @property
     def score_matrix_(self) -> Floats:

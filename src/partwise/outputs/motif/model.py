@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from partwise.bounds import check_list
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
@@ -31,9 +32,9 @@ class MotifScoring:
         return {"n_features": s.n_psi_, "length": s.length, "order": s.order}
 
     def report_facts(self) -> list[tuple[str, str]]:
-        """The same in words."""
-        names = ("Features", "Motif length", "Background order")
-        return list(zip(names, map(str, self.facts().values()), strict=True))
+        """The same in words; the report counts features by itself."""
+        s = self.structure
+        return [("Motif length", str(s.length)), ("Background order", str(s.order))]
 
 
 class MotifModel(WeightedModel):
@@ -92,6 +93,7 @@ class MotifModel(WeightedModel):
 
         A sequence shorter than the motif has none, and the score −inf.
         """
+        check_list(X, "strings")
         if not len(X):
             return [], np.zeros(0)
         problem = self.training_problem(X, None, n_jobs=n_jobs)

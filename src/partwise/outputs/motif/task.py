@@ -51,7 +51,10 @@ class MotifTask(RowTask):
     def describe(self, data: Data) -> str:
         """Sequences, letters, classes."""
         classes = ", ".join(sorted(set(data.y.tolist())))
-        return f"{data.n_examples:,} sequences, {data.n_tokens:,} letters, {classes}"
+        return (
+            f"{data.n_examples:,} sequences, {data.n_tokens:,} letters, "
+            f"classes {classes}"
+        )
 
     def reader_info(self) -> dict[str, Any]:
         """Nothing to keep."""

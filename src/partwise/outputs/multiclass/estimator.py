@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -17,6 +18,12 @@ from partwise.outputs.row_keys import ClassHasher
 from partwise.outputs.support import SupportSet
 from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
+
+
+def _has_probabilities(classifier: Any) -> bool:
+    if classifier.loss != "log":
+        raise AttributeError("predict_proba needs a fit with loss='log'")
+    return True
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -100,6 +107,11 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         last = getattr(self, "model_", None) if self.warm_start else None
         self.classes_ = self._all_classes(y) if last is None else np.array(last.labels)
         check_labels(self.classes_.tolist())
+        if len(self.classes_) == 1:
+            warnings.warn(
+                f"y has one class, {self.classes_[0]!s}; every prediction will be it",
+                stacklevel=2,
+            )
         codes = np.searchsorted(self.classes_, y)
         if last is not None and not np.isin(y, self.classes_).all():
             raise ValueError("y has a class that the last model does not know")
@@ -169,7 +181,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         best = np.argmax(self.model_scores(X), axis=1)
         return self.classes_[best]
 
-    @available_if(lambda self: self.loss == "log")
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """P(class), (n, K), of a fit with ``loss="log"``."""
         rows = self._rows(X)

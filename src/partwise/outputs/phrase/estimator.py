@@ -15,7 +15,7 @@ from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_phrases
 from partwise.parameters import SettingsError, check_whole, worded_warning
-from partwise.readers.table import refuse_single
+from partwise.readers.refusals import refuse_single
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import common_wrapper

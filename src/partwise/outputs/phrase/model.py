@@ -166,6 +166,9 @@ class ConstituencyModel(TreeModel):
         sentences = self.sentences(X)
         answers: list[Ranked] = [[] for _ in sentences]
         short = self._short(sentences)
+        if as_log_probability:  # the sum over no trees has no logarithm
+            _, is_parse = self.parse(sentences, n_jobs=n_jobs)
+            short = [i for i in short if is_parse[i]]
         ranked_lists: Iterator[Any] = super().ranked(
             [sentences[i] for i in short],
             k,

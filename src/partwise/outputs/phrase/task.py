@@ -92,6 +92,17 @@ class PhraseTask(TreeTask):
         X, y = [X[s] for s in rows], [y[s] for s in rows] if truth else y
         return Data(X, y if truth else None, sum(map(len, X)), None)
 
+    def describe(self, data: Data) -> str:
+        """Sizes, and how many trees are short enough."""
+        sizes = super().describe(data)
+        if self.dev_length is None:
+            return sizes
+        n_short = sum(len(x) <= self.dev_length for x in data.X)
+        return (
+            f"{sizes}; {n_short:,} trees have at most {self.dev_length} words and are "
+            "trained on, the others give rules"
+        )
+
     def read_dev(self, path: str) -> Data:
         """Without the sentences that the parser does not look at."""
         return type(self)(max_length=self.dev_length).read([path], truth=True)

@@ -119,6 +119,11 @@ class Ranker(RowEstimator):
         X, y, groups = stacked(X, y, groups)
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
+        lowest = np.minimum.reduceat(y[order], offset[:-1])
+        if np.array_equal(lowest, np.maximum.reduceat(y[order], offset[:-1])):
+            raise ValueError(
+                "y: no query has rows of different grades, so there is nothing to learn"
+            )
         featurizer = self._featurizer(feature_names, has_intercept=False)
         ties = "latent" if self.latent else "mean"
         structure = Ranking(self.measure, k=self.k, ties=ties)

@@ -23,7 +23,8 @@ from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
 from partwise.parameters import check_choice
 from partwise.protocol import Floats
-from partwise.readers.table import Table, refuse_several, refuse_single
+from partwise.readers.refusals import refuse_several, refuse_single
+from partwise.readers.table import Table
 from partwise.readers.tokens import show_tokens
 from partwise.structures.chain.labelled import make_chain
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.bounds import check_list
 from partwise.protocol import Floats, Ints
 from partwise.structures.alignment.layout import Layout
 
@@ -51,6 +52,7 @@ class Examples(NamedTuple):
         given: Sequence[Any] | None = None,
     ) -> Examples:
         """Check and lay out; see `Alignment.pack`."""
+        check_list(X, "pairs of sequences")
         if not len(X):
             raise ValueError("X is empty: give at least one pair of sequences")
         for name, extra in (("Y", Y), ("core", core), ("forbidden", forbidden),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from partwise.bounds import check_list
 from partwise.parameters import ParameterError
 
 
@@ -61,6 +62,7 @@ def as_items(X: Sequence[Any], pair_features: Any = None) -> list[Items]:
 
     `pair_features` is the function of two items that lists need.
     """
+    check_list(X, "documents")
     if pair_features is not None:
         if not callable(pair_features):
             raise ParameterError(

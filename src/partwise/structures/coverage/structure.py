@@ -40,7 +40,7 @@ class Subtopics(NamedTuple):
             return documents
         listed: list[Any] = []
         for d, document in enumerate(documents):
-            if isinstance(document, str):
+            if isinstance(document, str) or not isinstance(document, Iterable):
                 raise ValueError(
                     f"document {d} has the subtopics {document!r}; give a list or set"
                 )

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.matching._compiled import (
@@ -137,6 +138,8 @@ def pack_pairs(
     for i, x in enumerate(X if Y is not None else ()):
         try:
             rows = rows_of(x, structure.as_partners(x, Y[i]))
+        except SettingsError as error:
+            raise SettingsError(f"example {i}: {error.text}") from None
         except ValueError as error:
             raise ValueError(f"example {i}: {error}") from None
         is_true[offset[i] + rows[rows >= 0]] = 1

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from partwise.bounds import check_sparse
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 
 
@@ -176,7 +177,7 @@ class Matching(Structure):
         if is_repeated or matched.max(initial=-1) >= m:
             raise ValueError("a right item is not there, or in two true pairs")
         if not self.unmatched and len(matched) < min(n, m):
-            raise ValueError(
+            raise SettingsError(
                 f"{min(n, m) - len(matched)} items have no partner; give "
                 "<unmatched=True>"
             )

@@ -47,7 +47,8 @@ def encode(X: Sequence[str], order: int) -> Letters:
     for i, x in enumerate(X):
         if not isinstance(x, str):
             raise ValueError(
-                f"sequence {i} is a {type(x).__name__}; give strings of A, C, G and T"
+                f"sequence {i} is of type {type(x).__name__}; give strings of A, C, G "
+                "and T"
             )
     length = [len(x) for x in X]
     offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
