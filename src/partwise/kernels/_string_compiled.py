@@ -46,8 +46,8 @@ def make_scale(weights: np.ndarray, decay: float, dtype: type) -> Scale:
     """Numbers of the kernel; `faint` is far below the rounding of a match."""
     least = weights[weights > 0].min()
     faint = least * (1e-18 if dtype is np.float32 else 1e-60)
-    numbers = (decay, faint, least / 2, 0.0)
-    return Scale(weights.astype(dtype), *map(dtype, numbers), False)
+    decay, faint, half, zero = map(dtype, (decay, faint, least / 2, 0.0))
+    return Scale(weights.astype(dtype), decay, faint, half, zero, False)
 
 
 def exact_scale(weights: np.ndarray, decay: float) -> Scale:
