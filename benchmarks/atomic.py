@@ -39,9 +39,9 @@ from partwise.features.arc_templates import default_arc_templates
 from partwise.features.arcs import ArcFeaturizer
 from partwise.kernels import as_kernel, gram
 from partwise.objective import Objective
-from partwise.scorers._postings import weigh_keys
 from partwise.scorers.kernel import KernelScorer, key_values
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex
+from partwise.scorers.postings import weigh_keys
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.dependency import Arborescence

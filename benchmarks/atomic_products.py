@@ -9,8 +9,8 @@ from atomic_setup import BEST_HASH, COLUMNS, EPS, KERNELS, header, line, read
 from partwise.features.arc_keys import ArcHasher
 from partwise.kernels import as_kernel, gram
 from partwise.objective import Objective
-from partwise.scorers._postings import complete_keys
 from partwise.scorers.kernel import KernelScorer
+from partwise.scorers.postings import complete_keys
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.dependency import Arborescence
 

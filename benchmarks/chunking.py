@@ -100,15 +100,20 @@ def fit(train, test, params):
     """(CPU seconds of solving, F1, tagger)."""
     tagger = SequenceTagger(templates="window", metric="span_f1", **params)
     seen = {}
-    solver = tagger._resolve_solver()
-    solve = solver.solve
+    resolve = tagger._resolve_solver
 
-    def timed(*args, **kwargs):
-        seen["cpu"], state = cpu(lambda: solve(*args, **kwargs))
-        return state
+    def timed_solver(problem, objective):
+        solver = resolve(problem, objective)
+        solve = solver.solve
 
-    solver.solve = timed
-    tagger._resolve_solver = lambda: solver
+        def timed(*args, **kwargs):
+            seen["cpu"], state = cpu(lambda: solve(*args, **kwargs))
+            return state
+
+        solver.solve = timed
+        return solver
+
+    tagger._resolve_solver = timed_solver
     tagger.fit(*train)
     return seen["cpu"], tagger.score(*test), tagger
 

@@ -22,7 +22,18 @@ from importlib.metadata import version
 import numpy as np
 from numba import njit
 
-from partwise.solvers._simplex_qp import solve_simplex_qp
+from partwise.solvers._simplex_qp import maximise
+
+
+def solve(gram, b, start=None):
+    """Our α, from a feasible one; one more plane of zeros holds the rest of Σα ≤ 1."""
+    m = len(b)
+    table, offset, alpha = np.zeros((m + 1, m + 1)), np.append(b, 0.0), np.zeros(m + 1)
+    table[:m, :m] = gram
+    if start is not None:
+        alpha[:m], alpha[m] = start, 1.0 - np.sum(start)
+    maximise(table, offset, alpha, m + 1, 1.0, 1e-12, 120 + 20 * m)
+    return alpha[:m]
 
 
 def random_planes(m, rng):
@@ -41,17 +52,17 @@ def cutting_planes(m, rng, *, n=2000, d=200, C=2000.0):
         b = np.append(b, mass.sum())
         start = np.append(alpha, 0.0)
         gram = planes @ planes.T
-        alpha, _ = solve_simplex_qp(gram, b, 1.0, start=start)
+        alpha = solve(gram, b, start)
         w = alpha @ planes
     return gram, b, start
 
 
 def ours_cold(gram, b, start):
-    return solve_simplex_qp(gram, b, 1.0)[0]
+    return solve(gram, b)
 
 
 def ours_warm(gram, b, start):
-    return solve_simplex_qp(gram, b, 1.0, start=start)[0]
+    return solve(gram, b, start)
 
 
 @njit(cache=True)

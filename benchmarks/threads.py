@@ -2,7 +2,9 @@
 
     python benchmarks/threads.py --data DIR [--runs 7] [--only NAME]
 
-CoNLL-2000, window features. Wall-clock seconds, median of interleaved runs.
+CoNLL-2000, window features. Wall-clock seconds, median of interleaved runs. Passes over
+the data use all threads; steps between the planes of pools, which the batch solvers
+take beside them by default, are taken one after the other.
 """
 
 import argparse
@@ -54,6 +56,16 @@ def main():
         ),
         "ProximalBundle, 6 passes": lambda p: (
             ProximalBundle(max_iter=6).solve(p, Objective.create(893.6, n, "l1")).model
+        ),
+        "OneSlack without pools, 20 passes": lambda p: (
+            OneSlack(max_iter=20, cache=0, pool=False)
+            .solve(p, Objective.create(893.6, n, "l1"))
+            .model
+        ),
+        "ProximalBundle without pools, 20 passes": lambda p: (
+            ProximalBundle(max_iter=20, pool=False)
+            .solve(p, Objective.create(893.6, n, "l1"))
+            .model
         ),
         "LBFGS, 3 iterations": lambda p: (
             LBFGS(max_iter=3).solve(p, Objective.create(893.6, n, "log")).model

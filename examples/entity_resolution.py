@@ -75,9 +75,9 @@ def main() -> None:
         clusterer = SupervisedClusterer(
             C=300.0, decoder=decoder, pair_features=alike, tol=0.01
         ).fit(X[:30], y[:30])
-        found = clusterer.predict(X[30:])
-        wrong = metric("pair_loss").function(y[30:], found)
-        b_cubed = metric("b_cubed_f1").function(y[30:], found)
+        predicted = clusterer.predict(X[30:])
+        wrong = metric("pair_loss").function(y[30:], predicted)
+        b_cubed = metric("b_cubed_f1").function(y[30:], predicted)
         print(f"{decoder}: {wrong:.2f} % wrong pairs, B³ F1 {b_cubed:.3f}")
         print("  weights", np.round(clusterer.coef_, 2), "threshold",
               round(clusterer.intercept_, 2))  # fmt: skip

@@ -182,10 +182,10 @@ def test_a_checkpoint_of_another_run_is_refused_with_the_reason(change, text, tm
     )
     other = change.get("problem", problem)
     solver = change.get("solver", solver)
-    kept = FileCheckpoint(place, settings=change.get("settings"))
+    subset = FileCheckpoint(place, settings=change.get("settings"))
     objective = objective_of(solver, other, change.get("C", 50.0))
     with pytest.raises(CheckpointError, match=text):
-        solver.solve(other, objective, checkpoint=kept)
+        solver.solve(other, objective, checkpoint=subset)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00" * 100, b"{}", b"not safetensors" * 50])

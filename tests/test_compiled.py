@@ -78,8 +78,8 @@ PRIVATE = {
 )
 def test_numba_has_the_private_names_that_are_used(file, place, name):
     module, _, owner = place.partition(":")
-    found = getattr(importlib.import_module(module), owner, None)
-    assert hasattr(found, name), (
+    actual = getattr(importlib.import_module(module), owner, None)
+    assert hasattr(actual, name), (
         f"numba {numba.__version__} has no {place}.{name}; mend partwise/{file} and "
         "set the versions of numba in pyproject.toml"
     )
@@ -200,7 +200,7 @@ def test_a_copied_reference_points_to_its_own_arrays(again):
 def asked(text, tag):
     """Operations that a text, and helpers that it calls, ask of a parameter."""
     module = inspect.getmodule(text)
-    found = set()
+    actual = set()
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(text)))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
@@ -208,12 +208,12 @@ def asked(text, tag):
             if isinstance(argument, ast.Name) and argument.id == tag:
                 called = inspect.unwrap(getattr(module, node.func.id))
                 if node.func.id in ENTRIES:
-                    found.add(node.func.id)
+                    actual.add(node.func.id)
                 else:
-                    found |= asked(
+                    actual |= asked(
                         called, list(inspect.signature(called).parameters)[place]
                     )
-    return found
+    return actual
 
 
 def sweeps():

@@ -32,12 +32,12 @@ def test_a_pipe_is_written_through(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     refuse_unwritable(pipe)
-    found = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    actual = []
+    reader = threading.Thread(target=lambda: actual.append(pipe.read_bytes()))
     reader.start()
     write_atomically(pipe, b"text")
     reader.join()
-    assert found == [b"text"] and pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]
+    assert actual == [b"text"] and pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]
 
 
 def test_a_device_is_written_through(tmp_path):

@@ -18,8 +18,8 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", frozen.NAMES)
 def test_a_frozen_model_predicts_what_it_did(name, folder):
     known = json.loads(frozen.PREDICTIONS.read_text(encoding="utf-8"))[name]
-    found = frozen.predictions(name, frozen.FOLDER / f"{name}.model", folder)
-    assert_same(found, known)
+    predicted = frozen.predictions(name, frozen.FOLDER / f"{name}.model", folder)
+    assert_same(predicted, known)
 
 
 def assert_same(found, known):

@@ -1,5 +1,6 @@
 """The cache of compiled code: keyed by content, and never in the way."""
 
+import gc
 import os
 import re
 import shutil
@@ -9,7 +10,9 @@ import time
 import warnings
 from pathlib import Path
 
+import numba
 import pytest
+from numba.core import event
 
 from partwise import jit
 
@@ -108,8 +111,8 @@ def test_old_versions_are_forgotten(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         newest = jit.cache_folder.__wrapped__()
-    kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == sorted([newest.name, "kernels-0", "kernels-1", "kernels-2"])
+    subset = sorted(path.name for path in tmp_path.iterdir())
+    assert subset == sorted([newest.name, "kernels-0", "kernels-1", "kernels-2"])
 
 
 def test_seconds_of_compilation_are_known():
@@ -122,3 +125,30 @@ def test_seconds_of_compilation_are_known():
     half = before + (between - before) / 2
     parts = jit.compile_seconds(before, half) + jit.compile_seconds(half, between)
     assert parts == pytest.approx(compiled)
+
+
+def test_garbage_is_collected_as_before_after_a_compilation():
+    before = gc.get_threshold()
+    meanwhile = []
+
+    @numba.extending.register_jitable
+    def helper(x):
+        return x + 1
+
+    @numba.njit
+    def function(x):
+        return helper(x)
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            meanwhile.append(gc.get_threshold()[0])
+
+        def on_end(self, event):
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        assert function(1) == 2
+        with pytest.raises(numba.TypingError):
+            function(None)
+    assert set(meanwhile) == {100_000}
+    assert gc.get_threshold() == before

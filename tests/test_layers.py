@@ -44,8 +44,9 @@ MAY_IMPORT = {
     "compiled": {"jit", "objective", "protocol"},
     "threads": {"jit"} | SETTINGS,
     "vectors": set(),
-    "readers": {"bounds", "files", "jit"} | SETTINGS,
-    "features": {"bounds", "jit", "readers"} | SETTINGS,
+    "lazy_names": set(),
+    "readers": {"bounds", "files", "jit", "lazy_names"} | SETTINGS,
+    "features": {"bounds", "jit", "lazy_names", "readers"} | SETTINGS,
     "kernels": CONTRACT | DATA,
     "scorers": CONTRACT | DATA | {"kernels"},
     "structures": CONTRACT | DATA | {"kernels", "scorers"},
@@ -125,11 +126,11 @@ def part_of(module: str) -> str:
     return (module.split(".") + [""])[1]
 
 
-def allowed_for(found: Import) -> set[str]:
+def allowed_for(one: Import) -> set[str]:
     """What the importing module may import of other parts."""
-    if found.importer != "outputs":
-        return MAY_IMPORT[found.importer]
-    name = Path(found.place.split(":")[0]).stem
+    if one.importer != "outputs":
+        return MAY_IMPORT[one.importer]
+    name = Path(one.place.split(":")[0]).stem
     return OUTPUT_MAY_IMPORT.get(LIKE.get(name, name), MODEL)
 
 
@@ -165,27 +166,27 @@ def imports_of(path: Path) -> Iterator[Import]:
             yield Import(importer, place, name, id(node) in lazy)
 
 
-IMPORTS = [found for path in sorted(ROOT.rglob("*.py")) for found in imports_of(path)]
+IMPORTS = [one for path in sorted(ROOT.rglob("*.py")) for one in imports_of(path)]
 
 
 def test_every_part_has_its_place():
-    parts = {found.importer for found in IMPORTS}
+    parts = {one.importer for one in IMPORTS}
     assert parts <= MAY_IMPORT.keys() | UNRESTRICTED | {"outputs"}
 
 
 def test_the_arrows_point_one_way():
     wrong = []
-    for found in IMPORTS:
-        if found.imported.split(".")[0] != "partwise":
+    for one in IMPORTS:
+        if one.imported.split(".")[0] != "partwise":
             continue
-        importer, target = found.importer, part_of(found.imported)
+        importer, target = one.importer, part_of(one.imported)
         if importer in UNRESTRICTED or importer == target:
             continue
-        excused = found.is_lazy and (importer, target) in LAZILY
-        if importer == "outputs.registry" and found.is_lazy:
+        excused = one.is_lazy and (importer, target) in LAZILY
+        if importer == "outputs.registry" and one.is_lazy:
             continue  # names for type checkers
-        if target not in allowed_for(found) and not excused:
-            wrong.append(f"{found.place}: {importer} imports {found.imported}")
+        if target not in allowed_for(one) and not excused:
+            wrong.append(f"{one.place}: {importer} imports {one.imported}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -200,32 +201,32 @@ def test_the_rules_themselves_have_no_cycle():
 
 
 def test_structures_and_solvers_never_meet():
-    for found in IMPORTS:
-        pair = {found.importer, part_of(found.imported)}
-        assert pair != {"structures", "solvers"}, found.place
+    for one in IMPORTS:
+        pair = {one.importer, part_of(one.imported)}
+        assert pair != {"structures", "solvers"}, one.place
 
 
 def test_the_contract_needs_numpy_only():
-    for found in IMPORTS:
+    for one in IMPORTS:
         contract = {"bounds", "protocol", "objective", "certificate", "state"}
-        if found.importer in contract | {"parameters"}:
-            library = found.imported.split(".")[0]
+        if one.importer in contract | {"parameters"}:
+            library = one.imported.split(".")[0]
             known = {"numpy", "partwise", "__future__"} | sys.stdlib_module_names
-            assert library in known, found.place
+            assert library in known, one.place
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_libraries_stay_in_their_corner(library):
-    for found in IMPORTS:
-        if found.imported.split(".")[0] == library:
+    for one in IMPORTS:
+        if one.imported.split(".")[0] == library:
             allowed = LIBRARIES[library]
-            if found.is_lazy:
+            if one.is_lazy:
                 allowed = allowed | LIBRARIES_LAZILY.get(library, set())
-            assert found.importer in allowed, f"{found.place} imports {library}"
+            assert one.importer in allowed, f"{one.place} imports {library}"
 
 
 def test_prediction_needs_no_scikit_learn():
-    for found in IMPORTS:
-        if found.importer == "outputs" and found.imported.startswith("sklearn"):
-            name = Path(found.place.split(":")[0]).stem
-            assert LIKE.get(name, name) == "estimator", found.place
+    for one in IMPORTS:
+        if one.importer == "outputs" and one.imported.startswith("sklearn"):
+            name = Path(one.place.split(":")[0]).stem
+            assert LIKE.get(name, name) == "estimator", one.place

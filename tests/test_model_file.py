@@ -26,7 +26,7 @@ LABELS = ["DET", "N", "V"]
 CERTIFICATE = Certificate(2.0, 2.0, 1.5, 3.0, 9, True, "converged", "l1").to_dict()
 
 
-def small_model(*, with_support=True) -> SequenceModel:
+def small_model() -> SequenceModel:
     """All that a file can hold: names, masks, a cost matrix, both ends, a dual."""
     table = Table.from_sequences(SENTENCES)
     featurizer = Featurizer("word[0]\nsuffix(word,1)[-1]\nbias")
@@ -50,18 +50,12 @@ def small_model(*, with_support=True) -> SequenceModel:
         "history": [[0.1, 3, float("inf"), 0.5], [0.2, 6, 2.0, 1.5]],
         "n_iter": 2,
     }
-    support = None
-    if with_support:
-        cuts = Cuts(
-            np.array([0, 2]),
-            *(np.ones(2) for _ in range(4)),
-            np.array([0, 4, 7]),
-            np.array([0, 1, 2, 2, 1, 1, 2], np.int32),
-        )
-        dual = Support(cuts, np.array([0.25, 0.125]))
-        support = SupportSet.create(
-            features, features.offset, Y, dual, lambda i: SENTENCES[i]
-        )
+    ones = (np.ones(2) for _ in range(4))
+    code = np.array([0, 1, 2, 2, 1, 1, 2], np.int32)
+    cuts = Cuts(np.array([0, 2]), *ones, np.array([0, 4, 7]), code)
+    dual = Support(cuts, np.array([0.25, 0.125]))
+    words = SENTENCES.__getitem__
+    support = SupportSet.create(features, features.offset, Y, dual, words)
     return SequenceModel(
         TokenFeatureScoring(featurizer), chain, LABELS, weights, info, support
     )
@@ -92,14 +86,14 @@ def test_a_model_comes_back_as_it_was(saved):
 
 
 def test_the_support_set_comes_back(saved):
-    kept, back = small_model().support, load_model(saved).support
-    assert back.tokens == kept.tokens == [SENTENCES[0], SENTENCES[2]]
-    assert np.array_equal(back.alpha, kept.alpha)
+    subset, back = small_model().support, load_model(saved).support
+    assert back.tokens == subset.tokens == [SENTENCES[0], SENTENCES[2]]
+    assert np.array_equal(back.alpha, subset.alpha)
     assert np.array_equal(back.rows, [0, 2])
-    assert np.array_equal(back.y, kept.y)
+    assert np.array_equal(back.y, subset.y)
     for name in ("block", "b", "scale", "indptr", "code"):
-        assert np.array_equal(getattr(back.cuts, name), getattr(kept.cuts, name))
-    for mine, theirs in zip(back.inputs, kept.inputs, strict=True):
+        assert np.array_equal(getattr(back.cuts, name), getattr(subset.cuts, name))
+    for mine, theirs in zip(back.inputs, subset.inputs, strict=True):
         assert np.array_equal(mine, theirs)
 
 

@@ -1,9 +1,11 @@
 """Loops on threads: every row once, the same bits for every number of threads."""
 
+import os
+
 import numpy as np
 import pytest
 
-from partwise.threads import add_scaled, dot, run_sharded
+from partwise.threads import add_scaled, dot, resolve_jobs, run_sharded
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
@@ -40,3 +42,14 @@ def test_sums_have_the_same_bits_on_two_threads(n):
         results.append(into)
     assert np.array_equal(*results)
     np.testing.assert_allclose(results[0], 3.0 * one + 0.25 * other)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone has it")
+def test_all_cores_are_those_that_the_process_may_use():
+    allowed = os.sched_getaffinity(0)
+    assert resolve_jobs(-1) == len(allowed)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert resolve_jobs(-1) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)

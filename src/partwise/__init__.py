@@ -24,15 +24,7 @@ _MODULES = (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from partwise import (
-        datasets,
-        features,
-        kernels,
-        metrics,
-        readers,
-        report,
-        testing,
-    )
+    from partwise import datasets, features, kernels, metrics, readers, report, testing
     from partwise.certificate import Certificate
     from partwise.model_file import load_model
     from partwise.model_file import load_model as load
@@ -59,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
 def _near(name: str) -> str:
     """The public name that was probably meant."""
-    if name.startswith("_"):  # Python asks for many of these, and expects none
+    if name.startswith("_"):  # Python looks many of these up without needing one
         return ""
     from difflib import get_close_matches
 

@@ -28,8 +28,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def read_array(arrays: Arrays, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
-    """
-    An array of a file with this type and shape, as kernels want it.
+    """An array of a file with this type and shape, contiguous and writable.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def check_indices(numbers: np.ndarray, limit: int, what: str) -> None:
 
 
 def check_rising(numbers: np.ndarray, what: str) -> None:
-    """Refuse numbers of which one is not above the one before."""
+    """Refuse numbers that do not rise strictly."""
     if not (numbers[1:] > numbers[:-1]).all():
         raise ValueError(f"{what} out of order")
 
@@ -122,9 +121,9 @@ def check_rows(
 
 
 def check_sparse(matrix: Any, what: str) -> None:
-    """Refuse a scipy matrix whose arrays lead outside; scipy takes them on trust.
+    """Refuse a scipy matrix whose indices are out of range, which scipy does not check.
 
-    Anything else passes.
+    Objects of other types pass.
     """
     if not hasattr(matrix, "tocsr"):
         return
@@ -152,7 +151,7 @@ def _check_arrays(matrix: Any, layout: str, what: str) -> None:
 
 
 def require(condition: bool, what: str) -> None:
-    """Refuse a file in which something does not hold."""
+    """Raise ValueError unless the condition holds."""
     if not condition:
         raise ValueError(what)
 
@@ -165,7 +164,7 @@ def entry(settings: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def under(prefix: str, arrays: Arrays) -> dict[str, np.ndarray]:
-    """The arrays whose names begin so, without the beginning."""
+    """The arrays whose names begin with a prefix, by the rest of their names."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()

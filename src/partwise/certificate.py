@@ -18,7 +18,7 @@ class Certificate:
 
     One pass over the data after training gives ``at_least`` ≤ P(w) ≤ ``at_most``: the
     objective of this model by the violations that the search found, and by the bounds
-    that it knows (None when it knows none). An exact search has both equal. ``dual`` is
+    that it returned (None without one). An exact search has both equal. ``dual`` is
     a lower bound on the optimum by the solver's own α (None without one). Because the
     objective is 1-strongly convex, at_least − ``data_bound``, with data_bound = ½‖g‖²
     for a subgradient g of the planes found, is another, from the data alone,
@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def primal(self) -> float:
-        """The objective of this model: at most so much, or what was found of it."""
+        """The upper bound of the objective; where there is none, the lower bound."""
         return self.at_least if self.at_most is None else self.at_most
 
     @property
@@ -76,7 +76,7 @@ class Certificate:
     def gap(self) -> float | None:
         """`at_most` minus the best lower bound.
 
-        None when the search knows no bound, or a hard margin is not reached.
+        None when the search has no bound, or a hard margin is not reached.
         """
         if self.at_most is None or self.at_most == np.inf:
             return None
@@ -155,28 +155,21 @@ def certify(
     """Recompute the objective of `model` by one pass, and its data-only bound.
 
     Nothing of the solver's own passes is reused: the figures are those of the model
-    that is handed out, whatever happened to it since the solver looked at it.
+    that is handed out, whatever happened to it since its last evaluation.
 
     For planes, g = w − Σ_i (∂ slack term_i) a_i is a subgradient at w of the objective
     over the planes found, F_found ≤ F; so P* ≥ P_found(w) − ½‖g‖² (strong convexity),
     whether the search was exact or not. For ``penalty="log"`` g is the gradient. A hard
     margin has no subgradient to offer: its bound is the dual alone.
     """
+    oracle_calls += problem.n_blocks
     if objective.penalty == "log":
         value, gradient = log_loss(problem, objective, model)
         return Certificate(
-            at_least=value,
-            at_most=value,
-            dual=dual,
-            data_bound=0.5 * problem.dot(gradient, gradient),
-            oracle_calls=oracle_calls + problem.n_blocks,
-            exact_oracle=True,
-            stopped=stopped,
-            penalty="log",
-            note=note,
-        )
+            value, value, dual, 0.5 * problem.dot(gradient, gradient), oracle_calls,
+            stopped=stopped, penalty="log", note=note,
+        )  # fmt: skip
     cuts = problem.oracle(model)
-    oracle_calls += problem.n_blocks
     square = problem.dot(model, model)
     if not problem.is_euclidean and square < -1e-9 * float(np.sum(np.square(model))):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Checkpoints: a run of a solver in a file, from which it goes on with the same bits.
+"""Checkpoints: a run of a solver in a file, which is resumed with the same bits.
 
 A checkpoint is a safetensors file: the arrays of the state and of the solver's memo,
 and a JSON document with everything else. It holds digests of the data, the objective
@@ -7,7 +7,7 @@ moved there, so that a run killed at any moment leaves the last whole one.
 
 A checkpoint is the memory of a run, down to tables that kernels follow unchecked. A
 digest of the whole content, the seal, refuses a file that was damaged or edited before
-anything of it is used. It does not tell who wrote the file.
+anything of it is used. It is no signature: it does not prove who wrote the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NUMBERS = (
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be read, or belongs to another run; the text says why."""
+    """A checkpoint cannot be read, or belongs to another run."""
 
 
 class FileCheckpoint:
@@ -143,9 +143,9 @@ class FileCheckpoint:
             text = f"{error}; training goes on, the last checkpoint stays"
             warnings.warn(text, UserWarning, stacklevel=2)
 
-    def _refuse_other(self, found: Any) -> None:
+    def _refuse_other(self, stored: Any) -> None:
         for name, value in self._identity.items():
-            if not isinstance(found, dict) or found.get(name) != value:
+            if not isinstance(stored, dict) or stored.get(name) != value:
                 raise CheckpointError(
                     f"{self.path} is a checkpoint of another run: its {name} differ; "
                     "delete it, or give another file"
@@ -153,10 +153,7 @@ class FileCheckpoint:
 
 
 def identity(
-    solver: Solver,
-    problem: Problem,
-    objective: Objective,
-    settings: Mapping[str, Any],
+    solver: Solver, problem: Problem, objective: Objective, settings: Mapping[str, Any]
 ) -> dict[str, str]:
     """Digests of what a resumed run must share, by name."""
 

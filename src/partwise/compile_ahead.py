@@ -25,8 +25,7 @@ SOLVERS = ("bcfw", "n_slack", "one_slack", "bundle")
 
 
 def claim(solver: str) -> bool:
-    """
-    Whether nobody has begun to compile the loops of a solver.
+    """Whether nobody has begun to compile the loops of a solver.
 
     Parameters
     ----------
@@ -44,8 +43,7 @@ def claim(solver: str) -> bool:
 
 
 def compile_ahead(solver: str) -> subprocess.Popen[bytes] | None:
-    """
-    Compile the loops of a solver in a second process, if nobody has begun to.
+    """Compile the loops of a solver in a second process, if nobody has begun to.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the place and move there, so that no reader sees half a file.
+    """Write a draft and move it to its place, so that no reader sees half a file.
 
     Raises
     ------
@@ -86,10 +86,10 @@ def refuse_folder_or_unwritable(path: str | os.PathLike[str]) -> None:
 def _is_special(path: str | os.PathLike[str]) -> bool:
     """Whether it is a pipe or a device.
 
-    The real path does not tell: that of /dev/stdout, where it is a pipe, names no file.
+    Not by the real path: that of /dev/stdout, where it is a pipe, names no file.
     """
-    found = Path(path)
-    return found.exists() and not found.is_file() and not found.is_dir()
+    place = Path(path)
+    return place.exists() and not place.is_file() and not place.is_dir()
 
 
 def _new_draft(place: Path) -> tuple[Path, int]:
@@ -100,7 +100,7 @@ def _new_draft(place: Path) -> tuple[Path, int]:
         lock = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         if sys.platform == "win32":
             return draft, lock
-        with contextlib.suppress(OSError):  # some file systems know no locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         if draft.exists():
             return draft, lock

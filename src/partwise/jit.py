@@ -1,11 +1,11 @@
 """numba's `njit` with a cache that follows the content of the package.
 
-numba keys what it has compiled by the file of a function alone: an edit of a kernel
-that another one calls is not seen, a class that has moved breaks what refers to it, and
-a second environment compiles all over again. Functions of this package are kept under a
-digest of all files that are compiled, in the user's cache folder, or `NUMBA_CACHE_DIR`.
-So stale code cannot be met, and all who have the same version of the package share
-what was compiled.
+numba keys compiled code by the file of a function alone: an edit of a kernel that the
+function calls is not seen, a class that has moved breaks the code that refers to it,
+and a second environment compiles everything again. Here compiled code is stored under a
+digest of all files that are compiled, in the user's cache folder or `NUMBA_CACHE_DIR`.
+So stale code is never loaded, and all environments with the same version of the package
+share one cache.
 
 Nothing depends on the cache: where it cannot be read or written, a warning names the
 folder, and work goes on.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import hashlib
 import os
 import re
@@ -85,7 +86,7 @@ def user_cache() -> Path:
 
 @functools.cache
 def cache_folder() -> Path:
-    """Where functions of this version of the package are kept; made if need be."""
+    """The folder for compiled functions of this version, made if necessary."""
     try:
         folder = user_cache() / f"kernels-{kernel_key()}"
         is_new = not folder.exists()
@@ -154,7 +155,7 @@ class _KernelCacheImpl(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """A function's cache that never stands in the way."""
+    """A function's cache whose errors become warnings."""
 
     _impl_class = _KernelCacheImpl
 
@@ -167,14 +168,14 @@ class KernelCache(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, if possible."""
+        """Store what was compiled, if possible."""
         try:
             super().save_overload(sig, data)
         except Exception as error:
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        """Go on without; the next process may find a cache that is mended."""
+        """Disable and delete the cache; the next process writes it anew."""
         self.disable()
         shutil.rmtree(self.cache_path, ignore_errors=True)
         _warn_once(
@@ -184,21 +185,36 @@ class KernelCache(FunctionCache):
 
 
 class _Clock(event.Listener):
-    """Notes when numba compiles, with all that a function calls."""
+    """The intervals in which numba compiles, and a line to show before the first.
+
+    Numba makes millions of objects that refer to each other and live on. Python looks
+    through all of them for garbage whenever 700 have been added, which is a sixth of
+    the time of compilation; meanwhile it looks after 100,000.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
         self.began = 0.0
+        self.threshold = gc.get_threshold()
         self.intervals: list[tuple[float, float]] = []
+        self.show: Callable[[str], Any] | None = None
+        self.is_announced = False
 
     def on_start(self, event: Any) -> None:
+        if self.show is not None and not self.is_announced:
+            self.is_announced = True
+            self.show("compiling … (first run only)")
         if not self.depth:
             self.began = time.perf_counter()
+            self.threshold = gc.get_threshold()
+            if self.threshold[0]:  # else somebody has switched collection off
+                gc.set_threshold(100_000, *self.threshold[1:])
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1
         if not self.depth:
+            gc.set_threshold(*self.threshold)
             self.intervals.append((self.began, time.perf_counter()))
 
 
@@ -207,8 +223,7 @@ event.register("numba:compile", _clock)
 
 
 def compile_seconds(begin: float, end: float) -> float:
-    """
-    Seconds of an interval during which numba compiled.
+    """Seconds of an interval during which numba compiled.
 
     Parameters
     ----------
@@ -220,32 +235,16 @@ def compile_seconds(begin: float, end: float) -> float:
     )
 
 
-_told = False
+def announce_compilation(show: Callable[[str], Any]) -> None:
+    """Show a line when numba begins to compile, once in a process.
 
-
-def announce_compilation(tell: Callable[[str], Any]) -> None:
-    """
-    Tell once a process when numba begins to compile.
-
-    Numba's own event is exact: it comes after a look into the disk cache, so neither a
-    stale cache nor an unforeseen type goes unmentioned.
+    Numba's event comes after the look into the disk cache, so the line is shown exactly
+    when code is compiled.
 
     Parameters
     ----------
-    tell : callable
-        Given the line to show; `print`, for example.
+    show : callable
+        Called with the line; `print`, for example. The first one given counts.
     """
-
-    class Teller(event.Listener):
-        def on_start(self, event: Any) -> None:
-            global _told
-            if not _told:
-                _told = True
-                tell("compiling … (first run only)")
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    listeners = event._registered["numba:compile"]
-    if not _told and not any(type(one).__name__ == "Teller" for one in listeners):
-        event.register("numba:compile", Teller())
+    if _clock.show is None:
+        _clock.show = show

@@ -1,10 +1,10 @@
 """Model files: safetensors with one JSON document, never a pickle.
 
-The format is specified in ``docs/format.md``. This module knows the container: limits,
-versions, atomic writing, and one error for whatever may be wrong with a file. What a
-kind of model puts inside is written and read by a module per kind, which the registry
-of outputs names. Kinds are versioned: a later version reads old files by keeping their
-kind in its record.
+The format is specified in ``docs/format.md``. This module handles the container:
+limits, versions, atomic writing, and one error for every fault of a file. The content
+is written and read by one module per kind of model, named in the registry of outputs.
+Kinds are versioned: a later version reads old files by keeping their kind in its
+record.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         )
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in flat.items():
-        if array.dtype == np.float64:  # what no reader would take
+        if array.dtype == np.float64:  # readers refuse such numbers
             what = f"{path}: array {name!r} of the model"
             remedy = "; train with smaller features or a smaller C"
             check_magnitude(array, MAX_WEIGHT, what, remedy)
@@ -208,7 +208,7 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise damaged from error
     if not isinstance(document, dict) or (
-        "\\ud" in text.lower() and _is_lone(document)
+        "\\ud" in text.lower() and _has_lone_surrogate(document)
     ):
         raise damaged
     version, kind = document.get("format"), document.get("kind")
@@ -231,8 +231,8 @@ def _parse_document(name: str, text: str) -> dict[str, Any]:
     return document
 
 
-def _is_lone(document: Any) -> bool:
-    """Whether a string has half a character (a lone surrogate), which no file can."""
+def _has_lone_surrogate(document: Any) -> bool:
+    """Whether a string has half a character, which UTF-8 cannot encode."""
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -242,7 +242,7 @@ def _is_lone(document: Any) -> bool:
 
 def _depth(text: str) -> int:
     """Brackets open at once, counted before the parser could overflow its stack."""
-    # possessive, and the closing quote optional: no text makes it look back
+    # possessive, and the closing quote optional: no text makes it backtrack
     bare = re.sub(r'"(?:[^"\\]++|\\.)*+"?', "", text, flags=re.S)
     code = np.frombuffer(bare.encode("utf-8", "replace"), np.uint8)
     step = np.isin(code, [ord("["), ord("{")]).astype(np.int32)
@@ -370,9 +370,9 @@ def _read_container(name: str) -> tuple[str, Arrays]:
 def _check_header(name: str) -> None:
     """Refuse what is no safetensors file before a library trusts its lengths."""
     try:
-        known = os.stat(name)
-        size = known.st_size
-        if stat.S_ISFIFO(known.st_mode):  # opening one may wait for ever
+        status = os.stat(name)
+        size = status.st_size
+        if stat.S_ISFIFO(status.st_mode):  # opening one may wait for ever
             raise ModelFileError(f"{name}: a pipe; copy the model to a file first")
         with open(name, "rb") as file:
             length = int.from_bytes(file.read(8), "little")

@@ -6,9 +6,9 @@
 over the planes a = s·(φ(y_i) − φ(ŷ)) of **all** outputs ŷ ≠ y_i of block i. The scale
 s and the offset b follow from the loss Δ(y_i, ŷ) by `plane`. An output with Δ = 0 that
 is not the truth has the plane b = 0, s = 1 under margin rescaling: it is violated when
-the output scores higher than the truth. Under slack rescaling it has s = 0 and asks
-nothing, and a hard margin asks a margin of outputs with Δ > 0 alone. The dual in α ≥ 0,
-with w = Σ α a, B_i = Σ_ŷ α b and S_i = Σ_ŷ α, is
+the output scores higher than the truth. Under slack rescaling it has s = 0 and no
+effect, and a hard margin requires a margin of outputs with Δ > 0 alone. The dual in
+α ≥ 0, with w = Σ α a, B_i = Σ_ŷ α b and S_i = Σ_ŷ α, is
 
     D(α) = Σ_i B_i − ½‖w‖²                        S_i ≤ c_i   (L1)
            Σ_i B_i − ½‖w‖² − Σ_i S_i²/(2 c_i)                 (L2)
@@ -49,7 +49,7 @@ def plane(rule: int, loss: float) -> tuple[float, float]:
 
 
 def violation_of(rule: int, b: float, scale: float, margin: float) -> float:
-    """B − s·margin; −inf where a hard margin asks nothing of the output."""
+    """B − s·margin; −inf where a hard margin requires nothing of the output."""
     if rule == HARD and b == 0.0:
         return -np.inf
     return b - scale * margin
@@ -180,7 +180,7 @@ class Objective(NamedTuple):
         When no constraint is violated by more than ξ_i + ε at the optimum over a
         working set, with slacks ξ, the gap is at most Cε (L1), Σ c (ξε + ½ε²) (L2), or
         D = P·(1 − ε)² (hard). A working set that is not solved exactly has a larger ε
-        than its violations tell.
+        than its violations.
         """
         gap = max(primal - dual, 0.0)
         if not np.isfinite(gap):

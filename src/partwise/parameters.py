@@ -23,7 +23,7 @@ MENTION = re.compile(
 
 
 def shortened(text: str) -> str:
-    """A message without the middle of what a hostile file makes it quote."""
+    """A long message without its middle, which may quote a hostile file."""
     return text if len(text) <= 800 else f"{text[:400]} … {text[-300:]}"
 
 
@@ -85,7 +85,7 @@ def reworded(text: str, word: Callable[[str, str | None], str]) -> str:
         empty for ``<name=>``.
     """
     return MENTION.sub(
-        lambda found: word(found[3] or found[1], None if found[3] else found[2]), text
+        lambda match: word(match[3] or match[1], None if match[3] else match[2]), text
     )
 
 

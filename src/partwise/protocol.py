@@ -2,14 +2,14 @@
 
 It is one file, longer than others, because the parties below meet nowhere else.
 
-An output y is a set of parts. Three parties work on it and do not know each other:
+An output y is a set of parts. Three parties work on it, and none depends on another:
 
 ========= ================================================= =========================
-who       knows                                             does not know
+party     defines                                           is independent of
 ========= ================================================= =========================
 structure which outputs are valid, how to find the best one where scores come from
 scorer    how scores of parts follow from a model           what makes an output valid
-solver    cuts, losses, inner products, a duality gap       x, y, features, kernels
+solver    how weights follow from cuts and inner products   x, y, features, kernels
 ========= ================================================= =========================
 
 What is minimised stands in `objective.py`; what passes between the parties, in
@@ -45,35 +45,11 @@ from partwise.state import (
 )
 
 __all__ = [
-    "CapabilityError",
-    "Checkpoint",
-    "Cuts",
-    "Floats",
-    "Forking",
-    "Formulation",
-    "Generative",
-    "HistoryPoint",
-    "Ints",
-    "KBest",
-    "KnownParts",
-    "Latent",
-    "Likelihood",
-    "Marginals",
-    "Model",
-    "Objective",
-    "Parameters",
-    "Problem",
-    "RandomStarts",
-    "Scorer",
-    "Solver",
-    "SparseModels",
-    "Start",
-    "State",
-    "Structure",
-    "Support",
-    "Votes",
-    "join",
-    "take",
+    "CapabilityError", "Checkpoint", "Cuts", "Floats", "Forking", "Formulation",
+    "Generative", "HistoryPoint", "Ints", "KBest", "KnownParts", "Latent", "Likelihood",
+    "Marginals", "Model", "Objective", "Parameters", "Problem", "RandomStarts",
+    "Scorer", "Solver", "SparseModels", "Start", "State", "Structure", "Support",
+    "Votes", "join", "take",
 ]  # fmt: skip
 
 
@@ -85,14 +61,14 @@ class CapabilityError(SettingsError):
 
 
 class Problem(ABC):
-    """Packed data seen as row numbers: all that a solver may know.
+    """Packed data addressed by row numbers: all that a solver sees.
 
     Requires
         a model is an element of a Hilbert space in which `dot` is the inner product.
     Ensures
-        `oracle` returns for each asked block a plane of an output ŷ ≠ y, or of y itself
-        when none is violated, with its violation and a bound of the violation of all
-        outputs (`Cuts`); results do not depend on `n_jobs`.
+        `oracle` returns for each of these blocks a plane of an output ŷ ≠ y, or of y
+        itself when none is violated, with its violation and a bound of the violation of
+        all outputs (`Cuts`); results do not depend on `n_jobs`.
 
     Optional capabilities are the protocols below: `KBest`, `Marginals`, `Likelihood`,
     `Generative`, `Latent` (with `RandomStarts`, `KnownParts` and `Forking`),
@@ -147,7 +123,7 @@ class Problem(ABC):
 
     @abstractmethod
     def oracle(self, model: Model, rows: Ints | None = None) -> Cuts:
-        """Most violated plane of each row; ``rows=None`` asks for all."""
+        """Most violated plane of each row; ``rows=None`` means all."""
 
     @abstractmethod
     def predict_codes(self, model: Model, rows: Ints | None = None) -> Cuts:
@@ -163,7 +139,7 @@ class Problem(ABC):
 
     @abstractmethod
     def outputs(self, cuts: Cuts) -> list[Any]:
-        """The outputs ŷ as the user knows them."""
+        """The outputs ŷ in the user's own form."""
 
     def effort(self) -> Floats:
         """What asking each block costs, in any unit, shape (n_blocks,)."""
@@ -196,9 +172,9 @@ class Problem(ABC):
     # ------------------------------------------- starts and checkpoints
 
     def keys(self) -> list[bytes] | None:
-        """A digest of each example, by which a dual finds it in another problem.
+        """A digest of each example, which identifies it in another problem.
 
-        None where examples cannot be told apart; a start then brings its model alone.
+        None where examples have no digest; a start then consists of its model alone.
         """
         return None
 
@@ -221,7 +197,7 @@ class Problem(ABC):
         )
 
     def export_codes(self) -> dict[str, Any]:
-        """What gives codes their meaning beside the data, for a checkpoint."""
+        """What codes depend on besides the data, for a checkpoint."""
         return {}
 
     def import_codes(self, tree: dict[str, Any]) -> None:  # noqa: B027
@@ -296,7 +272,7 @@ class Latent(Protocol):
 
 @runtime_checkable
 class RandomStarts(Protocol):
-    """A latent problem that knows what a random completion is."""
+    """A latent problem with random completions."""
 
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """Draw the hidden parts of all truths; returns what `complete` returns."""
@@ -304,13 +280,13 @@ class RandomStarts(Protocol):
 
 @runtime_checkable
 class KnownParts(Protocol):
-    """A latent problem of which the known parts are a problem of their own."""
+    """A latent problem whose known parts are a problem by themselves."""
 
     def known_problem(self) -> tuple[Problem, Ints]:
         """The problem without hidden parts, with models of the same layout.
 
-        And the block of this problem that each of its blocks is taken from. Its
-        solution is where rounds begin: completions by what is known.
+        The second is the block of this problem that each of its blocks is taken from.
+        Rounds begin with completions by its solution.
         """
 
 
@@ -362,7 +338,7 @@ class Scorer(Protocol):
     def ordered(self, rows: Any) -> tuple[Any, Ints | None]:
         """Rows in the order that is fastest to learn with, and the number of each.
 
-        The second is the new number of each feature, None where all have kept theirs.
+        The second is the new number of each feature, None where no number changes.
         """
 
     def local(self, rows: Any, offset: Ints) -> Any:
@@ -432,9 +408,9 @@ class Structure(Parameters, ABC):
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ(y, ŷ) ≥ 0, and 0 for the truth.
 
-        Another output may have loss 0, too: a prediction as good as the truth, such as
-        a hidden part that the truth does not tell. Margin rescaling then asks that it
-        score no higher than the truth, slack rescaling and hard margins ask nothing.
+        Another output may have loss 0, too: a prediction as good as the truth, as with
+        another hidden part. Margin rescaling then requires that it score no higher than
+        the truth; slack rescaling and hard margins require nothing.
         """
 
     @abstractmethod
@@ -469,18 +445,18 @@ class Structure(Parameters, ABC):
 
 
 class Checkpoint(Protocol):
-    """A place that keeps a run: see `partwise.checkpoint`."""
+    """Storage for a run: see `partwise.checkpoint`."""
 
     def resume(
         self, solver: Solver, problem: Problem, objective: Objective
     ) -> State | None:
-        """The state kept there, None when there is none; refuses one of another run."""
+        """The stored state, None when there is none; refuses one of another run."""
 
     def keep(self, solver: Solver, state: State) -> None:
-        """Keep the state if it is time to, or if a limit has stopped the run."""
+        """Store the state if it is time to, or if a limit has stopped the run."""
 
     def end(self, solver: Solver, state: State) -> None:
-        """Keep the result of a run that has reached its end."""
+        """Store the result of a run that has reached its end."""
 
 
 class _Loops(threading.local):
@@ -531,7 +507,7 @@ class Solver(Parameters, ABC):
         """Put the best model into `state.model`; called once, also on Ctrl-C."""
 
     def support(self, state: State) -> Support | None:
-        """Planes and their α, where the solver keeps them."""
+        """Planes and their α; None of solvers without them."""
         return None
 
     def votes(self, state: State) -> Votes:
@@ -539,7 +515,7 @@ class Solver(Parameters, ABC):
         raise CapabilityError(f"{type(self).__name__} ends with a single model")
 
     def planes_at_hand(self, state: State) -> Support | None:
-        """What a later run may start from: the dual, and idle planes beside it."""
+        """What a later run may start from: the dual and idle planes."""
         return self.support(state)
 
     def rebase(self, state: State, old_truths: Cuts) -> None:
@@ -594,7 +570,7 @@ class Solver(Parameters, ABC):
             Where to begin. A state of this solver on this problem brings its planes,
             after a change of truths rebased.
         checkpoint : Checkpoint, optional
-            Where the run is kept; a run found there goes on.
+            Where the run is stored; a run stored there is resumed.
         callback : callable, optional
             Called with the state after each iteration; stops when it returns True.
         pulse : callable, optional
@@ -644,16 +620,13 @@ class Solver(Parameters, ABC):
         if state.stopped:
             return state.stopped
         if self.eps is not None:
-            known, found, limit = state.violation, state.violation_found, self.eps
+            by_bound, by_search = state.violation, state.violation_found
         else:
-            known, found, limit = (
-                state.relative_gap,
-                state.relative_gap_found,
-                self.tol,
-            )
-        if known <= limit:
+            by_bound, by_search = state.relative_gap, state.relative_gap_found
+        limit = self.tol if self.eps is None else self.eps
+        if by_bound <= limit:
             return "converged"
-        if found <= limit:
+        if by_search <= limit:
             return "search exhausted"
         if state.n_iter >= self.max_iter:
             return "max_iter"

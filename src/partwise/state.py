@@ -25,16 +25,16 @@ class Cuts(NamedTuple):
     integer per token). Neither truth nor features are inside, so a cut survives a
     change of the truth (latent completion) and serves every scorer.
 
-    A search tells two numbers about a block: the `violation` of the output that it
-    found, and a `bound` that no output of the block exceeds. An exact search has them
-    equal, a relaxation has ``violation ≤ bound``, and a heuristic that knows nothing
-    has a bound of +inf.
+    A search returns two numbers for a block: the `violation` of the output that it
+    found, and a `bound` that no output of the block exceeds. In an exact search they
+    are equal, in a relaxation ``violation ≤ bound``, and a heuristic without a bound
+    returns +inf.
     """
 
     block: Ints  # (m,) which example
     b: Floats  # (m,)
     scale: Floats  # (m,)
-    violation: Floats  # (m,) b − <w, a> at the model asked about
+    violation: Floats  # (m,) b − <w, a> at the model of the search
     bound: Floats  # (m,) ≥ the violation of every output of the block
     indptr: Ints  # (m + 1,)
     code: Ints  # (indptr[-1],)
@@ -111,8 +111,8 @@ class HistoryPoint(NamedTuple):
 class State:
     """Everything a callback, a report or a restart needs.
 
-    Two values are known of the model, see `Cuts`: `primal`, which no search can exceed,
-    and `found`, by the violations that the search found. An exact one has them equal.
+    The objective of the model has two values, see `Cuts`: `primal` by the bounds of the
+    search, and `found` by the violations that it found. An exact search has them equal.
     """
 
     model: Model
@@ -128,15 +128,15 @@ class State:
     seconds: float = 0.0
     stopped: str | None = None
     history: list[HistoryPoint] = field(default_factory=list)
-    note: str = ""  # what the user should know, e.g. which examples conflict
-    memo: Any = None  # the solver's own
+    note: str = ""  # for the user, e.g. which examples conflict
+    memo: Any = None  # what the solver itself carries from step to step
     share: float = 0.0  # of the present step that is done
     deadline: float = np.inf  # of the clock `time.perf_counter`
-    pulse: Callable[[State], Any] | None = None  # told of progress within a step
+    pulse: Callable[[State], Any] | None = None  # called with progress within a step
     next_pulse: float = 0.0
 
     def is_late(self, share: float | None = None) -> bool:
-        """Report progress within a step, and tell whether the time limit has passed.
+        """Report progress within a step; returns whether the time limit has passed.
 
         Long steps call it several times a second and end early when it is True.
         """
@@ -188,9 +188,9 @@ def relative(upper: float, lower: float) -> float:
 class Start(NamedTuple):
     """Where a solver may begin: a model, and a dual where one is known.
 
-    The dual may be that of another problem with partly the same examples: `keys` tells
-    which (`Problem.keys`), and outputs whose code means nothing elsewhere are kept as
-    the user knows them.
+    The dual may be that of another problem with partly the same examples, which `keys`
+    identify (`Problem.keys`). `outputs` are given where codes are valid in one problem
+    alone.
     """
 
     model: Model | None = None

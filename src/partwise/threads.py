@@ -31,13 +31,20 @@ def _threads(process: int, n_jobs: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_jobs)
 
 
+def available_cores() -> int:
+    """Cores that this process may use: containers and `taskset` may leave it fewer."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def resolve_jobs(n_jobs: int | None) -> int:
     """Number of threads; negative ones count from the number of cores."""
     if n_jobs is None:
         return 1
     if n_jobs == 0:
         raise SettingsError("<n_jobs=0>: give a number of threads, or -1 for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def shard_size(n_rows: int) -> int:
@@ -120,12 +127,6 @@ def sum_products(one: Floats, other: Floats) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
-def _add_scaled(into: Floats, share: float, coef: float, other: Floats) -> None:
-    for k in range(into.shape[0]):
-        into[k] = share * into[k] + coef * other[k]
-
-
 def dot(n_jobs: int, one: Floats, other: Floats) -> float:
     """<one, other> of two flat arrays."""
     part = np.zeros(-(-len(one) // SHARD))
@@ -138,16 +139,16 @@ def dot(n_jobs: int, one: Floats, other: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _add(one: Floats, coef: float, other: Floats, out: Floats) -> None:
+def _add(one: Floats, share: float, coef: float, other: Floats, out: Floats) -> None:
     for k in range(out.shape[0]):
-        out[k] = one[k] + coef * other[k]
+        out[k] = share * one[k] + coef * other[k]
 
 
 def add(n_jobs: int, one: Floats, coef: float, other: Floats, out: Floats) -> Floats:
     """Write one + coef·other, three flat arrays, to `out`; returns `out`."""
 
     def work_on(first: int, last: int) -> None:
-        _add(one[first:last], coef, other[first:last], out[first:last])
+        _add(one[first:last], 1.0, coef, other[first:last], out[first:last])
 
     run_sharded(n_jobs, len(out), work_on, shard=SHARD)
     return out
@@ -159,6 +160,7 @@ def add_scaled(
     """Replace `into` by share·into + coef·other, two flat arrays."""
 
     def work_on(first: int, last: int) -> None:
-        _add_scaled(into[first:last], share, coef, other[first:last])
+        part = into[first:last]
+        _add(part, share, coef, other[first:last], part)
 
     run_sharded(n_jobs, len(into), work_on, shard=SHARD)

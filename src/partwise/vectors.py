@@ -1,4 +1,4 @@
-"""Vectors of float64 numbers in kernels: what LLVM keeps in registers.
+"""Vectors of float64 numbers in kernels, which LLVM keeps in registers.
 
 LLVM vectorises a plain loop over labels, but loads and stores the row of results once
 per source. Code over these vectors keeps the results in registers: scoring a token (14

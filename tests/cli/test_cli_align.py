@@ -72,9 +72,10 @@ def test_commands(folder, run):
     assert ranked[0][0]["alignment"] and ranked[0][0]["score"] >= ranked[0][1]["score"]
     assert run("verify", model, folder / "train.afa").code == 0
     assert run("verify", model, dev).code == 1
-    told = run("inspect", model, "--json").json
+    document = run("inspect", model, "--json").json
     assert (
-        told["templates"]["residue ~ residue"] == 441 and told["mode"] == "semiglobal"
+        document["templates"]["residue ~ residue"] == 441
+        and document["mode"] == "semiglobal"
     )
     assert "residue=" in run("explain", model, dev).out
 

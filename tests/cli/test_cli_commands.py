@@ -82,7 +82,7 @@ def test_predict_needs_no_labels_and_writes_files(run, model, toys, tmp_path):
 
 def test_predict_topk_and_given(run, model, toys, tmp_path):
     best = run("predict", model, toys / "ten.txt", "--topk", 3, "--json").json
-    scores = [found["score"] for found in best["topk"][0]]
+    scores = [actual["score"] for actual in best["topk"][0]]
     assert scores == sorted(scores, reverse=True) and len(scores) == 3
     assert best["topk"][0][0]["labels"] == best["labels"][0]
     lines = run("predict", model, toys / "ten.txt", "--topk", 3).out.splitlines()
@@ -91,8 +91,8 @@ def test_predict_topk_and_given(run, model, toys, tmp_path):
     table, _ = read_columns(toys / "unlabelled.txt", label=None)
     known = [["I-LOC"] + ["_"] * (len(row) - 1) for row in table.strings("word")]
     write_columns(tmp_path / "known.txt", table, known)
-    kept = run("predict", model, tmp_path / "known.txt", "--given", "c2", "--json")
-    assert {row[0] for row in kept.json["labels"]} == {"I-LOC"}
+    subset = run("predict", model, tmp_path / "known.txt", "--given", "c2", "--json")
+    assert {row[0] for row in subset.json["labels"]} == {"I-LOC"}
 
 
 def test_several_files_and_gzip_are_one_input(run, model, toys, tmp_path):
@@ -364,11 +364,11 @@ def test_ctrl_c_keeps_the_best_model_so_far(toys, tmp_path):
 def test_progress_is_a_line_whenever_iterations_double(capsys):
     bar = GapBar(tol=0.01)
     for k in range(1, 9):
-        told = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
-        told["is_estimate"] = False
-        bar.on_fit_task_end(None, None, metadata=told)
-    told = {**told, "iteration": 1}
-    bar.on_fit_task_end(None, None, metadata=told)
+        values = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
+        values["is_estimate"] = False
+        bar.on_fit_task_end(None, None, metadata=values)
+    values = {**values, "iteration": 1}
+    bar.on_fit_task_end(None, None, metadata=values)
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "iteration 1", "iteration 2", "iteration 4", "iteration 8",

@@ -54,10 +54,10 @@ def pcfg(process, treebank):
 
 
 def test_training_tells_its_certificate_and_the_scores_on_dev(trained, treebank):
-    told = trained.json
-    assert told["certificate"]["relative_gap"] <= 0.1
-    assert told["n_examples"] == 40 and told["n_features"] > 0
-    assert 0.8 < told["dev"]["labelled_f1"] <= 1
+    document = trained.json
+    assert document["certificate"]["relative_gap"] <= 0.1
+    assert document["n_examples"] == 40 and document["n_features"] > 0
+    assert 0.8 < document["dev"]["labelled_f1"] <= 1
     page = (treebank / "c.html").read_text(encoding="utf-8")
     assert "By label" in page and "By length of the sentence" in page
 
@@ -68,19 +68,19 @@ def test_trees_come_out_for_trees_and_for_columns(run, parser, treebank):
     for source in ("dev.mrg", "dev.txt"):
         done = run("predict", parser, treebank / source, "--output", output)
         assert done.code == 0, done.err
-        X, found = read_brackets(output)
+        X, actual = read_brackets(output)
         assert X == [tagged_words(tree) for tree in y]
-    told = run("evaluate", parser, treebank / "dev.mrg", "--json").json
-    scores = evalb(y, found)
-    assert told["metrics"]["labelled_f1"] == scores.f1
-    assert told["metrics"]["exact_match"] == scores.exact_match
-    assert told["metrics"]["failures"] == 0
-    assert {row["label"] for row in told["labels"]} >= {"S", "NP", "VP"}
+    document = run("evaluate", parser, treebank / "dev.mrg", "--json").json
+    scores = evalb(y, actual)
+    assert document["metrics"]["labelled_f1"] == scores.f1
+    assert document["metrics"]["exact_match"] == scores.exact_match
+    assert document["metrics"]["failures"] == 0
+    assert {row["label"] for row in document["labels"]} >= {"S", "NP", "VP"}
 
 
 def test_the_grammar_by_relative_frequency(run, pcfg, treebank):
-    told = run("evaluate", pcfg, treebank / "dev.mrg", "--json").json
-    assert 0.5 < told["metrics"]["labelled_f1"] <= 1
+    document = run("evaluate", pcfg, treebank / "dev.mrg", "--json").json
+    assert 0.5 < document["metrics"]["labelled_f1"] <= 1
     assert run("verify", pcfg, treebank / "train.mrg").code == 0
 
 
@@ -88,8 +88,8 @@ def test_longer_sentences_are_left_out(run, parser, treebank):
     X, _ = read_brackets(treebank / "dev.mrg")
     n = sum(len(x) <= 6 for x in X)
     dev = treebank / "dev.mrg"
-    told = run("evaluate", parser, dev, "--max-length", 6, "--json").json
-    assert told["n_examples"] == n < 15
+    document = run("evaluate", parser, dev, "--max-length", 6, "--json").json
+    assert document["n_examples"] == n < 15
     done = run("predict", parser, dev, "--max-length", 6)
     assert len(done.out.splitlines()) == n
     done = run("evaluate", parser, dev, "--max-length", 1)
@@ -127,7 +127,7 @@ def test_the_k_best_trees(run, parser, treebank):
         assert len(set(trees)) == len(trees) <= 2
     done = run("predict", parser, treebank / "dev.mrg", "--topk", 2, "--json")
     for ranked in done.json["topk"]:
-        scores = [found["score"] for found in ranked]
+        scores = [actual["score"] for actual in ranked]
         assert scores == sorted(scores, reverse=True)
     done = run("predict", parser, treebank / "dev.mrg", "--given", "pos")
     assert done.code == 2 and "--given does not go with this model" in done.err
@@ -138,13 +138,13 @@ def test_the_model_is_explained_inspected_and_verified(run, parser, treebank):
     assert run("explain", parser, dev, "--json").json["runner_up"] is None
     done = run("explain", parser, dev, "--sentence", 3, "--json", "--top", 1000)
     assert done.code == 0, done.err
-    told = done.json
-    assert parse_tree(told["winner"]) != parse_tree(told["runner_up"])
-    shares = sum(reason["share"] for reason in told["contributions"])
-    assert shares == pytest.approx(told["lead"])
+    document = done.json
+    assert parse_tree(document["winner"]) != parse_tree(document["runner_up"])
+    shares = sum(reason["share"] for reason in document["contributions"])
+    assert shares == pytest.approx(document["lead"])
     assert "there is no runner-up" in run("explain", parser, dev).out
-    told = run("inspect", parser, "--json").json
-    assert told["kind"] == "ConstituencyModel" and "NP" in told["labels"]
+    document = run("inspect", parser, "--json").json
+    assert document["kind"] == "ConstituencyModel" and "NP" in document["labels"]
     assert "rules and features" in run("inspect", parser).out
     done = run("verify", parser, treebank / "train.mrg")
     assert done.code == 0 and done.out.endswith("verified\n")
@@ -162,8 +162,10 @@ def test_a_kept_dual_is_recomputed_and_explains(run, treebank, tmp_path):
     dual = done.json["checks"]["dual"]
     assert dual["recomputed"] == pytest.approx(dual["stated"], rel=1e-6)
     assert done.json["checks"]["outputs"]["recomputed"] == 0
-    told = run("explain", model, treebank / "dev.mrg", "--sentence", 3, "--json").json
-    assert told["support"] and parse_tree(told["support"][0]["output"])
+    document = run(
+        "explain", model, treebank / "dev.mrg", "--sentence", 3, "--json"
+    ).json
+    assert document["support"] and parse_tree(document["support"][0]["output"])
     assert run("inspect", model, "--json").json["support"] > 0
 
 
@@ -237,8 +239,8 @@ def test_a_kernel_from_the_command_line(process, run, treebank, tmp_path):
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "Training sentences kept" in page.read_text(encoding="utf-8")
-    told = run("evaluate", model, treebank / "dev.mrg", "--json").json
-    assert told["metrics"]["labelled_f1"] > 0.8
+    document = run("evaluate", model, treebank / "dev.mrg", "--json").json
+    assert document["metrics"]["labelled_f1"] > 0.8
     checks = run("verify", model, treebank / "train.mrg", "--json").json
     assert checks["holds"]
     assert checks["checks"]["dual"]["how"].startswith("D(α) of")

@@ -38,12 +38,12 @@ def parser(trained, treebank):
 
 
 def test_training_tells_its_certificate_and_the_scores_on_dev(trained, treebank):
-    told = trained.json
-    assert told["certificate"]["relative_gap"] <= 0.2
-    assert told["certificate"]["exact_oracle"] is True
-    assert told["n_examples"] == 40 and told["n_features"] > 0
-    assert {"read", "features", "solve", "compile", "total"} == set(told["seconds"])
-    assert 0.5 < told["dev"]["las"] <= told["dev"]["uas"] <= 1
+    document = trained.json
+    assert document["certificate"]["relative_gap"] <= 0.2
+    assert document["certificate"]["exact_oracle"] is True
+    assert document["n_examples"] == 40 and document["n_features"] > 0
+    assert {"read", "features", "solve", "compile", "total"} == set(document["seconds"])
+    assert 0.5 < document["dev"]["las"] <= document["dev"]["uas"] <= 1
     page = (treebank / "d.html").read_text(encoding="utf-8")
     assert "By relation" in page and "Worst errors, drawn" in page
 
@@ -76,16 +76,16 @@ def test_prediction_changes_heads_and_relations_only(run, parser, treebank):
 def test_evaluation_has_the_numbers_of_udtools(run, parser, treebank):
     output = treebank / "dev.parsed.conllu"
     assert run("predict", parser, treebank / "dev.conllu", "-o", output).code == 0
-    told = run("evaluate", parser, treebank / "dev.conllu", "--json").json
+    document = run("evaluate", parser, treebank / "dev.conllu", "--json").json
     gold, system = (
         udeval.load_conllu_file(str(path)) for path in (treebank / "dev.conllu", output)
     )
     official = udeval.evaluate(gold, system)
     for name in ("uas", "las", "clas"):
-        assert told["metrics"][name] == pytest.approx(official[name.upper()].f1)
-    assert told["non_projective"] == {"true": 0, "predicted": 0}
-    assert told["n_examples"] == 15
-    relations = {row["relation"]: row for row in told["relations"]}
+        assert document["metrics"][name] == pytest.approx(official[name.upper()].f1)
+    assert document["non_projective"] == {"true": 0, "predicted": 0}
+    assert document["n_examples"] == 15
+    relations = {row["relation"]: row for row in document["relations"]}
     assert relations["root"]["support"] == 15
     shown = run("evaluate", parser, treebank / "dev.conllu").out
     assert "words apart" in shown and "non-projective trees" in shown
@@ -106,10 +106,10 @@ def test_files_without_trees_are_parsed_and_not_evaluated(run, parser, treebank)
 def test_longer_sentences_are_left_as_they_are(run, parser, treebank):
     X, _ = read_conllu(treebank / "dev.conllu")
     short = [len(words) <= 5 for words in X.strings("form")]
-    told = run(
+    document = run(
         "evaluate", parser, treebank / "dev.conllu", "--max-length", 5, "--json"
     ).json
-    assert told["n_examples"] == sum(short) < 15
+    assert document["n_examples"] == sum(short) < 15
     output = treebank / "short.conllu"
     blank = treebank / "blank.conllu.gz"
     assert run("predict", parser, blank, "--max-length", 5, "-o", output).code == 0
@@ -158,12 +158,12 @@ def test_several_files_are_joined_and_separated(run, parser, treebank):
 def test_the_model_is_explained_inspected_and_verified(run, parser, treebank):
     done = run("explain", parser, treebank / "dev.conllu", "--json")
     assert done.code == 0, done.err
-    told = done.json
-    shares = sum(reason["share"] for reason in told["contributions"])
-    assert shares == pytest.approx(told["lead"])
+    document = done.json
+    shares = sum(reason["share"] for reason in document["contributions"])
+    assert shares == pytest.approx(document["lead"])
     assert " rather than " in run("explain", parser, treebank / "dev.conllu").out
-    told = run("inspect", parser, "--json").json
-    assert told["trees"]["projective"] is True and "nsubj" in told["labels"]
+    document = run("inspect", parser, "--json").json
+    assert document["trees"]["projective"] is True and "nsubj" in document["labels"]
     done = run("verify", parser, treebank / "train.conllu")
     assert done.code == 0 and done.out.endswith("verified\n")
     done = run("verify", parser, treebank / "dev.conllu", "--json")
@@ -192,8 +192,8 @@ def test_second_order(run, treebank, tmp_path):
     )  # fmt: skip
     assert done.code == 0, done.err
     assert run("inspect", model, "--json").json["order"] == 2
-    told = run("evaluate", model, treebank / "dev.conllu", "--json").json
-    assert told["metrics"]["uas"] > 0.6
+    document = run("evaluate", model, treebank / "dev.conllu", "--json").json
+    assert document["metrics"]["uas"] > 0.6
     assert run("verify", model, treebank / "train.conllu").code == 0
     done = run("explain", model, treebank / "dev.conllu")
     assert done.code == 0 and "ahead of the runner-up" in done.out
@@ -237,8 +237,8 @@ def test_crossing_trees_are_counted_and_templates_added(run, treebank, tmp_path)
     assert done.code == 0, done.err
     assert "warning: 1 of 41 true trees have crossing arcs" in done.err
     assert "allow them by --non-projective" in done.err
-    told = run("inspect", tmp_path / "m", "--json").json["featurizer"]["templates"]
-    assert "head.form[0]|dep.form[1]" in told and "bias" in told
+    document = run("inspect", tmp_path / "m", "--json").json["featurizer"]["templates"]
+    assert "head.form[0]|dep.form[1]" in document and "bias" in document
 
 
 @pytest.mark.parametrize(

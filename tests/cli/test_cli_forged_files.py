@@ -250,8 +250,8 @@ def test_honest_duals_are_verified(run, honest, tmp_path, solver, formulation, p
         "--penalty", penalty,
     )  # fmt: skip
     assert trained.code == 0, trained.err
-    told = run("verify", path, data, "--json").json
-    assert told["holds"], told["checks"]
+    actual = run("verify", path, data, "--json").json
+    assert actual["holds"], actual["checks"]
 
 
 def test_a_dual_above_the_primal_is_not_verified(run, forge, honest):

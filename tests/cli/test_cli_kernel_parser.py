@@ -2,7 +2,7 @@
 
 import pytest
 
-from partwise.cli.progress import GramTeller
+from partwise.cli.progress import GramProgress
 from partwise.datasets import toy_dependencies
 from partwise.kernels import Estimate, Progress
 from partwise.readers import write_conllu
@@ -38,8 +38,8 @@ def parser(process, treebank):
 
 
 def test_evaluate_and_verify(run, parser, treebank):
-    told = run("evaluate", parser, treebank / "dev.conllu", "--json").json
-    assert 0.4 < told["metrics"]["las"] <= told["metrics"]["uas"] <= 1
+    document = run("evaluate", parser, treebank / "dev.conllu", "--json").json
+    assert 0.4 < document["metrics"]["las"] <= document["metrics"]["uas"] <= 1
     done = run("verify", parser, treebank / "train.conllu", "--json")
     assert done.code == 0, done.err
     assert done.json["checks"]["dual"]["how"].startswith("D(α) of")
@@ -53,10 +53,10 @@ def test_inspect_and_explain(run, parser, treebank):
     assert facts["clusters"] == 9
     assert facts["kernel"]["kernel"] == "normalized.v1"
     assert 0 < facts["n_anchors"] <= 40
-    told = run(
+    document = run(
         "explain", parser, treebank / "dev.conllu", "--sentence", 2, "--json"
     ).json
-    assert told["support"][0]["row"] < 40
+    assert document["support"][0]["row"] < 40
     text = run("explain", parser, treebank / "dev.conllu", "--sentence", 2).out
     assert "training sentence" in text
 
@@ -83,13 +83,13 @@ def test_bad_options_are_told(run, treebank, options, text):
 
 
 def test_large_gram_matrices_are_announced(capsys):
-    teller = GramTeller(patience=0.0)
-    teller.begin(Estimate(0.1, 1000))
+    progress = GramProgress(interval=0.0)
+    progress.begin(Estimate(0.1, 1000))
     assert capsys.readouterr().err == ""
-    teller.begin(Estimate(90.0, 1 << 30))
-    teller(Progress(0.25, 10.0, 30.0))
-    told = capsys.readouterr().err
-    assert "about 90 s and 1024 MB" in told and "25 %, about 30 s left" in told
+    progress.begin(Estimate(90.0, 1 << 30))
+    progress(Progress(0.25, 10.0, 30.0))
+    printed = capsys.readouterr().err
+    assert "about 90 s and 1024 MB" in printed and "25 %, about 30 s left" in printed
 
 
 def test_clusters_of_word_vectors(run, treebank, tmp_path):

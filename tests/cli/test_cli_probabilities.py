@@ -19,37 +19,37 @@ def crf(process, toys, tmp_path_factory):
 
 
 def test_confidence_of_tokens_sentences_and_spans(run, crf, toys):
-    told = run("predict", crf, toys / "ten.txt", "--confidence", "--json").json
-    assert len(told["confidence"]) == 10
+    document = run("predict", crf, toys / "ten.txt", "--confidence", "--json").json
+    assert len(document["confidence"]) == 10
     done = run("predict", crf, toys / "ten.txt", "--confidence")
     assert not done.err
     sentences = [block.splitlines() for block in done.out.strip().split("\n\n")]
     for i, lines in enumerate(sentences):
         for t, line in enumerate(lines):
             *_, label, token, whole = line.split(" ")
-            assert label == told["labels"][i][t]
+            assert label == document["labels"][i][t]
             assert float(token) == pytest.approx(
-                told["token_confidence"][i][t], abs=1e-4
+                document["token_confidence"][i][t], abs=1e-4
             )
-            assert float(whole) == pytest.approx(told["confidence"][i], abs=1e-4)
-        for span in told["spans"][i]:
+            assert float(whole) == pytest.approx(document["confidence"][i], abs=1e-4)
+        for span in document["spans"][i]:
             # a span needs its first label to be right
-            at_most = told["token_confidence"][i][span["start"]]
+            at_most = document["token_confidence"][i][span["start"]]
             assert 0 < span["probability"] <= at_most + 1e-12
-            assert told["labels"][i][span["start"]] == f"B-{span['type']}"
+            assert document["labels"][i][span["start"]] == f"B-{span['type']}"
 
 
 def test_marginals_of_all_labels(run, crf, toys):
-    told = run("predict", crf, toys / "ten.txt", "--marginals", "--json").json
-    names = told["label_names"]
-    for table in told["marginals"]:
+    document = run("predict", crf, toys / "ten.txt", "--marginals", "--json").json
+    names = document["label_names"]
+    for table in document["marginals"]:
         for row in table:
             assert sum(row) == pytest.approx(1.0)
     first = run("predict", crf, toys / "ten.txt", "--marginals").out.splitlines()[0]
     columns = first.split(" ")[-len(names) :]
     assert [column.rpartition("/")[0] for column in columns] == names
     shares = [float(column.rpartition("/")[2]) for column in columns]
-    assert shares == pytest.approx(told["marginals"][0][0], abs=1e-4)
+    assert shares == pytest.approx(document["marginals"][0][0], abs=1e-4)
 
 
 def test_a_margin_is_told_to_be_no_probability(run, model, toys):
@@ -66,9 +66,9 @@ def test_confidence_is_that_of_the_only_output(run, crf, toys):
 
 
 def test_topk_of_a_crf_has_log_probabilities(run, crf, toys):
-    told = run("predict", crf, toys / "ten.txt", "--topk", 2, "--json").json
+    document = run("predict", crf, toys / "ten.txt", "--topk", 2, "--json").json
     whole = run("predict", crf, toys / "ten.txt", "--confidence", "--json").json
-    for ranked, share in zip(told["topk"], whole["confidence"], strict=True):
+    for ranked, share in zip(document["topk"], whole["confidence"], strict=True):
         assert 2.718281828 ** ranked[0]["score"] == pytest.approx(share, rel=1e-6)
 
 
@@ -106,8 +106,8 @@ def test_a_converted_model_predicts_from_the_command_line(run, foreign):
     done = run("predict", model, foreign / "test.txt")
     blocks = done.out.strip().split("\n\n")
     assert [block.split("\n") for block in blocks] == expected
-    told = run("predict", model, foreign / "test.txt", "--topk", 2, "--json").json
-    assert [ranked[0]["labels"] for ranked in told["topk"]] == expected
+    document = run("predict", model, foreign / "test.txt", "--topk", 2, "--json").json
+    assert [ranked[0]["labels"] for ranked in document["topk"]] == expected
     line = run("predict", model, foreign / "test.txt", "--confidence").out.split("\n")[
         0
     ]

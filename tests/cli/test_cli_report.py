@@ -29,9 +29,9 @@ def test_a_report_is_refused_before_work_is_done(run, model, toys, tmp_path):
 
 def test_report_tells_its_measures_as_json(run, model, toys, tmp_path):
     page = str(tmp_path / "page.html")
-    told = run("report", model, toys / "dev.txt", "-o", page, "--json").json
-    assert told["report"] == page
-    assert told["metrics"]["token_accuracy"] > 0.8
+    document = run("report", model, toys / "dev.txt", "-o", page, "--json").json
+    assert document["report"] == page
+    assert document["metrics"]["token_accuracy"] > 0.8
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
@@ -84,8 +84,8 @@ def test_inspect_marks_forbidden_transitions(run, toys, tmp_path):
     run("train", "tag", toys / "train.txt", "--model", place, *options)
     shown = run("inspect", place, "--top", 1).out
     assert "× is forbidden" in shown
-    told = run("inspect", place, "--json").json
-    labels = told["labels"]
-    outside = told["transitions"][labels.index("O")]
+    document = run("inspect", place, "--json").json
+    labels = document["labels"]
+    outside = document["transitions"][labels.index("O")]
     assert outside[labels.index("I-PER")] is None
     assert outside[labels.index("B-PER")] is not None

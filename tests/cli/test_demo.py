@@ -11,14 +11,14 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture
-def told(run, page):
+def document(run, page):
     finished = run("demo", "--quick", "--output", page, "--json")
     assert finished.code == 0, finished.err
     return finished.json
 
 
-def test_structure_is_worth_something_and_certified(told, page):
-    results = {(r["task"], r["model"]): r for r in told["results"]}
+def test_structure_is_worth_something_and_certified(document, page):
+    results = {(r["task"], r["model"]): r for r in document["results"]}
     assert len(results) == 4
     for task in ("digits", "entities"):
         structured, independent = (
@@ -29,10 +29,10 @@ def test_structure_is_worth_something_and_certified(told, page):
         certificate = result["certificate"]
         assert certificate["dual"] <= certificate["primal"]
         assert certificate["relative_gap"] <= 1e-3
-    assert told["report"] == str(page)
+    assert document["report"] == str(page)
 
 
-def test_the_report_is_a_page_with_pictures(told, page):
+def test_the_report_is_a_page_with_pictures(document, page):
     seen = set()
 
     class Reader(HTMLParser):

@@ -70,11 +70,11 @@ def test_a_model_without_room_is_kept_among_temporary_files(toys, tmp_path):
         env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
-    (kept,) = tmp_path.glob("partwise-*/full")
+    (subset,) = tmp_path.glob("partwise-*/full")
     message = " ".join(done.stderr.split())
     assert "No space left on device); choose another place" in message
-    assert message.endswith(f"now it is in {kept}")
-    assert load_model(kept)
+    assert message.endswith(f"now it is in {subset}")
+    assert load_model(subset)
 
 
 def test_loops_of_solvers_tell_whether_they_answer_signals():

@@ -62,7 +62,7 @@ def cache(tmp_path):
     return tmp_path / "cache"
 
 
-def kept(cache):
+def files_in(cache):
     return sorted(path.name for path in cache.rglob("*") if path.is_file())
 
 
@@ -71,7 +71,7 @@ def test_a_good_download_gives_paths_licence_and_citation(server, tiny, cache):
     assert {name: path.read_bytes() for name, path in fetched.files.items()} == CONTENT
     assert fetched.folder == cache / "tiny"
     assert (fetched.licence, fetched.citation) == ("Free.", "Us.")
-    assert kept(cache) == ["test.txt", "train.txt"]
+    assert files_in(cache) == ["test.txt", "train.txt"]
 
 
 def test_a_download_has_a_total_time_limit(server, tiny, cache, monkeypatch):
@@ -88,7 +88,7 @@ def test_a_download_has_a_total_time_limit(server, tiny, cache, monkeypatch):
     monkeypatch.setattr(QuietHandler, "do_GET", trickle)
     with pytest.raises(FetchError, match=r"not complete after 0\.2 seconds"):
         fetch("tiny", cache_dir=cache, base_url=server.url, time_limit=0.2)
-    assert kept(cache) == []
+    assert files_in(cache) == []
 
 
 def test_cached_files_are_not_asked_for_again(server, tiny, cache):
@@ -115,7 +115,7 @@ def test_a_wrong_checksum_is_refused_and_leaves_nothing(server, tiny, cache):
     tiny("0" * 64)
     with pytest.raises(FetchError, match=r"test\.txt is not the file expected.* 0{64}"):
         fetch("tiny", cache_dir=cache, base_url=server.url)
-    assert kept(cache) == ["train.txt"]
+    assert files_in(cache) == ["train.txt"]
 
 
 def test_a_missing_file_names_the_address_and_the_remedy(server, tiny, cache):
@@ -123,17 +123,17 @@ def test_a_missing_file_names_the_address_and_the_remedy(server, tiny, cache):
     url = re.escape(f"{server.url}/test.txt")
     with pytest.raises(FetchError, match=rf"{url} \(404.*base_url"):
         fetch("tiny", cache_dir=cache, base_url=server.url)
-    assert kept(cache) == ["train.txt"]
+    assert files_in(cache) == ["train.txt"]
 
 
 def test_an_unreachable_server_names_the_address_and_the_remedy(tiny, cache):
-    with socket.socket() as held:
+    with socket.socket() as subset:
         # Bound but not listening: connections are refused, and nobody takes the port.
-        held.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        subset.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{subset.getsockname()[1]}"
         with pytest.raises(FetchError, match=rf"{url}/train\.txt .*check the network"):
             fetch("tiny", cache_dir=cache, base_url=url)
-    assert kept(cache) == []
+    assert files_in(cache) == []
 
 
 def test_a_cache_that_cannot_be_written_is_said_so(server, tiny, cache):
@@ -151,8 +151,8 @@ def test_files_without_a_checksum_are_refused_before_any_download(server, tiny, 
 
 def test_an_unverified_file_is_announced_with_its_sum(server, tiny, cache):
     tiny(None)
-    found = hashlib.sha256(CONTENT["test.txt"]).hexdigest()
-    with pytest.warns(UserWarning, match=rf"test\.txt is NOT VERIFIED.*{found}"):
+    actual = hashlib.sha256(CONTENT["test.txt"]).hexdigest()
+    with pytest.warns(UserWarning, match=rf"test\.txt is NOT VERIFIED.*{actual}"):
         fetched = fetch(
             "tiny", cache_dir=cache, base_url=server.url, allow_unverified=True
         )

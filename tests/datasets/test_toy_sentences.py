@@ -28,11 +28,11 @@ def constituents(tree, start=0):
     _, children = tree
     if isinstance(children[0], str):
         return [(start, start + 1)]
-    found, position = [], start
+    actual, position = [], start
     for child in children:
-        found += constituents(child, position)
+        actual += constituents(child, position)
         position += len(leaves(child))
-    return [*found, (start, position)]
+    return [*actual, (start, position)]
 
 
 @pytest.mark.parametrize("sentence", SENTENCES[:100], ids=lambda s: " ".join(s.words))

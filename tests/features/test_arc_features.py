@@ -82,8 +82,8 @@ def test_features_of_true_arcs_are_those_of_the_templates():
     for s, sentence in enumerate(WORDS):
         x = featurizer.transform(table[s])
         for d, h in enumerate(HEADS[s], 1):
-            found = [shown[row] for row, _ in arc_rows(x, h, d)]
-            assert sorted(found) == sorted(expected_names(sentence, h, d))
+            actual = [shown[row] for row, _ in arc_rows(x, h, d)]
+            assert sorted(actual) == sorted(expected_names(sentence, h, d))
 
 
 def test_features_of_other_arcs_are_those_seen_on_true_ones():
@@ -93,9 +93,11 @@ def test_features_of_other_arcs_are_those_seen_on_true_ones():
     for h in range(6):
         for d in range(1, 6):
             if h != d:
-                found = [featurizer.feature_names_[row] for row, _ in arc_rows(x, h, d)]
+                actual = [
+                    featurizer.feature_names_[row] for row, _ in arc_rows(x, h, d)
+                ]
                 names = [n for n in expected_names(WORDS[0], h, d) if n in known]
-                assert sorted(found) == sorted(names)
+                assert sorted(actual) == sorted(names)
 
 
 def test_tags_that_come_back_are_counted_by_their_templates_alone():
@@ -106,11 +108,11 @@ def test_tags_that_come_back_are_counted_by_their_templates_alone():
         "between.", "count.").replace("x.", "between.")):  # fmt: skip
         featurizer = ArcFeaturizer(templates).fit(table, heads)
         x = featurizer.transform(table)
-        found = [featurizer.feature_names_[row] for row, _ in arc_rows(x, 7, 1)]
-        assert sorted(found) == sorted(expected_names(words[0], 7, 1))
+        actual = [featurizer.feature_names_[row] for row, _ in arc_rows(x, 7, 1)]
+        assert sorted(actual) == sorted(expected_names(words[0], 7, 1))
         counted = "head.upos[0]|count.upos[0]|dep.upos[0]=V|N|A"
-        assert found.count(counted) == 3
-        assert found.count(counted.replace("count", "between")) == 1
+        assert actual.count(counted) == 3
+        assert actual.count(counted.replace("count", "between")) == 1
 
 
 def test_second_order_and_label_features_have_names():

@@ -41,12 +41,12 @@ def test_keys_are_equal_when_the_named_things_are(sentences, match):
         n = len(words)
         for h in range(n + 1):
             for d in range(1, n + 1):
-                found = keys.key[keys.first[i] + h * n + d - 1, 0]
+                actual = keys.key[keys.first[i] + h * n + d - 1, 0]
                 if h == d:
-                    assert found == -1
+                    assert actual == -1
                     continue
                 what = REFERENCE[match](nodes[h], nodes[d], d - h)
-                assert numbers.setdefault(what, found) == found
+                assert numbers.setdefault(what, actual) == actual
     assert len(set(numbers.values())) == len(numbers)
 
 
@@ -72,10 +72,10 @@ def test_a_function_of_the_user():
     table = table_of([[("a", "X"), ("b", "Y"), ("a", "X")]])
     keys = ArcHasher([distance, "form"])
     assert keys.names == ["distance", "form"]
-    found = keys.transform(table).key[:, 0].reshape(4, 3)
-    assert (found[0] == -1).all()
-    assert found[1, 1] == found[2, 0] == found[3, 1]
-    assert found[1, 2] != found[1, 1]
+    actual = keys.transform(table).key[:, 0].reshape(4, 3)
+    assert (actual[0] == -1).all()
+    assert actual[1, 1] == actual[2, 0] == actual[3, 1]
+    assert actual[1, 2] != actual[1, 1]
 
 
 @pytest.mark.parametrize(

@@ -117,15 +117,15 @@ def test_agrees_with_the_plain_reading(train, test, min_count):
     names = featurizer.feature_names_
     expected = reference(TEMPLATES, train)
     counts = Counter(name for row in expected for name in row)
-    kept = {name for name, n in counts.items() if n >= min_count}
-    assert set(names) == kept
-    assert len(names) == len(kept) == featurizer.n_features_ == features.n_features
+    subset = {name for name, n in counts.items() if n >= min_count}
+    assert set(names) == subset
+    assert len(names) == len(subset) == featurizer.n_features_ == features.n_features
     frequency = [counts[name] for name in names]
     assert frequency == sorted(frequency, reverse=True)
 
     for table, result in ((train, features), (test, featurizer.transform(test))):
         assert named_rows(result, names) == [
-            [name for name in row if name in kept]
+            [name for name in row if name in subset]
             for row in reference(TEMPLATES, table)
         ]
         assert np.array_equal(result.offset, table.offset)

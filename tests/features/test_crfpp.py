@@ -20,12 +20,12 @@ B
 
 
 def test_macros_conjunctions_bias_and_bigram():
-    found = convert_crfpp(TEMPLATES)
-    assert found.templates.splitlines() == [
+    actual = convert_crfpp(TEMPLATES)
+    assert actual.templates.splitlines() == [
         "word[-2]", "word[-1]", "word[0]", "word[-1]|word[0]",
         "pos[-2]|pos[-1]|pos[0]", "bias",
     ]  # fmt: skip
-    assert found.order == 1
+    assert actual.order == 1
     assert convert_crfpp("U:%x[0,0]\r\n").order == 0
 
 

@@ -45,12 +45,12 @@ def as_dicts(features, names):
 @given(SEQUENCES)
 def test_agrees_with_crfsuite_up_to_zeros(X):
     featurizer = DictFeaturizer()
-    found = as_dicts(featurizer.fit_transform(X), featurizer.feature_names_)
+    actual = as_dicts(featurizer.fit_transform(X), featurizer.feature_names_)
     theirs = [
         item for sequence in X for item in pycrfsuite.ItemSequence(sequence).items()
     ]
     # of a name that comes twice in a token, once with zero, dicts cannot tell
-    for ours, their in zip(found, theirs, strict=True):
+    for ours, their in zip(actual, theirs, strict=True):
         assert {n: v for n, v in their.items() if v} == {
             n: v for n, v in ours.items() if their[n]
         }

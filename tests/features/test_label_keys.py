@@ -38,9 +38,9 @@ def test_keys_are_equal_when_the_named_things_are(sentences, match):
     for words in sentences:
         for t in range(len(words)):
             for k, label in enumerate(LABELS):
-                found = keys.key[keys.token[token] + k, 0]
+                actual = keys.key[keys.token[token] + k, 0]
                 what = REFERENCE[match](words, t, label)
-                assert numbers.setdefault(what, found) == found
+                assert numbers.setdefault(what, actual) == actual
             token += 1
     assert len(set(numbers.values())) == len(numbers)
     assert min(numbers.values()) >= 0
@@ -115,15 +115,15 @@ def test_what_a_key_stands_for():
     X = [["Mrs", "Ada"], ["Rome"]]
     hasher = LabelHasher("type+word[-1]+suffix(word,2), label, bigram", LABELS)
     keys = hasher.transform(X)
-    told = hasher.describe(X, keys, int(keys.token[1]), 0)
-    assert told == "type=X word[-1]=Mrs suffix(word,2)=da"
+    values = hasher.describe(X, keys, int(keys.token[1]), 0)
+    assert values == "type=X word[-1]=Mrs suffix(word,2)=da"
     assert hasher.describe(X, keys, int(keys.token[2]) + 2, 1) == "label=O"
     assert hasher.describe(X, keys, int(keys.first[1]) - 9 + 5, 2) == "bigram=I-X→O"
 
 
 def test_types_of_labels():
-    told = [label_type(name) for name in ("B-A", "E-B", "NN-S", "O", "B", 3)]
-    assert told == ["A", "B", "NN-S", "O", "B", 3]
+    values = [label_type(name) for name in ("B-A", "E-B", "NN-S", "O", "B", 3)]
+    assert values == ["A", "B", "NN-S", "O", "B", 3]
 
 
 @given(SENTENCES, st.sampled_from(["label", "label+word, bigram"]))

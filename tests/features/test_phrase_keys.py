@@ -37,9 +37,9 @@ def test_keys_are_equal_when_the_named_things_are(sentences, match):
         for i in range(len(x)):
             for j in range(i + 1, len(x) + 1):
                 for k, label in enumerate(LABELS):
-                    found = keys.key[keys.bracket(s, i, j, k), 0]
+                    actual = keys.key[keys.bracket(s, i, j, k), 0]
                     what = REFERENCE[match](x, label, i, j)
-                    assert numbers.setdefault(what, found) == found
+                    assert numbers.setdefault(what, actual) == actual
                     n_brackets += 1
     assert len(set(numbers.values())) == len(numbers)
     assert min(numbers.values()) >= 0

@@ -164,13 +164,13 @@ class Fuzzer:
         data = os.read(worker.pipe, 1 << 16)
         *lines, state["rest"] = (state["rest"] + data).split(b"\n")
         for line in lines:
-            told = json.loads(line)
+            document = json.loads(line)
             state["since"] = time.monotonic()
-            if "begins" in told:
-                state["at"] = told["begins"]
+            if "begins" in document:
+                state["at"] = document["begins"]
             else:
-                self._count(told["ends"], told["outcome"])
-                state["at"], state["next"] = None, told["ends"] + 1
+                self._count(document["ends"], document["outcome"])
+                state["at"], state["next"] = None, document["ends"] + 1
         if data:
             return None
         self.selector.unregister(worker.pipe)

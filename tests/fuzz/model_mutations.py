@@ -226,15 +226,15 @@ def change_header(content: bytes, rng: random.Random) -> bytes:
 
 def change_bytes(content: bytes, rng: random.Random) -> bytes:
     """Flipped bits and other bytes, in the header or behind it."""
-    found = bytearray(content)
-    begin = 8 + int.from_bytes(found[:8], "little")
+    actual = bytearray(content)
+    begin = 8 + int.from_bytes(actual[:8], "little")
     for _ in range(rng.choice([1, 1, 2, 4, 16])):
-        first, last = rng.choice([(0, len(found)), (0, begin), (begin, len(found))])
-        at = rng.randrange(first, max(last, first + 1)) % len(found)
-        found[at] = rng.choice(
-            [found[at] ^ (1 << rng.randrange(8)), rng.randrange(256)]
+        first, last = rng.choice([(0, len(actual)), (0, begin), (begin, len(actual))])
+        at = rng.randrange(first, max(last, first + 1)) % len(actual)
+        actual[at] = rng.choice(
+            [actual[at] ^ (1 << rng.randrange(8)), rng.randrange(256)]
         )
-    return bytes(found)
+    return bytes(actual)
 
 
 def change_length(content: bytes, rng: random.Random) -> bytes:

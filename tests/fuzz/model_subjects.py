@@ -147,10 +147,10 @@ def _checkpoint(place: Path) -> Subject:
     objective = Objective.create(50.0, 8, "l1")
 
     def run(path: Path | None, max_iter: int) -> Any:
-        kept = None if path is None else FileCheckpoint(path)
+        subset = None if path is None else FileCheckpoint(path)
         problem = Chain(3).pack(X, y)
         solver = BCFW(tol=1e-9, max_iter=max_iter)
-        return solver.solve(problem, objective, checkpoint=kept)
+        return solver.solve(problem, objective, checkpoint=subset)
 
     def compare(path: Path, state: Any, rng: random.Random) -> None:
         if state.model.tobytes() != whole:

@@ -89,9 +89,9 @@ def test_rows_of_sequences_come_back_sequence_by_sequence():
     for maker in (RandomFourier(n_components=8), Nystroem("rbf:gamma=0.1", 8)):
         whole = maker.fit_transform(X)
         for given in (parts, [sparse.csr_array(p) for p in parts], as_features(parts)):
-            found = maker.transform(given)
-            assert [len(part) for part in found] == [10, 1, 49]
-            np.testing.assert_allclose(np.concatenate(found), whole, atol=1e-12)
+            actual = maker.transform(given)
+            assert [len(part) for part in actual] == [10, 1, 49]
+            np.testing.assert_allclose(np.concatenate(actual), whole, atol=1e-12)
 
 
 def test_a_tagger_trains_on_approximate_kernels():

@@ -28,10 +28,10 @@ TOKENS = st.lists(
 
 def features(x, n, decay):
     """The feature space of Lodhi et al.: Σ λ^span over the occurrences of each u."""
-    found = Counter()
+    actual = Counter()
     for i in combinations(range(len(x)), n):
-        found[tuple(x[k] for k in i)] += decay ** (i[-1] - i[0] + 1)
-    return found
+        actual[tuple(x[k] for k in i)] += decay ** (i[-1] - i[0] + 1)
+    return actual
 
 
 def dot(one, other):
@@ -92,8 +92,8 @@ def test_annotated_tokens_agree_column_by_column(X, Y, weights, n):
 
     columns = ("word", "pos")
     wanted = [[pairs_of_windows(x, y, n, similarity) for y in Y] for x in X]
-    found = Spectrum(n, columns, weights)(X, Y)
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=0)
+    actual = Spectrum(n, columns, weights)(X, Y)
+    np.testing.assert_allclose(actual, wanted, rtol=1e-12, atol=0)
     parts = [ExactNGram(m, 0.5, columns, weights)(X, Y) for m in range(1, n + 1)]
     whole = AnnotatedNGram(n, 0.5, columns, weights)(X, Y)
     np.testing.assert_allclose(sum(parts), whole, rtol=1e-12)

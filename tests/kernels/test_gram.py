@@ -89,32 +89,32 @@ def test_blocks_take_any_positions():
 
 
 def test_an_estimate_comes_before_the_work(small_tiles, tmp_path):
-    class Teller:
+    class Recorder:
         def __init__(self):
-            self.told = []
+            self.calls = []
 
         def begin(self, estimate):
-            self.told.append(estimate.bytes)
+            self.calls.append(estimate.bytes)
 
         def __call__(self, progress):
-            self.told.append(progress.done)
+            self.calls.append(progress.done)
 
     X = random_words(100)
     for folder, expected in ((None, 1), (tmp_path, 1), (tmp_path, 0)):
-        teller = Teller()
-        gram(NGram(2), X, dtype="float32", cache_dir=folder, progress=teller)
-        assert teller.told[:1] == [40_000] * expected
-        assert bool(teller.told[1:]) == bool(expected)
+        progress = Recorder()
+        gram(NGram(2), X, dtype="float32", cache_dir=folder, progress=progress)
+        assert progress.calls[:1] == [40_000] * expected
+        assert bool(progress.calls[1:]) == bool(expected)
 
 
 def test_progress_is_told_and_can_stop(small_tiles):
     X = random_words(200)
-    told = []
-    gram(NGram(2), X, progress=lambda p: told.append(p))
-    shares = [p.done for p in told]
+    values = []
+    gram(NGram(2), X, progress=lambda p: values.append(p))
+    shares = [p.done for p in values]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
-    assert told[-1].remaining == pytest.approx(0.0, abs=1e-6)
+    assert values[-1].remaining == pytest.approx(0.0, abs=1e-6)
     with pytest.raises(KeyboardInterrupt):
         gram(NGram(2), X, n_jobs=2, progress=lambda p: True)
 

@@ -106,11 +106,11 @@ def test_small_and_empty_vocabularies():
 )
 def test_files_bring_clusters_back_or_refuse(spoil):
     X = [[str(word) for word in sentence] for sentence in text(50)]
-    found = WordClusters(n_clusters=5, n_dimensions=3).fit(X)
-    meta, arrays = found.state()
+    actual = WordClusters(n_clusters=5, n_dimensions=3).fit(X)
+    meta, arrays = actual.state()
     again = WordClusters.from_state(meta, arrays)
-    assert again.get_params() == found.get_params()
-    assert again.clusters_ == found.clusters_
+    assert again.get_params() == actual.get_params()
+    assert again.clusters_ == actual.clusters_
     spoil(meta, arrays)
     with pytest.raises(ValueError, match=r"damaged|array|out of range|offsets"):
         WordClusters.from_state(meta, arrays)
@@ -139,14 +139,14 @@ def test_given_vectors_decide_in_every_form(tmp_path):
         path,
         str(path),
     ]
-    found = [WordClusters(3, vectors=form).fit(X) for form in forms]
-    for own in found:
-        assert own.from_vectors_ and own.clusters_ == found[0].clusters_
-    clusters = found[0].clusters_
+    actual = [WordClusters(3, vectors=form).fit(X) for form in forms]
+    for own in actual:
+        assert own.from_vectors_ and own.clusters_ == actual[0].clusters_
+    clusters = actual[0].clusters_
     assert list(clusters) == words  # also those that the text does not have
     pairs = {(truth[i], clusters[word]) for i, word in enumerate(words)}
     assert len(pairs) == 3
-    new = found[0].transform([["w100", "W7", "other"]]).strings("cluster")[0]
+    new = actual[0].transform([["w100", "W7", "other"]]).strings("cluster")[0]
     assert new == [clusters["w100"], clusters["w7"], UNKNOWN]
 
 
@@ -159,8 +159,8 @@ def test_centres_are_those_of_the_text_alone():
 
 def test_exact_case_goes_before_lower_case():
     vectors = {"May": [0.0], "may": [9.0], "go": [5.0]}
-    found = WordClusters(3, vectors=vectors).fit([["May", "may", "Go", "Go", "go"]])
-    row = found.transform([["May", "may", "MAY", "GO"]]).strings("cluster")[0]
+    actual = WordClusters(3, vectors=vectors).fit([["May", "may", "Go", "Go", "go"]])
+    row = actual.transform([["May", "may", "MAY", "GO"]]).strings("cluster")[0]
     assert row[0] != row[1] == row[2] and row[3] == "c0"
 
 
@@ -200,17 +200,17 @@ def test_vectors_that_are_none_are_refused(vectors, message):
 
 def test_files_keep_clusters_and_not_vectors():
     words, _, matrix = planted()
-    found = WordClusters(3, vectors=(words, matrix)).fit([words])
-    meta, arrays = json.loads(json.dumps(found.state()[0])), found.state()[1]
+    actual = WordClusters(3, vectors=(words, matrix)).fit([words])
+    meta, arrays = json.loads(json.dumps(actual.state()[0])), actual.state()[1]
     again = WordClusters.from_state(meta, arrays)
-    assert again.clusters_ == found.clusters_ and again.vectors is None
+    assert again.clusters_ == actual.clusters_ and again.vectors is None
     row = ["W1", "w5", "else"]
-    assert again.transform([row]).strings("cluster") == found.transform([row]).strings(
+    assert again.transform([row]).strings("cluster") == actual.transform([row]).strings(
         "cluster"
     )
     with pytest.raises(ValueError, match="a model file does not keep"):
         again.unfitted()
-    assert found.unfitted().fit([words]).clusters_ == found.clusters_
+    assert actual.unfitted().fit([words]).clusters_ == actual.clusters_
     with pytest.raises(ValueError, match="damaged"):
         WordClusters.from_state(meta | {"vectors": 1}, arrays)
     del meta["vectors"]  # files of text alone need not have it

@@ -102,11 +102,11 @@ def test_punctuation_is_removed_before_positions_are_counted():
 
 
 def test_adverb_phrase_and_particle_are_one_label():
-    true, found = (parse_tree(f"(VP (VB get) ({a} (RP up)))") for a in ("PRT", "ADVP"))
-    assert evalb([true], [found]).f1 == 1.0
-    assert [row.label for row in bracket_report([true], [found])] == ["ADVP", "VP"]
+    true, actual = (parse_tree(f"(VP (VB get) ({a} (RP up)))") for a in ("PRT", "ADVP"))
+    assert evalb([true], [actual]).f1 == 1.0
+    assert [row.label for row in bracket_report([true], [actual])] == ["ADVP", "VP"]
     strict = EvalbParameters(equal=())
-    assert evalb([true], [found], parameters=strict).n_correct == 1
+    assert evalb([true], [actual], parameters=strict).n_correct == 1
     chain = EvalbParameters(equal=(("A", "B"), ("B", "C")))
     assert bracketing(parse_tree("(C (X y))"), chain).brackets == {("A", 0, 1): 1}
 
@@ -141,8 +141,8 @@ def test_longer_sentences_are_left_out_by_their_words_without_traces():
 
 def test_punctuation_is_told_by_the_true_tags():
     true = parse_tree("(S (VP (VB go)) (. !))")
-    found = parse_tree("(S (VP (. go)) (SYM !))")
-    scores = evalb([true], [found])
+    actual = parse_tree("(S (VP (. go)) (SYM !))")
+    scores = evalb([true], [actual])
     assert (scores.f1, scores.n_words, scores.n_right_tags) == (1.0, 1, 0)
 
 
@@ -181,7 +181,7 @@ def bracketings(draw):
 
 def naive_brackets(tree, deleted):
     """List of (label, indices of the words that count)."""
-    found = []
+    actual = []
 
     def visit(node, at):
         label, children = node
@@ -191,22 +191,22 @@ def naive_brackets(tree, deleted):
         for child in children:
             words, at = visit(child, at)
             inside += words
-        kept = tuple(i for i in inside if i not in deleted)
-        if kept:
-            found.append((label, kept))
+        subset = tuple(i for i in inside if i not in deleted)
+        if subset:
+            actual.append((label, subset))
         return inside, at
 
     visit(tree, 0)
-    return found
+    return actual
 
 
 @given(bracketings())
 def test_counts_against_sets_of_words(pair):
-    true, found = pair
+    true, actual = pair
     tags = [tag for _, tag in parse_tree_tags(true)]
     deleted = {i for i, tag in enumerate(tags) if tag == "."}
     gold, test = (naive_brackets(tree, deleted) for tree in pair)
-    scores = evalb([true], [found])
+    scores = evalb([true], [actual])
     assert scores.n_true == len(gold) and scores.n_predicted == len(test)
     assert scores.n_correct == (Counter(gold) & Counter(test)).total()
 
@@ -217,9 +217,9 @@ def test_counts_against_sets_of_words(pair):
     assert scores.n_crossing == sum(
         any(crosses(t, g) for _, g in gold) for _, t in test
     )
-    rows = bracket_report([true], [found])
+    rows = bracket_report([true], [actual])
     assert sum(row.support for row in rows) == scores.n_true
-    swapped = evalb([found], [found])
+    swapped = evalb([actual], [actual])
     assert swapped.f1 in (0.0, 1.0) and swapped.n_crossing == 0
 
 

@@ -115,22 +115,22 @@ def test_lengths_fall_into_their_rows():
 
 @given(st.integers(1, 6).flatmap(lambda n: st.tuples(trees(n), trees(n))))
 def test_scores_follow_from_the_reports(pair):
-    true, found = [pair[0]], [pair[1]]
+    true, actual = [pair[0]], [pair[1]]
     n = len(pair[0].heads)
-    rows = relation_report(true, found)
-    assert las(true, found) == pytest.approx(
+    rows = relation_report(true, actual)
+    assert las(true, actual) == pytest.approx(
         sum(r.recall * r.support for r in rows) / n
     )
-    arcs = arc_length_report(true, found)
-    assert uas(true, found) == pytest.approx(
+    arcs = arc_length_report(true, actual)
+    assert uas(true, actual) == pytest.approx(
         sum(r.recall * r.support for r in arcs) / n
     )
-    assert las(true, found) <= uas(true, found)
-    assert (las(true, found) == 1) == (exact_match(true, found) == 1)
+    assert las(true, actual) <= uas(true, actual)
+    assert (las(true, actual) == 1) == (exact_match(true, actual) == 1)
 
 
 @pytest.mark.parametrize(
-    ("true", "found", "message"),
+    ("true", "predicted", "message"),
     [
         ([], [], "holds no word"),
         (TRUE, FOUND[:1], "2 trees but y_pred has 1"),
@@ -140,7 +140,7 @@ def test_scores_follow_from_the_reports(pair):
         ([3], [3], r"expected \(heads, labels\)"),
     ],
 )
-def test_what_is_no_tree_is_refused(true, found, message):
+def test_what_is_no_tree_is_refused(true, predicted, message):
     for function in (uas, las, metric("uas").function):
         with pytest.raises(ValueError, match=message):
-            function(true, found)
+            function(true, predicted)

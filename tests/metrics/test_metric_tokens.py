@@ -59,9 +59,9 @@ def test_token_metrics_are_those_of_scikit_learn(pair):
 def test_confusion_keeps_the_asked_labels_in_the_asked_order(pair):
     labels, full = confusion(*pair)
     some = labels[::-1][:2]
-    kept, matrix = confusion(*pair, labels=some)
+    subset, matrix = confusion(*pair, labels=some)
     rows = [labels.index(label) for label in some]
-    assert kept == some
+    assert subset == some
     assert (matrix == full[np.ix_(rows, rows)]).all()
 
 

@@ -85,9 +85,9 @@ def test_examples_without_items_or_pairs():
     X, y = toy_matchings(10)
     matcher = AssignmentMatcher().fit(X, y)
     none = [np.zeros((n, m, 4)) for n, m in ((0, 0), (0, 3), (2, 0))]
-    found = matcher.predict([*none, X[0]])
-    assert [each.tolist() for each in found[:3]] == [[], [], [-1, -1]]
-    assert found[3].tolist() == matcher.predict(X[:1])[0].tolist()
+    predicted = matcher.predict([*none, X[0]])
+    assert [each.tolist() for each in predicted[:3]] == [[], [], [-1, -1]]
+    assert predicted[3].tolist() == matcher.predict(X[:1])[0].tolist()
     empty = (np.zeros((0, 4)), [], (2, 2))
     with pytest.raises(ValueError, match="example 1: its candidate pairs have no"):
         matcher.predict([X[0], empty])
@@ -123,8 +123,8 @@ def test_command_line(tmp_path, capsys):
     assert run([*command, "--report", str(report), "--json"]) == 0
     assert "Matcher" in report.read_text(encoding="utf-8")
     assert run(["evaluate", str(model), str(new), "--json"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert json.loads(told[-1])["metrics"]["pair_f1"] > 0.7
+    printed = capsys.readouterr().out.splitlines()
+    assert json.loads(printed[-1])["metrics"]["pair_f1"] > 0.7
     assert run(["verify", str(model), str(train)]) == 0
     assert run(["predict", str(model), str(new), "--output", str(tmp_path / "p")]) == 0
     assert len((tmp_path / "p").read_text().splitlines()) == 30

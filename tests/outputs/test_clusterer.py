@@ -145,8 +145,8 @@ def test_documents_without_links_or_items():
     X, y = toy_clusters(10)
     clusterer = SupervisedClusterer().fit([*X, (3, [], [])], [*y, [0, 0, 1]])
     assert clusterer.splits_ == 1
-    found = clusterer.predict([(3, [], []), X[0], (0, [], [])])
-    assert [each.tolist() for each in (found[0], found[2])] == [[0, 1, 2], []]
+    predicted = clusterer.predict([(3, [], []), X[0], (0, [], [])])
+    assert [each.tolist() for each in (predicted[0], predicted[2])] == [[0, 1, 2], []]
     assert clusterer.explain((2, [], [])).winner == ["apart"]
 
 
@@ -161,13 +161,13 @@ def test_coreference_files():
     assert again.mentions == document.mentions and again.entities == document.entities
     n_items, pairs, features = mention_pairs(document)
     assert n_items == 6 and features.shape == (15, len(NAMES))
-    told = {
+    values = {
         tuple(pair): {NAMES[k] for k in np.flatnonzero(row)}
         for pair, row in zip(pairs.tolist(), features, strict=True)
     }
-    assert {"same words", "same head", "next sentence"} <= told[2, 5]
-    assert {"second is a pronoun", "same number"} <= told[0, 4]
-    assert "nested" in told[1, 2]
+    assert {"same words", "same head", "next sentence"} <= values[2, 5]
+    assert {"second is a pronoun", "same number"} <= values[0, 4]
+    assert "nested" in values[1, 2]
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,10 @@ def test_commands(tmp_path, capsys):
     assert not run(["evaluate", model, data])
     assert " mentions\n" in capsys.readouterr().out.split("muc_f1")[0]
     assert not run(["evaluate", model, data, "--json"])
-    told = json.loads(capsys.readouterr().out)["metrics"]
-    assert told["muc_f1"] > 0.5 and told["pair_loss"] < 20  # "Bob", too, is near "She"
+    document = json.loads(capsys.readouterr().out)["metrics"]
+    assert (
+        document["muc_f1"] > 0.5 and document["pair_loss"] < 20
+    )  # "Bob", too, is near "She"
     assert not run(["verify", model, data])
     assert "verified" in capsys.readouterr().out
     bare = tmp_path / "bare.conll"
@@ -204,8 +206,8 @@ def test_commands(tmp_path, capsys):
     assert not run(["predict", model, str(bare)])
     assert capsys.readouterr().out == bare.read_text()
     assert not run(["predict", model, data, "--output", str(tmp_path / "out")])
-    found = read_coreference(tmp_path / "out")
-    assert len(found) == 2 and found[0].entities[2] == found[0].entities[5]
+    actual = read_coreference(tmp_path / "out")
+    assert len(actual) == 2 and actual[0].entities[2] == actual[0].entities[5]
     assert not run(
         ["train", "cluster", data, "--model", model, "--report", str(tmp_path / "r")]
     )

@@ -48,31 +48,33 @@ def test_predictions_are_trees_over_the_same_words(parser):
 def test_top_trees_margins_and_explanations_agree(parser):
     top = parser.predict_topk(X[40:43], 3)
     margin = parser.margin(X[40:43])
-    for i, found in enumerate(top):
-        assert found[0][0] == parser.predict(X[40:43])[i]
-        scores = [score for _, score in found] + [-np.inf]
+    for i, actual in enumerate(top):
+        assert actual[0][0] == parser.predict(X[40:43])[i]
+        scores = [score for _, score in actual] + [-np.inf]
         assert scores == sorted(scores, reverse=True)
         assert margin[i] == pytest.approx([scores[0], scores[0] - scores[1]])
     several = next(x for x in X if len(parser.predict_topk([x], 2)[0]) == 2)
-    told = parser.explain(several, top=5)
-    assert told.lead == pytest.approx(parser.margin([several])[0, 1])
-    assert len(told.contributions) <= 5
-    assert "runner-up" in str(told)
+    explanation = parser.explain(several, top=5)
+    assert explanation.lead == pytest.approx(parser.margin([several])[0, 1])
+    assert len(explanation.contributions) <= 5
+    assert "runner-up" in str(explanation)
     everything = parser.explain(several, top=10_000)
-    assert sum(c.share for c in everything.contributions) == pytest.approx(told.lead)
+    assert sum(c.share for c in everything.contributions) == pytest.approx(
+        explanation.lead
+    )
 
 
 def test_shares_of_rules_and_of_support_structures_add_up_to_the_lead(parser, tmp_path):
     several = next(x for x in X if len(parser.predict_topk([x], 2)[0]) == 2)
-    told = parser.explain(several, top=1_000_000)
-    assert len(told.support) > 1
-    for shares in (told.contributions, told.support):
-        assert sum(each.share for each in shares) == pytest.approx(told.lead)
-    assert all(each.missed or each.made_up for each in told.support)
-    assert f"training sentence {told.support[0].row}" in str(told)
+    explanation = parser.explain(several, top=1_000_000)
+    assert len(explanation.support) > 1
+    for shares in (explanation.contributions, explanation.support):
+        assert sum(each.share for each in shares) == pytest.approx(explanation.lead)
+    assert all(each.missed or each.made_up for each in explanation.support)
+    assert f"training sentence {explanation.support[0].row}" in str(explanation)
     path = tmp_path / "dual.partwise"
     parser.save(path, keep_dual=True)
-    assert ConstituencyParser.load(path).explain(several, top=1_000_000) == told
+    assert ConstituencyParser.load(path).explain(several, top=1_000_000) == explanation
     parser.save(path)
     assert ConstituencyParser.load(path).explain(several).support == []
 
@@ -151,10 +153,10 @@ def test_unknown_tags_are_counted_and_give_each_tree_once(parser):
     assert parser.n_unknown_tags_ == 3
     trees = [tree for tree, _ in parser.predict_topk([strange], 8)[0]]
     assert len(set(trees)) == len(trees)
-    told = parser.explain(strange, top=1_000_000)
-    if told.runner_up is not None:
-        shares = sum(reason.share for reason in told.contributions)
-        assert shares == pytest.approx(told.lead)
+    explanation = parser.explain(strange, top=1_000_000)
+    if explanation.runner_up is not None:
+        shares = sum(reason.share for reason in explanation.contributions)
+        assert shares == pytest.approx(explanation.lead)
     parser.predict(X[40:])
     assert parser.n_unknown_tags_ == 0
 

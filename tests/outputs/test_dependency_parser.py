@@ -35,8 +35,8 @@ def second_order():
 
 
 def test_learns_trees_and_certifies(parser):
-    found = parser.predict(X[40:])
-    assert found.shape == (20,) and isinstance(found[0], DependencyTree)
+    predicted = parser.predict(X[40:])
+    assert predicted.shape == (20,) and isinstance(predicted[0], DependencyTree)
     assert parser.score(X[40:], Y[40:]) > 0.8
     assert parser.certificate_.relative_gap <= 0.2
     assert set(parser.classes_) == {label for tree in Y[:40] for label in tree.labels}
@@ -55,15 +55,17 @@ def test_a_parser_without_labels_is_scored_by_its_heads(match, tmp_path):
 
 
 def test_a_parser_with_labels_is_scored_by_them(parser):
-    found = parser.predict(X[40:])
+    predicted = parser.predict(X[40:])
     assert parser.metric is None
-    assert parser.score(X[40:], Y[40:]) == las(Y[40:], found) < uas(Y[40:], found)
+    assert (
+        parser.score(X[40:], Y[40:]) == las(Y[40:], predicted) < uas(Y[40:], predicted)
+    )
     named = clone(parser).set_params(metric="uas", labels="second_stage")
     named.fit(X[:20], Y[:20])
-    found = named.predict(X[40:])
-    assert named.score(X[40:], Y[40:]) == uas(Y[40:], found)
+    predicted = named.predict(X[40:])
+    assert named.score(X[40:], Y[40:]) == uas(Y[40:], predicted)
     named.set_params(metric=None)
-    assert named.score(X[40:], Y[40:]) == las(Y[40:], found)
+    assert named.score(X[40:], Y[40:]) == las(Y[40:], predicted)
 
 
 def test_grid_search_cross_validation_and_clone():
@@ -109,13 +111,13 @@ def test_online_solvers_learn(solver):
 
 def test_several_trees_in_order(parser, second_order):
     for one in (parser, second_order):
-        for found, best in zip(
+        for predicted, best in zip(
             one.predict_topk(X[40:45], 4), one.predict(X[40:45]), strict=True
         ):
-            scores = [score for _, score in found]
+            scores = [score for _, score in predicted]
             assert scores == sorted(scores, reverse=True)
-            assert found[0][0] == best
-            trees = {(tuple(t.heads), tuple(t.labels)) for t, _ in found}
+            assert predicted[0][0] == best
+            trees = {(tuple(t.heads), tuple(t.labels)) for t, _ in predicted}
             assert len(trees) == 4
     lead = second_order.margin(X[40:45])[:, 1]
     assert (lead >= 0).all()
@@ -171,11 +173,11 @@ def test_constraints_give_the_best_tree_that_satisfies_them(order):
             )
 
         score = best_allowed(parser, x, allows)
-        found = parser.predict([x], constraints=constraints)[0]
-        assert allows(found)
+        predicted = parser.predict([x], constraints=constraints)[0]
+        assert allows(predicted)
         # margins that are met exactly leave ties, up to what an integer program sees
         ranked = parser.predict_topk([x], 20_000)[0]
-        assert found in [own for own, s in ranked if s > score - 1e-6]
+        assert predicted in [own for own, s in ranked if s > score - 1e-6]
     with pytest.raises(InfeasibleTreeError, match="sentence 0"):
         parser.predict(rows[:1], constraints=[ArcConstraint([(0, None)], upper=0)])
     with pytest.raises(ValueError, match="unknown label"):

@@ -47,11 +47,11 @@ def test_certificates_are_honest():
 def test_weights_that_are_not_negative():
     X, y = toy_candidates(20)
     plain = DiverseSelector(k=3, features="rich").fit(X, y)
-    kept = clone(plain).set_params(nonnegative=True).fit(X, y)
+    subset = clone(plain).set_params(nonnegative=True).fit(X, y)
     assert (plain.coef_ < 0).any()
-    np.testing.assert_array_equal(kept.coef_, np.maximum(plain.coef_, 0.0))
-    assert "set to zero" in kept.certificate_.note
-    assert kept.certificate_.primal >= kept.certificate_.dual
+    np.testing.assert_array_equal(subset.coef_, np.maximum(plain.coef_, 0.0))
+    assert "set to zero" in subset.certificate_.note
+    assert subset.certificate_.primal >= subset.certificate_.dual
 
 
 def test_counts_texts_and_functions():

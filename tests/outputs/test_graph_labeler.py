@@ -65,11 +65,11 @@ def test_forms_of_graphs(labeler):
 def test_graphs_without_nodes_have_no_labels(labeler):
     nothing = (np.zeros((0, 4)), [], np.zeros((0, 2)))
     expected = labeler.predict(NEW[:2])
-    found = labeler.predict([nothing, NEW[0], ([], []), NEW[1]])
-    assert found.tolist() == [[], expected[0], [], expected[1]]
+    predicted = labeler.predict([nothing, NEW[0], ([], []), NEW[1]])
+    assert predicted.tolist() == [[], expected[0], [], expected[1]]
     known = [[None] * len(row) for row in expected]
-    found = labeler.predict([nothing, NEW[0]], given=[[], known[0]])
-    assert found.tolist() == [[], expected[0]]
+    predicted = labeler.predict([nothing, NEW[0]], given=[[], known[0]])
+    assert predicted.tolist() == [[], expected[0]]
     with pytest.raises(ValueError, match="graph 1: there is no node; leave this graph"):
         labeler.bounds([NEW[0], nothing])
 
@@ -149,8 +149,10 @@ def test_decoders_and_explanations(labeler, tmp_path):
     for one, other in ranked:
         assert [s for _, s in one] == pytest.approx([s for _, s in other])
     for one in (labeler, passing):
-        found = one.explain(NEW[1], top=1000)
-        assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
+        explanation = one.explain(NEW[1], top=1000)
+        assert sum(c.share for c in explanation.contributions) == pytest.approx(
+            explanation.lead
+        )
     path = tmp_path / "m.model"
     passing.save(path)
     again = GraphLabeler.load(path)

@@ -78,10 +78,14 @@ def test_explanations_add_up_to_the_lead(data, kernel, match):
     X, y, X_new, _ = data
     parser = ConstituencyParser(kernel=kernel, match=match, C=30.0).fit(X, y)
     x = two_trees(parser, X_new)
-    found = parser.explain(x, top=10**6)
-    assert sum(own.share for own in found.contributions) == pytest.approx(found.lead)
-    assert sum(own.share for own in found.support) == pytest.approx(found.lead, 1e-4)
-    assert ("sequence" in str(found)) == (kernel is not None)
+    explanation = parser.explain(x, top=10**6)
+    assert sum(own.share for own in explanation.contributions) == pytest.approx(
+        explanation.lead
+    )
+    assert sum(own.share for own in explanation.support) == pytest.approx(
+        explanation.lead, 1e-4
+    )
+    assert ("sequence" in str(explanation)) == (kernel is not None)
 
 
 def test_files_bring_the_same_parser_back(data, parser, tmp_path):
@@ -115,8 +119,8 @@ def test_the_dual_is_kept_and_adds_up(data, parser, tmp_path):
     cuts = model.support.cuts
     rows = model.support.rows[cuts.block]
     w = problem.combine(cuts._replace(block=rows), model.support.alpha)
-    kept = problem.expand(model.weights)
-    assert problem.dot(w - kept, w - kept) < 1e-12 * problem.dot(kept, kept)
+    subset = problem.expand(model.weights)
+    assert problem.dot(w - subset, w - subset) < 1e-12 * problem.dot(subset, subset)
 
 
 def test_other_sentences_are_not_the_training_data(data, parser):

@@ -10,9 +10,9 @@ from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation
 from partwise.outputs.dependency.estimator import DependencyParser
 from partwise.outputs.dependency.model import DependencyModel
+from partwise.outputs.dependency.report import support_tree_pictures
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
-from partwise.report.support_trees import support_tree_pictures
 from partwise.scorers import kernel_index
 from partwise.scorers.anchors import ForeignData
 
@@ -79,15 +79,21 @@ def test_other_sentences_are_not_the_training_data(data, parser):
 
 def test_explanations_add_up_to_the_lead(data, parser):
     X_new = data[2]
-    found = parser.model_.explain(X_new[3], top=1000)
-    assert sum(own.share for own in found.support) == pytest.approx(found.lead)
-    for own in found.support:
+    explanation = parser.model_.explain(X_new[3], top=1000)
+    assert sum(own.share for own in explanation.support) == pytest.approx(
+        explanation.lead
+    )
+    for own in explanation.support:
         assert sum(share for *_, share in own.arcs) == pytest.approx(own.share)
         assert own.words == data[0][own.row].strings("form")[0]
-    assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
+    assert sum(c.share for c in explanation.contributions) == pytest.approx(
+        explanation.lead
+    )
     tree = parser.predict(X_new[3:4])[0]
-    assert found.winner == [f"{name}({head})" for head, name in zip(*tree, strict=True)]
-    assert "training sentence" in str(found)
+    assert explanation.winner == [
+        f"{name}({head})" for head, name in zip(*tree, strict=True)
+    ]
+    assert "training sentence" in str(explanation)
 
 
 def test_files_bring_the_same_parser_back(data, parser, tmp_path):
@@ -139,9 +145,11 @@ def test_keys_alone_without_a_kernel(data):
     parser.fit(X, y)
     assert parser.model_.scoring.index.kernel is None
     assert parser.score(X_new, y_new) > 0.6
-    found = parser.model_.explain(X_new[0], top=1000)
-    assert sum(own.share for own in found.support) == pytest.approx(found.lead)
-    assert "xpos=" in str(found) and "bucket" in str(found)
+    explanation = parser.model_.explain(X_new[0], top=1000)
+    assert sum(own.share for own in explanation.support) == pytest.approx(
+        explanation.lead
+    )
+    assert "xpos=" in str(explanation) and "bucket" in str(explanation)
     assert len(parser.model_.scoring.index.names) == len(parser.model_.weights)
 
 
@@ -250,15 +258,15 @@ def test_a_warm_start_goes_on(data):
 
 def test_a_gram_matrix_is_found_again(data, parser, tmp_path):
     X, y, *_ = data
-    told = []
+    values = []
     settings = {"kernel": KERNEL, "match": MATCH, "C": 20.0, "tol": 0.02}
-    options = {"cache_dir": tmp_path, "progress": told.append}
+    options = {"cache_dir": tmp_path, "progress": values.append}
     mapped = DependencyParser(labels=None, gram_options=options, **settings)
     for _ in range(2):
         mapped.fit(X, y)
         assert np.array_equal(mapped.model_.weights, parser.model_.weights)
     assert len(list(tmp_path.iterdir())) == 1
-    assert sum(progress.done == 1 for progress in told) == 1
+    assert sum(progress.done == 1 for progress in values) == 1
 
 
 def test_a_gram_matrix_that_does_not_fit(data, monkeypatch):
@@ -278,8 +286,8 @@ def test_the_dual_is_kept_and_adds_up(data, parser, tmp_path):
     cuts = model.support.cuts
     rows = model.support.rows[cuts.block]
     w = problem.combine(cuts._replace(block=rows), model.support.alpha)
-    kept = problem.expand(model.weights)
-    assert problem.dot(w - kept, w - kept) < 1e-12 * problem.dot(kept, kept)
+    subset = problem.expand(model.weights)
+    assert problem.dot(w - subset, w - subset) < 1e-12 * problem.dot(subset, subset)
     masses = np.bincount(rows, model.support.alpha)
     assert masses.max() <= 20.0 / 60 * (1 + 1e-9)
     parser.save(tmp_path / "small.model")

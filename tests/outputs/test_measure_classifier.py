@@ -77,17 +77,17 @@ def test_the_objective_of_svm_perf_on_numbers():
     outputs = [np.array(o) for o in product((-1, 1), repeat=8) if tuple(o) != tuple(y)]
     delta = np.array([100 * structure.loss(y, o) for o in outputs])
     change = np.array([50 * wide.T @ (y - o) / 8 for o in outputs])
-    found = minimize(
+    actual = minimize(
         lambda z: 0.5 * z[:-1] @ z[:-1] + c * z[-1], np.append(np.zeros(3), 100.0),
         constraints={"type": "ineq", "fun": lambda z: z[-1] - delta + change @ z[:-1]},
         method="SLSQP", options={"ftol": 1e-12, "maxiter": 500},
     )  # fmt: skip
     ours = MeasureClassifier(measure="f1", C=25 * c, tol=1e-8).fit(X, y)
-    assert found.success
-    assert 0.05 < found.fun < 100 * c - 0.01  # neither end of the range of C
-    assert 4 * ours.certificate_.primal == pytest.approx(found.fun, rel=1e-5)
+    assert actual.success
+    assert 0.05 < actual.fun < 100 * c - 0.01  # neither end of the range of C
+    assert 4 * ours.certificate_.primal == pytest.approx(actual.fun, rel=1e-5)
     weights = np.append(ours.coef_[0], ours.intercept_[0] + ours.threshold_)
-    assert np.allclose(2 * weights, found.x[:-1], atol=1e-3)
+    assert np.allclose(2 * weights, actual.x[:-1], atol=1e-3)
 
 
 def test_weights_of_rows_are_how_often_they_count():
@@ -128,22 +128,22 @@ def test_thresholds_give_the_best_measure_of_all_cuts():
         structure = LabelVector(measure)
         cuts = [*(np.unique(scores) - 0.5), 99.0]
         losses = [structure.loss(y, np.where(scores > c, 1, -1)) for c in cuts]
-        found = np.where(scores > best_threshold(structure, y, scores), 1, -1)
-        assert structure.loss(y, found) == pytest.approx(min(losses))
+        actual = np.where(scores > best_threshold(structure, y, scores), 1, -1)
+        assert structure.loss(y, actual) == pytest.approx(min(losses))
     scores = rng.normal(size=12)
-    found = scores > best_threshold(LabelVector("prbep"), y, scores)
-    assert found.sum() == np.sum(y > 0)
+    actual = scores > best_threshold(LabelVector("prbep"), y, scores)
+    assert actual.sum() == np.sum(y > 0)
 
 
 def test_metrics_agree_with_scikit_learn():
     X, y = rare(120)
     scores = np.round(X[:, 0], 1)
     predicted = (scores > 0.5).astype(int)
-    found = all_measures(y, predicted, scores)
-    assert found["f1"] == pytest.approx(f1_score(y, predicted))
-    assert found["precision"] == pytest.approx(precision_score(y, predicted))
-    assert found["recall"] == pytest.approx(recall_score(y, predicted))
-    assert found["roc_auc"] == pytest.approx(roc_auc_score(y, scores))
+    actual = all_measures(y, predicted, scores)
+    assert actual["f1"] == pytest.approx(f1_score(y, predicted))
+    assert actual["precision"] == pytest.approx(precision_score(y, predicted))
+    assert actual["recall"] == pytest.approx(recall_score(y, predicted))
+    assert actual["roc_auc"] == pytest.approx(roc_auc_score(y, scores))
 
 
 def test_curves_agree_with_scikit_learn():

@@ -58,8 +58,8 @@ def test_sequences_of_the_other_strand():
     ).fit(mixed, y)
     assert finder.score(mixed, y) > 0.95
     expected = [52 - p if i % 4 == 0 else p for i, p in enumerate(positions) if y[i]]
-    found = finder.positions(mixed)[y == 1]
-    assert np.mean(found == expected) > 0.95
+    actual = finder.positions(mixed)[y == 1]
+    assert np.mean(actual == expected) > 0.95
 
 
 def test_background_sequences_count_less():
@@ -76,8 +76,8 @@ def test_scores_explanations_and_cross_validation(planted):
     finder, X, y, _ = planted
     scores = finder.decision_function(X)
     assert ((scores > 0) == (finder.predict(X) == 1)).all()
-    told = finder.explain(X[0], top=8)
-    assert sum(c.share for c in told.contributions) == pytest.approx(
+    explanation = finder.explain(X[0], top=8)
+    assert sum(c.share for c in explanation.contributions) == pytest.approx(
         abs(scores[0]), rel=1e-9
     )
     assert finder.predict(["ACG"]).tolist() == [0]
@@ -146,8 +146,8 @@ def test_commands(tmp_path, capsys):
     table.write_text("class\tname\tsequence\n" + "\n".join(lines) + "\n")
     options = ["--length", "8", "--order", "0", "--restarts", "2", "--json"]
     assert not run(["train", "motif", str(table), "--model", model, *options])
-    told = json.loads(capsys.readouterr().out)
-    assert told["certificate"]["is_local"] and told["n_examples"] == 60
+    document = json.loads(capsys.readouterr().out)
+    assert document["certificate"]["is_local"] and document["n_examples"] == 60
     assert not run(["evaluate", model, str(table), "--json"])
     assert json.loads(capsys.readouterr().out)["metrics"]["accuracy"] > 0.9
     assert not run(["verify", model, str(table)])
@@ -173,9 +173,9 @@ def test_commands(tmp_path, capsys):
 def test_fasta_files_are_classes(tmp_path):
     for name in ("bound", "free"):
         (tmp_path / f"{name}.fa").write_text(f">{name}1\nACGTAC\n>x\nAC\nGT\n")
-    found = read_sequences(tmp_path / "bound.fa")
-    assert found.y == ["bound", "bound"] and found.X == ["ACGTAC", "ACGT"]
-    assert found.names == ["bound1", "x"]
+    actual = read_sequences(tmp_path / "bound.fa")
+    assert actual.y == ["bound", "bound"] and actual.X == ["ACGTAC", "ACGT"]
+    assert actual.names == ["bound1", "x"]
 
 
 @pytest.mark.parametrize(

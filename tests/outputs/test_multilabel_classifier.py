@@ -215,8 +215,8 @@ def test_implications_from_the_shell(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
     text = (tmp_path / "t.dat").read_text().splitlines()
-    kept = [line for line in text if "1" not in line.split(" ")[0].split(",")]
-    (tmp_path / "s.dat").write_text("\n".join(kept + ["0,1 1:2"]) + "\n")
+    subset = [line for line in text if "1" not in line.split(" ")[0].split(",")]
+    (tmp_path / "s.dat").write_text("\n".join(subset + ["0,1 1:2"]) + "\n")
     shell("train multilabel s.dat --implications 1>0 --model m --tol 0.1", capsys)
     structure = load("m").structure
     a, b = (load("m").labels.index(label) for label in "10")

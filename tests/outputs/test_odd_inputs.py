@@ -149,9 +149,9 @@ def test_one_tree_is_no_list_of_trees():
 
 
 def test_warnings_of_a_fit_name_the_line_that_called_it():
-    with pytest.warns(ConvergenceWarning) as told:
+    with pytest.warns(ConvergenceWarning) as values:
         SequenceTagger(max_iter=1).fit(*toy_entities(20))
-    assert told[0].filename == __file__
+    assert values[0].filename == __file__
 
 
 def test_public_names_are_suggested():

@@ -17,7 +17,7 @@ from partwise import (
 from partwise.datasets import toy_entities, toy_points, toy_treebank
 from partwise.metrics.spans import Span, spans
 from partwise.model_file import ModelFileError, load_model
-from partwise.outputs.span_probabilities import SpanTags, span_probabilities
+from partwise.outputs.sequence.span_probabilities import SpanTags, span_probabilities
 from partwise.readers import DependencyTree
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -112,8 +112,8 @@ def test_span_certain_and_impossible():
     tags = SpanTags.create(["B-X", "I-X", "O"])
     steps = np.zeros((2, 1, 3, 3))
     steps[0, 0, 0, 1] = steps[1, 0, 1, 2] = 1.0
-    found = span_probabilities(tags, np.array([1.0, 0.0, 0.0]), steps, 1e-12)
-    assert found == {Span("X", 0, 2): 1.0}
+    actual = span_probabilities(tags, np.array([1.0, 0.0, 0.0]), steps, 1e-12)
+    assert actual == {Span("X", 0, 2): 1.0}
 
 
 def test_labels_without_a_scheme_have_no_spans():
@@ -142,11 +142,11 @@ def test_calibration_finds_the_most_likely_temperature(seed):
     y = [list(names[rng.choice(len(names), p=shares)]) for names, shares in drawn]
     before = tagger.predict(X)
     assert tagger.calibrate(X, y) is tagger
-    found = tagger.model_.temperature
-    assert 1.0 < found < 4.0
+    actual = tagger.model_.temperature
+    assert 1.0 < actual < 4.0
     best = likelihood(tagger, X, y)
     for factor in (0.9, 0.99, 1.01, 1.1):
-        tagger.model_.info["temperature"] = found * factor
+        tagger.model_.info["temperature"] = actual * factor
         assert likelihood(tagger, X, y) <= best + 1e-9
     assert [list(row) for row in tagger.predict(X)] == [list(row) for row in before]
 
@@ -222,6 +222,6 @@ def test_sparse_rows_are_calibrated_as_dense_ones():
     wrong[5:] = y[5:]  # else the model were certain, at any low temperature
     classifier = MulticlassClassifier(tol=0.1).fit(X, y).calibrate(X, wrong)
     expected = classifier.model_.temperature
-    found = classifier.calibrate(csr_array(X), wrong).model_.temperature
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert 0.01 < found < 100
+    actual = classifier.calibrate(csr_array(X), wrong).model_.temperature
+    assert actual == pytest.approx(expected, rel=1e-6)
+    assert 0.01 < actual < 100

@@ -61,12 +61,12 @@ def test_swapped_pairs_are_a_classifier_of_differences():
 def test_metrics_agree_with_scikit_learn():
     X, y, groups = queries()
     scores = X[:, 0]
-    found = all_measures(y, scores, np.arange(13) * 9)
+    actual = all_measures(y, scores, np.arange(13) * 9)
     each = [(y[groups == q], scores[groups == q]) for q in range(12)]
     gains = [ndcg_score([2.0**g - 1], [s], k=10) for g, s in each]
     precision = [average_precision_score(g > 0, s) for g, s in each]
-    assert found["ndcg@10"] == pytest.approx(np.mean(gains))
-    assert found["map"] == pytest.approx(np.mean(precision))
+    assert actual["ndcg@10"] == pytest.approx(np.mean(gains))
+    assert actual["map"] == pytest.approx(np.mean(precision))
 
 
 def test_metrics_agree_with_trec_eval():
@@ -85,13 +85,13 @@ def test_metrics_agree_with_trec_eval():
     peer = pytrec_eval.RelevanceEvaluator(
         truth, {"map", "recip_rank", "ndcg_cut.10", "P.1,3,5,10"}
     ).evaluate(ranking)
-    found = all_measures(y, scores, np.arange(16) * 12)
+    actual = all_measures(y, scores, np.arange(16) * 12)
     for ours, theirs in {
         "map": "map", "mrr": "recip_rank", "ndcg@10": "ndcg_cut_10", "p@1": "P_1",
         "p@3": "P_3", "p@5": "P_5", "p@10": "P_10",
     }.items():  # fmt: skip
         mean = np.mean([values[theirs] for values in peer.values()])
-        assert found[ours] == pytest.approx(mean)
+        assert actual[ours] == pytest.approx(mean)
 
 
 def test_precision_at_a_recall_is_the_largest_from_there_on():
@@ -104,8 +104,8 @@ def test_precision_at_a_recall_is_the_largest_from_there_on():
         for k in range(11):
             expected[k] += precision[:-1][recall[:-1] >= k / 10 - 1e-9].max() / 15
     ranked = ranked_queries(y, X[:, 0], np.arange(16) * 12)
-    found = np.array(mean_precision(ranked))
-    assert np.allclose(found, np.transpose([np.arange(11) / 10, expected]))
+    actual = np.array(mean_precision(ranked))
+    assert np.allclose(actual, np.transpose([np.arange(11) / 10, expected]))
 
 
 def test_lists_and_groups_in_any_order_are_the_same():

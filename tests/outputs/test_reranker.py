@@ -46,9 +46,9 @@ def trees():
     rng = np.random.default_rng(0)
     X = []
     for truth in truths:
-        found = [truth, *(relabelled(truth, rng, 0.4) for _ in range(5))]
+        actual = [truth, *(relabelled(truth, rng, 0.4) for _ in range(5))]
         ranked = [
-            (tree, float(rng.normal(0.5 * (k == 0)))) for k, tree in enumerate(found)
+            (tree, float(rng.normal(0.5 * (k == 0)))) for k, tree in enumerate(actual)
         ]
         X.append([ranked[k] for k in rng.permutation(len(ranked))])
     return X, truths
@@ -154,8 +154,8 @@ def test_votes_are_kept_in_files_and_reasons_speak_of_their_winner(trees, tmp_pa
     reranker.save(tmp_path / "r.model")
     again = Reranker.load(tmp_path / "r.model")
     assert again.predict_topk(X, 3).tolist() == reranker.predict_topk(X, 3).tolist()
-    told = again.explain(X[30])
-    assert told.winner == again.predict(X[30:31])[0]
+    explanation = again.explain(X[30])
+    assert explanation.winner == again.predict(X[30:31])[0]
     settings, arrays = reranker_file.to_state(reranker.model_)
     arrays["votes/step"] = arrays["votes/step"] + 10**6
     with pytest.raises(ValueError, match="votes: an anchor out of range"):
@@ -189,11 +189,11 @@ def test_rankings_margins_and_reasons(fitted, trees):
     X, _ = trees
     top = fitted.predict_topk(X[40:], 2)
     assert all(a[1] >= b[1] for a, b in top)
-    told = fitted.explain(X[40], top=10**6)
-    shares = sum(share for *_, share in told.anchors)
-    assert shares + told.base == pytest.approx(told.lead)
-    np.testing.assert_allclose(fitted.margin(X[40:41])[0, 1], told.lead)
-    example, place, _ = told.anchors[0]
+    explanation = fitted.explain(X[40], top=10**6)
+    shares = sum(share for *_, share in explanation.anchors)
+    assert shares + explanation.base == pytest.approx(explanation.lead)
+    np.testing.assert_allclose(fitted.margin(X[40:41])[0, 1], explanation.lead)
+    example, place, _ = explanation.anchors[0]
     assert X[example][place]
 
 
@@ -212,14 +212,14 @@ def test_threads_do_not_show(fitted, trees):
 
 def labels_of(tree):
     label, children = tree
-    found = {
+    actual = {
         f"{label}→{' '.join(c if isinstance(c, str) else c[0] for c in children)}": 1
     }
     for child in children:
         if not isinstance(child, str):
             for name, count in labels_of(child).items():
-                found[name] = found.get(name, 0) + count
-    return found
+                actual[name] = actual.get(name, 0) + count
+    return actual
 
 
 def test_features_instead_of_a_kernel(trees, tmp_path):
@@ -268,11 +268,11 @@ def test_inputs_without_candidates(trees):
     weight = np.ones(40)
     assert reranker.fit(X[:40], y[:40], sample_weight=weight).n_left_out_ == 14
     plain = Reranker(KERNEL, metric=f1, C=40.0)
-    held = [row for row in range(40) if row % 3]
-    plain.fit([X[row] for row in held], [y[row] for row in held])
+    subset = [row for row in range(40) if row % 3]
+    plain.fit([X[row] for row in subset], [y[row] for row in subset])
     np.testing.assert_allclose(reranker.model_.weights, plain.model_.weights)
-    found = reranker.predict(X[40:])
-    assert [tree == flat for tree in found] == [r % 3 == 0 for r in range(40, 60)]
+    predicted = reranker.predict(X[40:])
+    assert [tree == flat for tree in predicted] == [r % 3 == 0 for r in range(40, 60)]
     with pytest.raises(ValueError, match="no candidate for any example"):
         reranker.fit([X[0]], [y[0]])
 
@@ -302,13 +302,13 @@ def test_the_problem_against_its_planes(rescaling, penalty):
     problem = CandidateProblem(rows @ rows.T, offset, quality, formulation)
     name = "hard" if rescaling == "hard" else penalty
     objective = Objective.create(2.0, 6, name)
-    found = {
+    actual = {
         solver: make_solver(solver, {"tol": 1e-7}).solve(problem, objective)
         for solver in ("n_slack", "bcfw", *(["one_slack"] if name != "hard" else []))
     }
-    values = [state.primal for state in found.values()]
+    values = [state.primal for state in actual.values()]
     np.testing.assert_allclose(values, values[0], rtol=1e-6)
-    model = found["n_slack"].model
+    model = actual["n_slack"].model
     w = rows.T @ problem.compact(model)
     assert problem.dot(model, model) == pytest.approx(w @ w)
     slack = []
@@ -331,9 +331,9 @@ def test_a_file_brings_the_model_back(fitted, trees, tmp_path):
     again = Reranker.load(tmp_path / "r.model")
     np.testing.assert_array_equal(again.margin(X), fitted.margin(X))
     assert again.certificate_ == fitted.certificate_
-    told, kept = again.get_params(deep=False), fitted.get_params(deep=False)
+    values, subset = again.get_params(deep=False), fitted.get_params(deep=False)
     given = {"kernel": 0, "metric": 0}  # a function is not kept
-    assert {**told, **given} == {**kept, **given}
+    assert {**values, **given} == {**subset, **given}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from safetensors.numpy import save as save_tensors
 from partwise import ConstituencyParser, DependencyParser, SequenceTagger
 from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
 from partwise.model_file import ModelFileError
-from partwise.outputs.saved import MAX_DEPTH, MAX_JOBS, portable_parameters
+from partwise.outputs.portable import MAX_DEPTH, MAX_JOBS, portable_parameters
 from partwise.solvers.bcfw import BCFW
 
 DATA = {
@@ -106,7 +106,7 @@ def test_what_no_file_can_hold_is_left_out(tmp_path):
         nested = [nested]
     loop: dict = {}
     loop["loop"] = loop
-    held = portable_parameters(
+    subset = portable_parameters(
         {
             "a": (1, "b", [None, True]),
             "b": {"x": np.float32(0.5)},
@@ -120,7 +120,7 @@ def test_what_no_file_can_hold_is_left_out(tmp_path):
             "gram_options": {"dtype": "float32", "cache_dir": "/", "progress": print},
         }
     )
-    assert held == {
+    assert subset == {
         "a": [1, "b", [None, True]],
         "b": {"x": 0.5},
         "gram_options": {"dtype": "float32"},

@@ -239,9 +239,9 @@ def test_the_command_line(tmp_path, capsys, monkeypatch):
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert checks["plain primal"]["holds"] and checks["dual"]["holds"]
     assert run(["inspect", "m", "--json", "--top", "1000"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["segments"]["cost"] == "overlap"
-    assert "gazetteer=firm" in str(told["features"]["ORG, whole segment"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["segments"]["cost"] == "overlap"
+    assert "gazetteer=firm" in str(document["features"]["ORG, whole segment"])
     assert run(["inspect", "m"]) == 0
     assert run(["explain", "m", "new.txt"]) == 0
     assert run(["predict", "m", "new.txt", "--topk", "2"]) == 0

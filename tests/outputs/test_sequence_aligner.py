@@ -61,8 +61,8 @@ def test_model_is_the_structure_with_codes(data, aligner):
     X, _ = data
     number = {letter: k for k, letter in enumerate(sorted(LETTERS))}
     codes = [tuple(np.array([number[c] for c in x]) for x in pair) for pair in X]
-    found = Alignment((21,), tie_gaps=True).decode(codes, aligner.coef_)
-    for one, other in zip(found, aligner.predict(X), strict=True):
+    actual = Alignment((21,), tie_gaps=True).decode(codes, aligner.coef_)
+    for one, other in zip(actual, aligner.predict(X), strict=True):
         assert np.array_equal(one, other)
 
 
@@ -83,14 +83,18 @@ def test_ranks_margins_posteriors(data, aligner):
 def test_explanations_sum_to_the_lead(data, aligner):
     X_new, _ = toy_alignments(3, random_state=5)
     for x in X_new:
-        found = aligner.explain(x, top=10**6)
-        assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
-        assert found.tokens == list(x[0])
+        explanation = aligner.explain(x, top=10**6)
+        assert sum(c.share for c in explanation.contributions) == pytest.approx(
+            explanation.lead
+        )
+        assert explanation.tokens == list(x[0])
     X, y = toy_homologues(6, n_decoys=3)
     chosen = SequenceAligner(mode="local").fit(X, y)
-    found = chosen.explain(X[0], top=10**6)
-    assert sum(c.share for c in found.contributions) == pytest.approx(found.lead)
-    assert found.lead == pytest.approx(chosen.margin(X[:1])[0, 1])
+    explanation = chosen.explain(X[0], top=10**6)
+    assert sum(c.share for c in explanation.contributions) == pytest.approx(
+        explanation.lead
+    )
+    assert explanation.lead == pytest.approx(chosen.margin(X[:1])[0, 1])
 
 
 def test_given_and_forbidden_pairs(data, aligner):
@@ -262,8 +266,8 @@ def test_homologues_of_unknown_alignment(identity):
         values = [one.objective for one in made.rounds_]
         assert all(b <= a + 1e-9 for a, b in pairwise(values))
         assert made.score(X_new, y_new) > 0.7
-        found = made.predict(X)
-        assert metric("q").function(y, list(found)) > 50
+        predicted = made.predict(X)
+        assert metric("q").function(y, list(predicted)) > 50
     half = [pair if i % 2 else (pair[0], None) for i, pair in enumerate(y)]
     assert SequenceAligner(**settings).fit(X, half).score(X_new, y_new) > 0.7
     assert not SequenceAligner(**settings).fit(X, y).rounds_

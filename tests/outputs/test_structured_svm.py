@@ -128,8 +128,8 @@ def test_save_and_load_ask_for_the_structure(data, tmp_path):
     svm = StructuredSVM(Multiclass(), C=7.0, tol=0.02).fit(X, y)
     svm.save(tmp_path / "m")
     again = StructuredSVM.load(tmp_path / "m", Multiclass().setup(X, y))
-    told, kept = again.get_params(deep=False), svm.get_params(deep=False)
-    assert {**told, "structure": 0} == {**kept, "structure": 0}
+    values, subset = again.get_params(deep=False), svm.get_params(deep=False)
+    assert {**values, "structure": 0} == {**subset, "structure": 0}
     assert list(again.predict(X)) == list(svm.predict(X))
     assert again.certificate_ == svm.certificate_
     with pytest.raises(ValueError, match="call setup"):

@@ -71,8 +71,8 @@ def test_penn_treebank_without_traces_and_functions():
     assert format_tree(y[0]) == (
         "(S (NP (DT The) (NN cat)) (VP (VBD was) (VP (VBN seen))) (. .))"
     )
-    _, kept = read(PENN, traces=True, functions=True)
-    assert format_tree(kept[0]) == (
+    _, subset = read(PENN, traces=True, functions=True)
+    assert format_tree(subset[0]) == (
         "(S (NP-SBJ-1 (DT The) (NN cat)) (VP (VBD was) (VP (VBN seen) "
         "(NP (-NONE- *-1)))) (. .))"
     )

@@ -109,11 +109,11 @@ def files(draw):
 @given(files(), st.data())
 def test_reads_what_was_written_and_changes_only_heads_and_labels(file, data):
     text, words, expected = file
-    found = document(text)
-    columns = zip(*(found.table.strings(name) for name in NAMES), strict=True)
+    actual = document(text)
+    columns = zip(*(actual.table.strings(name) for name in NAMES), strict=True)
     assert [list(zip(*s, strict=True)) for s in columns] == words
-    assert found.trees == expected
-    assert found.fill(expected) == text
+    assert actual.trees == expected
+    assert actual.fill(expected) == text
     others = [
         DependencyTree(
             data.draw(st.permutations(tree.heads)),
@@ -121,7 +121,7 @@ def test_reads_what_was_written_and_changes_only_heads_and_labels(file, data):
         )
         for tree in expected
     ]
-    changed = found.fill(others).split(b"\n")
+    changed = actual.fill(others).split(b"\n")
     flat = iter([a for t in others for a in zip(t.heads, t.labels, strict=True)])
     for before, after in zip(text.split(b"\n"), changed, strict=True):
         old, new = before.split(b"\t"), after.split(b"\t")
@@ -139,8 +139,8 @@ def test_a_table_and_its_trees_come_back(y):
     )
     file = io.BytesIO()
     write_conllu(file, X, y)
-    table, found = read(file.getvalue())
-    assert found == y
+    table, actual = read(file.getvalue())
+    assert actual == y
     assert table.select(["form", "lemma"]) == X
     assert set(table.column("misc").values) == {"_"}
     file = io.BytesIO()
@@ -183,12 +183,12 @@ def test_accepts_exactly_the_number_sequences_of_the_format(numbers):
         if re.fullmatch("[1-9]", number):
             words += 1
             is_right &= int(number) == words
-        elif found := re.fullmatch(r"(\d)-(\d)", number):
-            a, b = map(int, found.groups())
+        elif match := re.fullmatch(r"(\d)-(\d)", number):
+            a, b = map(int, match.groups())
             is_right &= a == words + 1 and a <= b <= n and a > covered
             covered = b
-        elif found := re.fullmatch(r"(\d)\.(\d)", number):
-            a, b = map(int, found.groups())
+        elif match := re.fullmatch(r"(\d)\.(\d)", number):
+            a, b = map(int, match.groups())
             is_right &= a == words and b == (last[1] + 1 if last[0] == number[0] else 1)
             last = (number[0], b)
             continue
@@ -265,8 +265,8 @@ def test_conllx_may_have_several_roots_and_eight_columns():
     X, y = read(text, single_root=False)
     assert y == [DependencyTree([0, 0, 2], ["r1", "r2", "r3"])]
     assert list(X.columns) == ["form", "lemma", "upos", "xpos", "feats"]
-    found = document(text.encode(), single_root=False)
-    other = found.fill([DependencyTree([2, 0, 2], ["a", "b", "c"])])
+    actual = document(text.encode(), single_root=False)
+    other = actual.fill([DependencyTree([2, 0, 2], ["a", "b", "c"])])
     assert read(other)[1] == [DependencyTree([2, 0, 2], ["a", "b", "c"])]
 
 
@@ -274,9 +274,9 @@ def test_heads_of_any_kind_are_accepted_where_nobody_reads_them():
     text = sentence(7, "x", "_").encode()
     with pytest.raises(ReaderError):
         document(text)
-    found = document(text, trees=False)
-    assert found.trees is None
-    filled = found.fill([DependencyTree([0, 1, 2], ["root", "a", "b"])])
+    actual = document(text, trees=False)
+    assert actual.trees is None
+    filled = actual.fill([DependencyTree([0, 1, 2], ["root", "a", "b"])])
     assert read(filled)[1][0].heads == [0, 1, 2]
 
 
@@ -287,9 +287,9 @@ def test_a_file_without_trees_has_none():
 
 def test_paths_pipes_compression_and_nothing_half_written(tmp_path, monkeypatch):
     plain, packed = tmp_path / "a.conllu", tmp_path / "a.conllu.gz"
-    found = document(SPANISH)
-    write_conllu(plain, found)
-    write_conllu(packed, found, found.trees)
+    actual = document(SPANISH)
+    write_conllu(plain, actual)
+    write_conllu(packed, actual, actual.trees)
     assert plain.read_bytes() == gzip.decompress(packed.read_bytes()) == SPANISH
     assert read_conllu(packed) == read_conllu(str(plain)) == read(SPANISH)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SPANISH)))
@@ -298,7 +298,7 @@ def test_paths_pipes_compression_and_nothing_half_written(tmp_path, monkeypatch)
         read_conllu(tmp_path / "missing")
     with pytest.raises(ValueError, match="head 9 in a sentence of 5 words"):
         bad = DependencyTree([9, 0, 1, 1, 1], list("abcde"))
-        write_conllu(plain, found, [bad])
+        write_conllu(plain, actual, [bad])
     assert plain.read_bytes() == SPANISH
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.conllu", "a.conllu.gz"]
 
@@ -340,10 +340,10 @@ def test_toy_sentences_are_projective():
 
 def test_some_sentences_are_filled_and_incomplete_trees_are_read():
     text = (sentence(0, "_") + "\n" + sentence("_") + "\n" + sentence("_", 2)).encode()
-    found = document(text, trees=False)
-    assert found.known_heads() == [[0, None], [None], [None, 2]]
+    actual = document(text, trees=False)
+    assert actual.known_heads() == [[0, None], [None], [None, 2]]
     trees = [DependencyTree([0], ["a"]), DependencyTree([2, 0], ["b", "c"])]
-    filled = found.fill(trees, rows=[1, 2])
+    filled = actual.fill(trees, rows=[1, 2])
     assert document(filled, trees=False).known_heads() == [[0, None], [0], [2, 0]]
     for head in ("3", "x", ""):
         with pytest.raises(ReaderError, match=f":2: HEAD '{head}' in a sentence of 2"):

@@ -126,8 +126,8 @@ def test_rows_with_gaps_have_the_same_pairs(drawn):
     a, b, pairs = drawn
     rows = aligned_rows(a, b, pairs)
     family = Family("f", [FastaRecord(*r) for r in zip("ab", rows, strict=True)])
-    found = aligned_pairs([family])
-    assert found.X == [(a, b)] and found.y[0].tolist() == [list(p) for p in pairs]
+    actual = aligned_pairs([family])
+    assert actual.X == [(a, b)] and actual.y[0].tolist() == [list(p) for p in pairs]
 
 
 def test_annotations(tmp_path):

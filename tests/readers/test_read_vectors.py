@@ -59,8 +59,8 @@ def test_what_is_written_comes_back(words, size, header, random):
         " ".join([word, *map(repr, row)]) for word, row in zip(words, rows, strict=True)
     ]
     first = [f"{len(words)} {size}"] if header else []
-    found, vectors = read("\n".join([*first, *lines]).encode())
-    assert found == words
+    actual, vectors = read("\n".join([*first, *lines]).encode())
+    assert actual == words
     np.testing.assert_array_equal(vectors, np.array(rows, np.float32))
 
 

@@ -7,10 +7,10 @@ from partwise.metrics import as_span_tags, measure_labels
 from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.listings import telling_features
 from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.report import sequence_report
 from partwise.protocol import HistoryPoint
 from partwise.readers import Table
 from partwise.report import render
-from partwise.report.sequences import sequence_report
 from partwise.structures.chain import Chain
 
 TOKENS = [["Ann", "saw", "Rome"], ["Rome", "slept"]]

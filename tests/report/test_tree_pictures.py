@@ -167,18 +167,18 @@ def test_any_tree_is_tidy_and_inside_its_picture(tree):
 
 
 def test_a_predicted_tree_stands_above_the_true_one():
-    found = parse_tree("(S (NP (DT a) (NN b)) (VP (VB c)))")
+    actual = parse_tree("(S (NP (DT a) (NN b)) (VP (VB c)))")
     true = parse_tree("(S (NP-SBJ (DT a)) (VP (NN b) (VB c)))")
-    drawn = draw_phrase_tree(found, truth=true)
+    drawn = draw_phrase_tree(actual, truth=true)
     assert (
         len(of_class(drawn, "wrong-frame")) == len(of_class(drawn, "truth-frame")) == 2
     )
     assert "2 wrong and 2 missed phrases" in drawn
     assert {"predicted", "truth"} <= set(texts(drawn))
-    same = draw_phrase_tree(found, truth=found)
+    same = draw_phrase_tree(actual, truth=actual)
     assert not re.search("-frame", same)
     with pytest.raises(ValueError, match="trees of the same sentence"):
-        draw_phrase_tree(found, truth=parse_tree("(S (A b))"))
+        draw_phrase_tree(actual, truth=parse_tree("(S (A b))"))
 
 
 def test_of_equal_phrases_only_the_surplus_is_marked():

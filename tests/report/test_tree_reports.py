@@ -12,11 +12,11 @@ from partwise.metrics import (
     measure_phrases,
     uas,
 )
+from partwise.outputs.dependency.report import dependency_report
+from partwise.outputs.phrase.report import phrase_report
 from partwise.protocol import HistoryPoint
 from partwise.readers import DependencyTree, parse_tree
 from partwise.report import render
-from partwise.report.dependencies import dependency_report
-from partwise.report.phrases import phrase_report
 
 TRAINING = {
     "certificate": Certificate(2.0, 2.0, dual=1.9, data_bound=3.0, stopped="converged"),
@@ -27,16 +27,16 @@ TRAINING = {
 
 def test_a_dependency_parser():
     X, y = toy_dependencies(12)
-    found = [DependencyTree(list(t.heads), list(t.labels)) for t in y]
-    found[3].labels[0] = "obj"
-    for i in range(len(found[5].heads)):
-        found[5].labels[i] = "dep"
+    actual = [DependencyTree(list(t.heads), list(t.labels)) for t in y]
+    actual[3].labels[0] = "obj"
+    for i in range(len(actual[5].heads)):
+        actual[5].labels[i] = "dep"
     words = X.strings("form")
     report = dependency_report(
-        title="Toy", words=words, y=y, y_pred=found, caption="dev", **TRAINING
+        title="Toy", words=words, y=y, y_pred=actual, caption="dev", **TRAINING
     )
     overall = report.metrics[0].values
-    assert (overall["uas"], overall["las"]) == (1.0, las(y, found))
+    assert (overall["uas"], overall["las"]) == (1.0, las(y, actual))
     assert overall["non-projective, true"] == 0
     assert [table.caption for table in report.metrics] == [
         "dev", "By distance of the head", "By length of the sentence", "By relation",
@@ -58,21 +58,21 @@ def test_scores_of_relations_that_are_not_universal():
         "uas": 1.0, "las": 1.0, "exact_match": 1.0, "unlabelled_match": 1.0,
     }  # fmt: skip
     y = [DependencyTree([2, 0], ["nsubj:pass", "root"])]
-    found = [DependencyTree([2, 0], ["nsubj", "root"])]
-    assert measure_dependencies(y, found)["las_subtypes"] == 0.5
-    assert uas(y, found) == measure_dependencies(y, found)["clas"] == 1.0
+    actual = [DependencyTree([2, 0], ["nsubj", "root"])]
+    assert measure_dependencies(y, actual)["las_subtypes"] == 0.5
+    assert uas(y, actual) == measure_dependencies(y, actual)["clas"] == 1.0
 
 
 def test_a_phrase_structure_parser():
     y = [parse_tree("(S (NP (DT a) (NN b)) (VP (VB c)) (. .))")] * 3
-    found = [
+    actual = [
         y[0],
         parse_tree("(S (VP (DT a) (NN b)) (VP (VB c)) (. .))"),
         None,
     ]
-    report = phrase_report(title="Toy", y=y, y_pred=found, caption="dev", **TRAINING)
+    report = phrase_report(title="Toy", y=y, y_pred=actual, caption="dev", **TRAINING)
     overall = report.metrics[0].values
-    scores = evalb(y, found)
+    scores = evalb(y, actual)
     assert overall["labelled_f1"] == scores.f1 == pytest.approx(2 * 5 / 15)
     assert (overall["failures"], overall["exact_match"]) == (1, 1 / 3)
     assert report.metrics[2].rows == [("1-5", scores.f1, 1 / 3, 0.0, 3)]

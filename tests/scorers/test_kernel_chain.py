@@ -86,16 +86,16 @@ class ExplicitChain(EnumeratedStructure):
 
     def parts(self, words, y):
         """Name and token of each part."""
-        found = {}
+        actual = {}
         for t, (word, label) in enumerate(zip(words, y, strict=True)):
             for match in self.match:
                 if match != "bigram":
                     name = match, AGREE[match](word, LABELS[label])
-                    found.setdefault(name, []).append(t)
+                    actual.setdefault(name, []).append(t)
         if "bigram" in self.match:
             for t, pair in enumerate(pairwise(map(int, y))):
-                found.setdefault(("bigram", pair), []).append(t)
-        return found
+                actual.setdefault(("bigram", pair), []).append(t)
+        return actual
 
     def enumerate(self, i):
         return map(np.array, product(range(len(LABELS)), repeat=len(self.words[i])))
@@ -206,12 +206,12 @@ def test_the_index_gives_the_scores_of_training(data, match, by_token):
     slots = index.slots(inputs, keys, problem.blocks.rows, keys.offset)
     np.testing.assert_array_equal(weights[slots], beta)
     parts = list(range(int(keys.first[1])))
-    told = np.zeros(len(parts))
+    values = np.zeros(len(parts))
     for part, _, _, share in index.shares(inputs, keys, parts, beta):
-        told[part] += share
+        values[part] += share
     slot, n_slots = problem.blocks.rows.slot[: len(parts)], problem.n_slots
     expected = np.where(slot < 0, 0.0, model[n_slots + slot]).sum(axis=1)
-    np.testing.assert_allclose(told, expected, atol=1e-9)
+    np.testing.assert_allclose(values, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_projection_is_least_squares(data, match, by_token):
     postings = problem.blocks.rows.postings
     beta = model[: problem.n_slots].copy()
     small = keep_within(postings, beta, 4, "project")
-    held = np.unique(postings.anchor[small != 0])
-    assert 0 < len(held) <= 4
+    subset = np.unique(postings.anchor[small != 0])
+    assert 0 < len(subset) <= 4
     rough = keep_within(postings, beta, 4, "drop")
     merged = keep_within(postings, beta, 4, "merge")
 

@@ -213,8 +213,8 @@ def test_training_with_lists_ends_at_the_same_optimum():
     assert other.dual <= one.primal + 1e-9 and one.dual <= other.primal + 1e-9
     # the model of one is as good by the searches of the other
     weights = stored.compact(other.model)
-    found = objective.primal(plain.dot(weights, weights), plain.oracle(weights).bound)
-    assert np.isclose(found, other.primal, rtol=1e-9)
+    actual = objective.primal(plain.dot(weights, weights), plain.oracle(weights).bound)
+    assert np.isclose(actual, other.primal, rtol=1e-9)
 
 
 def test_a_run_goes_on_between_narrow_sweeps(tmp_path):

@@ -49,12 +49,12 @@ def free_confusion(C=100.0, n=60):
 def test_free_confusions_of_a_chain_are_planes_for_every_solver(solver):
     problem, objective = free_confusion()
     state = solver.solve(problem, objective)
-    found = certify(problem, objective, state.model, dual=state.dual)
+    actual = certify(problem, objective, state.model, dual=state.dual)
     assert state.stopped == "converged"
     if solver.eps is None:
-        assert found.relative_gap <= 1e-3
+        assert actual.relative_gap <= 1e-3
     else:
-        assert found.gap <= 1e-3 * np.sum(objective.weight) * (1 + 1e-9)
+        assert actual.gap <= 1e-3 * np.sum(objective.weight) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("solver", ["bcfw", "n_slack", "one_slack"])
@@ -97,8 +97,8 @@ def test_an_output_without_loss_hides_no_wrong_one():
     w[1] = 5 * x / (x @ x)  # as good as the truth
     w[2] = 3 * x / (x @ x)  # wrong
     problem = structure.pack([x], [0], Formulation())
-    found = certify(problem, Objective.create(1.0, 1, "l1"), w.ravel())
-    slack = found.primal - 0.5 * np.sum(w * w)
+    actual = certify(problem, Objective.create(1.0, 1, "l1"), w.ravel())
+    slack = actual.primal - 0.5 * np.sum(w * w)
     assert slack == pytest.approx(true_slack(structure, x, 0, w.ravel())) == 5.0
 
 
@@ -112,8 +112,10 @@ def test_certificates_of_users_structures_count_all_outputs(solver):
     w = solver.solve(problem, objective).model
     pairs = list(zip(X, Y, strict=True))
     slack = np.array([true_slack(structure, x, y, w) for x, y in pairs])
-    found = certify(problem, objective, w)
-    assert found.primal == pytest.approx(0.5 * w @ w + np.sum(objective.weight * slack))
+    actual = certify(problem, objective, w)
+    assert actual.primal == pytest.approx(
+        0.5 * w @ w + np.sum(objective.weight * slack)
+    )
     assert "loss_augmented_argmax" in check_structure(Alike(), pairs[:5]).passed
 
 
@@ -208,14 +210,14 @@ def test_a_bounded_search_ends_with_a_real_gap(solver):
     usual = solver.solve(exact, objective)
     assert state.stopped == "search exhausted"
     assert state.oracle_calls <= 1.5 * usual.oracle_calls
-    found = certify(problem, objective, state.model, dual=state.dual)
+    actual = certify(problem, objective, state.model, dual=state.dual)
     true = certify(exact, objective, state.model).primal
-    assert found.search == "bounded" and not found.exact_oracle
-    assert found.at_least <= true <= found.at_most
-    assert found.lower <= usual.primal
-    assert found.gap == pytest.approx(found.at_most - found.lower)
-    assert "at most" in found.statements()[0]
-    assert found.to_dict()["exact_oracle"] is False
+    assert actual.search == "bounded" and not actual.exact_oracle
+    assert actual.at_least <= true <= actual.at_most
+    assert actual.lower <= usual.primal
+    assert actual.gap == pytest.approx(actual.at_most - actual.lower)
+    assert "at most" in actual.statements()[0]
+    assert actual.to_dict()["exact_oracle"] is False
 
 
 @pytest.mark.parametrize("solver", BATCH, ids=str)
@@ -223,13 +225,13 @@ def test_a_heuristic_search_claims_nothing_that_is_not_so(solver):
     problem, exact, objective = posed(Heuristic)
     state = solver.solve(problem, objective)
     optimum = BCFW(tol=1e-6).solve(exact, objective)
-    found = certify(problem, objective, state.model, dual=state.dual)
+    actual = certify(problem, objective, state.model, dual=state.dual)
     true = certify(exact, objective, state.model).primal
     assert state.stopped in ("search exhausted", "max_iter")
-    assert found.search == "heuristic" and found.gap is None
-    assert found.at_least <= true * (1 + 1e-9)
-    assert max(state.dual, found.lower) <= optimum.primal
-    assert "heuristic" in found.statements()[0]
+    assert actual.search == "heuristic" and actual.gap is None
+    assert actual.at_least <= true * (1 + 1e-9)
+    assert max(state.dual, actual.lower) <= optimum.primal
+    assert "heuristic" in actual.statements()[0]
 
 
 def test_a_tight_bound_is_exact():
@@ -237,8 +239,8 @@ def test_a_tight_bound_is_exact():
     problem._search = lambda blocks, model, rows: LoopProblem._search(
         problem, blocks, model, rows
     )
-    found = certify(problem, objective, np.zeros(problem.n_weights))
-    assert found.exact_oracle and found.at_most == found.at_least
+    actual = certify(problem, objective, np.zeros(problem.n_weights))
+    assert actual.exact_oracle and actual.at_most == actual.at_least
 
 
 class Rounded(ToyClasses):

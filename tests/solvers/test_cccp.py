@@ -85,7 +85,7 @@ def test_started_at_the_best_of_all_completions_it_stays_there(seed, C):
         labels = [y[0] for y in problem.blocks.Y]
         problem.begin_with(list(zip(labels, rows, strict=True)))
         values.append(optimum(problem, objective))
-    best = min(values, key=lambda found: found.value)
+    best = min(values, key=lambda optimum: optimum.value)
     started = CCCP(tol=1e-6).solve(problem, objective, start=best.w)
     assert started.primal == pytest.approx(best.value, rel=1e-5)
     for state in (started, CCCP(restarts=3, tol=1e-6).solve(problem, objective)):

@@ -53,13 +53,13 @@ def labellings(x):
 
 def planes(X, Y):
     """(block, δΦ, wrong tokens) of every wrong labelling."""
-    found = [
+    actual = [
         (i, joint(x, y) - joint(x, v), int(np.sum(v != y)))
         for i, (x, y) in enumerate(zip(X, Y, strict=True))
         for v in labellings(x)
         if np.any(v != y)
     ]
-    block, delta, loss = zip(*found, strict=True)
+    block, delta, loss = zip(*actual, strict=True)
     return np.array(block), np.array(delta), np.array(loss, float)
 
 
@@ -188,9 +188,9 @@ def test_the_dual_perceptron_is_its_naive_form(data):
     solver = Perceptron(max_iter=4, random_state=0, averaged=False)
     state = solver.solve(problem, Objective.create(1.0, N, "l1"))
     assert state.memo.mistakes == mistakes
-    found = coefficients(problem, state.model)
-    np.testing.assert_allclose(found[0], beta)
-    np.testing.assert_allclose(found[1], delta)
+    actual = coefficients(problem, state.model)
+    np.testing.assert_allclose(actual[0], beta)
+    np.testing.assert_allclose(actual[1], delta)
 
 
 @pytest.mark.parametrize("averaged", [True, False])

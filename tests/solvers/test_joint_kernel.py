@@ -113,8 +113,8 @@ def test_the_estimator_predicts_explains_and_starts_warm(data):
     assert again.certificate_.relative_gap <= 1e-6
     with pytest.raises(ValueError, match=r"coef_\.pairs"):
         svm.save("nowhere")
-    kept = KernelModel(KernelClasses(), list(svm.coef_.pairs), svm.coef_.alpha.copy())
-    assert list(kept.structure.decode(X, kept)) == svm.predict(X).tolist()
+    subset = KernelModel(KernelClasses(), list(svm.coef_.pairs), svm.coef_.alpha.copy())
+    assert list(subset.structure.decode(X, subset)) == svm.predict(X).tolist()
 
 
 def test_scores_are_sums_over_terms(data):

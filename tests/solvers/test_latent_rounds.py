@@ -64,10 +64,10 @@ def test_rebased_planes_lead_to_the_optimum_with_fewer_calls(solver, n):
         best = optimum(problem, objective)
         warm = solver.solve(problem, objective, start=state)
         cold = solver.solve(problem, objective)
-        for found in (warm, cold):
-            assert found.stopped == "converged"
-            assert found.dual <= best.value * (1 + 1e-6)
-            assert best.lower <= found.primal <= best.value * (1 + 1.1e-5)
+        for actual in (warm, cold):
+            assert actual.stopped == "converged"
+            assert actual.dual <= best.value * (1 + 1e-6)
+            assert best.lower <= actual.primal <= best.value * (1 + 1.1e-5)
         n_warm, n_cold = n_warm + warm.oracle_calls, n_cold + cold.oracle_calls
         state = warm
     assert n_warm <= n_cold

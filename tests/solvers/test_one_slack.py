@@ -162,10 +162,10 @@ def test_dropped_planes_take_their_rows_along():
     models = np.random.default_rng(0).normal(size=(5, 4))
     store = store_of(models)
     keep = store.drop_idle(0, np.array([0, 1, 0, 1, 0, 1], bool))
-    kept = models[[0, 2, 4]]
+    subset = models[[0, 2, 4]]
     assert keep.tolist() == [0, 1, 3, 5]
     assert store.offset.tolist() == [0, 0, 2, 4]
-    np.testing.assert_allclose(store.gram[1:, 1:], kept @ kept.T)
+    np.testing.assert_allclose(store.gram[1:, 1:], subset @ subset.T)
 
 
 def test_rebased_planes_are_those_of_the_new_truth():

@@ -18,7 +18,7 @@ class KBest(LoopProblem):
         raise AssertionError("MIRA asks for cuts")
 
     def k_cuts(self, model, rows, k):
-        found = []
+        actual = []
         for i in rows:
             planes = []
             for v in range(self.structure.n_classes):
@@ -27,11 +27,11 @@ class KBest(LoopProblem):
                 b, scale = self.formulation.plane(loss)
                 value = b - scale * self.blocks.margin(model, int(i), [code])
                 planes.append((int(i), b, scale, value, value, code))
-            found += sorted(planes, key=lambda plane: -plane[3])[:k]
+            actual += sorted(planes, key=lambda plane: -plane[3])[:k]
         block, b, scale, violation, bound, code = map(
-            np.array, zip(*found, strict=True)
+            np.array, zip(*actual, strict=True)
         )
-        indptr = np.arange(len(found) + 1)
+        indptr = np.arange(len(actual) + 1)
         return Cuts(block, b, scale, violation, bound, indptr, code.astype(np.int32))
 
 

@@ -4,12 +4,19 @@ from enumerated import solve_qp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partwise.solvers._simplex_qp import (
-    OPTIMAL,
-    UNBOUNDED,
-    maximise,
-    solve_simplex_qp,
-)
+from partwise.solvers._simplex_qp import OPTIMAL, UNBOUNDED, maximise
+
+
+def solve_simplex_qp(gram, b, total=np.inf, *, is_equality=False, start=None):
+    """α and status; an inequality has one more plane, of zeros, for the rest."""
+    m = len(b)
+    size = m + (np.isfinite(total) and not is_equality)
+    table, offset, alpha = np.zeros((size, size)), np.zeros(size), np.zeros(size)
+    table[:m, :m], offset[:m] = gram, b
+    if start is not None:
+        alpha[:m], alpha[m:] = start, total - np.sum(start)
+    status = maximise(table, offset, alpha, size, total, 1e-12, 100 + 20 * size)
+    return alpha[:m], status
 
 
 def random_program(seed, m, d, kind):

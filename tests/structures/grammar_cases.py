@@ -44,9 +44,9 @@ def make(seed, *, longest=4, n_trees=4, **params):
 
 def outputs_of(grammar, sentence, limit=200):
     """All trees, or nothing when there are too many to look at."""
-    found = []
+    actual = []
     for tree in grammar.enumerate(sentence):
-        found.append(tree)
-        if len(found) > limit:
+        actual.append(tree)
+        if len(actual) > limit:
             return []
-    return found
+    return actual

@@ -84,9 +84,9 @@ def as_set(pairs):
 def test_decoding_is_the_enumerated_maximum(case):
     alignment, X, _, outputs, w = make(case)
     problem = alignment.pack(X, None)
-    found, value = problem.align(w)
+    actual, value = problem.align(w)
     _, alone = problem.align(w, trace=False)
-    for i, pairs in enumerate(found):
+    for i, pairs in enumerate(actual):
         best = scores(alignment, X[i], outputs[i], w).max()
         assert value[i] == pytest.approx(best)
         assert alone[i] == pytest.approx(best)
@@ -105,27 +105,27 @@ def test_masks_are_kept(case, pick, share, use_given):
     forbidden, fixed, fitting = [], [], []
     for (n, m), options in zip(LENGTHS, outputs, strict=True):
         wanted = options[rng.integers(len(options))]
-        kept = [pair for pair in wanted if rng.random() < 0.5 and use_given]
+        subset = [pair for pair in wanted if rng.random() < 0.5 and use_given]
         masked = [
             pair
             for pair in product(range(n), range(m))
-            if rng.random() < share and pair not in kept
+            if rng.random() < share and pair not in subset
         ]
         forbidden.append(np.array(masked).reshape(-1, 2))
-        fixed.append(np.array(kept).reshape(-1, 2))
+        fixed.append(np.array(subset).reshape(-1, 2))
         fitting.append(
-            [o for o in options if set(kept) <= set(o) and not set(masked) & set(o)]
+            [o for o in options if set(subset) <= set(o) and not set(masked) & set(o)]
         )
     problem = alignment.pack(
         X, None, forbidden=forbidden, given=fixed if use_given else None
     )
-    found, value = problem.align(w)
+    actual, value = problem.align(w)
     best = problem.k_best(w, 3)
     posterior, log_z = problem.marginals(w)
     for i in range(len(X)):
         expected = np.sort(scores(alignment, X[i], fitting[i], w))[::-1]
         assert value[i] == pytest.approx(expected[0])
-        assert as_set(found[i]) in [set(o) for o in fitting[i]]
+        assert as_set(actual[i]) in [set(o) for o in fitting[i]]
         assert [v for _, v in best[i]] == pytest.approx(list(expected[:3]))
         assert log_z[i] == pytest.approx(np.logaddexp.reduce(expected))
         for row, column in fixed[i]:
@@ -136,11 +136,11 @@ def test_masks_are_kept(case, pick, share, use_given):
 @given(cases, st.integers(1, 9))
 def test_k_best_is_exact_and_ordered(case, k):
     alignment, X, _, outputs, w = make(case)
-    for i, found in enumerate(alignment.pack(X, None).k_best(w, k)):
+    for i, actual in enumerate(alignment.pack(X, None).k_best(w, k)):
         expected = np.sort(scores(alignment, X[i], outputs[i], w))[::-1][:k]
-        assert [value for _, value in found] == pytest.approx(list(expected))
-        assert len({tuple(map(tuple, pairs)) for pairs, _ in found}) == len(found)
-        for pairs, value in found:
+        assert [value for _, value in actual] == pytest.approx(list(expected))
+        assert len({tuple(map(tuple, pairs)) for pairs, _ in actual}) == len(actual)
+        for pairs, value in actual:
             assert alignment.joint_feature(X[i], pairs) @ w == pytest.approx(value)
 
 
@@ -307,10 +307,10 @@ def test_the_way_back_is_the_same_within_any_memory(max_bits, case, pick, use_gi
         patch.setattr(_best, "MAX_BITS", max_bits)
         patch.setattr(_best, "BALANCE", 0.0)
         problem = alignment.pack(X, None, **masks)
-        found = problem.predict_codes(w)
+        predicted = problem.predict_codes(w)
         assert (len(problem.borrow_work().rows.saved) > 1) == (max_bits < 10**6)
-    assert np.array_equal(found.code, expected.code)
-    assert np.array_equal(found.violation, expected.violation)
+    assert np.array_equal(predicted.code, expected.code)
+    assert np.array_equal(predicted.violation, expected.violation)
 
 
 @pytest.mark.parametrize("decoys", [False, True])
@@ -338,12 +338,12 @@ def test_long_pairs_are_aligned_within_little_memory():
     alignment = Alignment((4,), tie_gaps=True)
     w = np.append((3 * np.eye(4) - 1).ravel(), [-4.0, -1.0])
     problem = alignment.pack([(a, b)], None)
-    (found,), (value,) = problem.align(w)
+    (actual,), (value,) = problem.align(w)
     rows = problem.borrow_work().rows
     assert sum(buffer.nbytes for buffer in rows) < 10e6
     assert problem.align(w, trace=False)[1] == value
-    assert np.isclose(alignment.joint_feature((a, b), found) @ w, value)
-    assert np.mean(found[:, 0] - found[:, 1] == (found[:, 0] > 77)) > 0.9
+    assert np.isclose(alignment.joint_feature((a, b), actual) @ w, value)
+    assert np.mean(actual[:, 0] - actual[:, 1] == (actual[:, 0] > 77)) > 0.9
 
 
 EMPTY = np.zeros(0, np.int64)
@@ -359,9 +359,9 @@ def test_empty_sequences_have_empty_alignments(mode, keeps_rows, monkeypatch):
     full = np.array([0, 1, 2])
     for X in ([(EMPTY, EMPTY)], [(EMPTY, full), (full, EMPTY), (full, full)]):
         problem = alignment.pack(X, None)
-        found, value = problem.align(w)
+        actual, value = problem.align(w)
         sizes = [min(len(a), len(b)) for a, b in X]
-        assert [len(pairs) for pairs in found] == sizes
+        assert [len(pairs) for pairs in actual] == sizes
         # a gap of all tokens costs 7 in global alignment alone
         gap = -7.0 if mode == "global" else 0.0
         expected = [3.0 if n else (gap if len(a) + len(b) else 0.0)
@@ -393,9 +393,9 @@ def test_long_rows_agree_with_the_chart(mode):
         w = rng.normal(size=alignment.layout().n_weights)
         w[-4:] -= 1
         problem = alignment.pack(X, Y)
-        found, value = problem.align(w)
+        actual, value = problem.align(w)
         best = problem.k_best(w, 1)
-        for i, pairs in enumerate(found):
+        for i, pairs in enumerate(actual):
             assert value[i] == pytest.approx(best[i][0][1])
             score = alignment.joint_feature(X[i], pairs) @ w
             assert score == pytest.approx(value[i])

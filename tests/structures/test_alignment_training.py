@@ -152,9 +152,9 @@ def test_constraints_range_over_decoys_alone(formulation, mode, gap_open):
         rival = max(alignment.joint_feature(X[i], o) @ w for o in rivals(X[i]))
         assert cuts.violation[i] == pytest.approx(1 - truth + rival)
         assert (cuts.b[i], cuts.scale[i]) == (1, 1) and number != Y[i][0]
-        found = alignment.joint_feature(X[i], (number, pairs))
-        assert found @ w == pytest.approx(rival)
-        dense.append(alignment.joint_feature(X[i], Y[i]) - found)
+        actual = alignment.joint_feature(X[i], (number, pairs))
+        assert actual @ w == pytest.approx(rival)
+        dense.append(alignment.joint_feature(X[i], Y[i]) - actual)
     np.testing.assert_allclose(
         problem.combine(cuts, np.ones(4)), np.sum(dense, axis=0), atol=1e-12
     )

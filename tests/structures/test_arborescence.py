@@ -86,11 +86,11 @@ trees = st.fixed_dictionaries(
 def test_k_best_is_exact_and_ordered(case, k):
     tree, x, y, w = make(**case, cost="las" if case["n_labels"] else "uas")
     problem = tree.pack(x, y)
-    for own, found in zip(x, problem.k_best(w, k), strict=True):
+    for own, actual in zip(x, problem.k_best(w, k), strict=True):
         expected = np.sort(scores(tree, own, tree.enumerate(own), w))[::-1][:k]
-        assert [value for _, value in found] == pytest.approx(list(expected))
-        assert len({tuple(code) for code, _ in found}) == len(found)
-        for code, value in found:
+        assert [value for _, value in actual] == pytest.approx(list(expected))
+        assert len({tuple(code) for code, _ in actual}) == len(actual)
+        for code, value in actual:
             assert dense(tree, own, code) @ w == pytest.approx(value)
     cuts = problem.k_cuts(w, np.arange(problem.n_blocks), k)
     for i, own in enumerate(x):
@@ -194,14 +194,14 @@ def test_second_order_trees_against_enumeration(seed, labelled, full, hash_bits)
         n = len(code)
         for d in range(1, n + 1):
             heads = [h for h in range(n + 1) if h != d]
-            kept = set(heads if full else rng.choice(heads, size=min(2, len(heads))))
-            kept |= {int(code[d - 1]) // size}
-            candidates.append(sorted(kept) + [-1] * (5 - len(kept)))
+            subset = set(heads if full else rng.choice(heads, size=min(2, len(heads))))
+            subset |= {int(code[d - 1]) // size}
+            candidates.append(sorted(subset) + [-1] * (5 - len(subset)))
     problem = tree.pack(x, y, candidates=np.array(candidates))
     codes, value, _ = problem.decode(w)
     cuts = problem.oracle(w)
     several = problem.k_cuts(w, np.arange(problem.n_blocks), 3)
-    found = np.split(codes, problem.blocks.offset[1:-1])
+    actual = np.split(codes, problem.blocks.offset[1:-1])
     ranked = problem.k_best(w, 4)
     first = 0
     for i, own in enumerate(x):
@@ -215,7 +215,7 @@ def test_second_order_trees_against_enumeration(seed, labelled, full, hash_bits)
         psi = np.array([second_order_psi(tree, own, code) for code in outputs])
         truth = second_order_psi(tree, own, y[i])
         assert value[i] == pytest.approx((psi @ w).max())
-        assert second_order_psi(tree, own, found[i]) @ w == pytest.approx(value[i])
+        assert second_order_psi(tree, own, actual[i]) @ w == pytest.approx(value[i])
         best = np.sort(psi @ w)[::-1][:4]
         assert [value for _, value in ranked[i]] == pytest.approx(best)
         assert len({tuple(code) for code, _ in ranked[i]}) == len(best)

@@ -113,11 +113,11 @@ def test_given_labels_are_kept(case, pick):
 def test_k_best_is_exact_and_ordered(case, k):
     chain, x, features, _, outputs, w = make_any(case)
     problem = chain.pack(features, None)
-    for i, found in enumerate(problem.k_best(problem.expand(w), k)):
+    for i, actual in enumerate(problem.k_best(problem.expand(w), k)):
         expected = np.sort(scores(chain, x[i], outputs[i], w))[::-1][:k]
-        assert [value for _, value in found] == pytest.approx(list(expected))
-        assert len({tuple(code) for code, _ in found}) == len(found)
-        for code, value in found:
+        assert [value for _, value in actual] == pytest.approx(list(expected))
+        assert len({tuple(code) for code, _ in actual}) == len(actual)
+        for code, value in actual:
             assert chain.joint_feature(x[i], code) @ w == pytest.approx(value)
 
 
@@ -182,10 +182,10 @@ def test_oracle_finds_the_most_violated_output(formulation, case, cost):
         ]
         nothing = -np.inf if formulation.rescaling == "hard" else 0.0
         worst = max((b - s * (truth - v) for b, s, v in planes), default=nothing)
-        found = cuts.violation[i]
+        actual = cuts.violation[i]
         if cost == "zero_one":  # the truth, violated by 0, may stand back
-            found, worst = max(found, 0.0), max(worst, 0.0)
-        assert found == pytest.approx(worst, abs=1e-9)
+            actual, worst = max(actual, 0.0), max(worst, 0.0)
+        assert actual == pytest.approx(worst, abs=1e-9)
         assert cuts.bound[i] == cuts.violation[i]
         loss = chain.loss(y[i], y_hat)
         if loss > 0 or formulation.rescaling == "margin":

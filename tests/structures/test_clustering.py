@@ -35,14 +35,14 @@ def chosen(x, links):
 
 def examples(n=4, seed=0, n_items=4, share=1.0):
     rng = np.random.default_rng(seed)
-    found = []
+    actual = []
     for _ in range(n):
         pairs = np.array(list(combinations(range(n_items), 2)))
         pairs = pairs[rng.random(len(pairs)) <= share] if share < 1 else pairs
         pairs = pairs if len(pairs) else np.array([[0, 1]])
         x = Items(n_items, pairs, rng.normal(size=(len(pairs), 3)))
-        found.append((x, (x, rng.integers(0, 2, size=n_items))))
-    return found
+        actual.append((x, (x, rng.integers(0, 2, size=n_items))))
+    return actual
 
 
 @pytest.mark.parametrize("penalty", [1.0, 0.25, 3.0])
@@ -192,9 +192,9 @@ def test_searches_and_bounds_enclose_the_best_partition(n_items, seed, kind, sha
             if exact:
                 assert cuts.violation[i] == pytest.approx(most, abs=1e-7)
                 assert cuts.bound[i] == pytest.approx(most, abs=1e-7)
-                found = structure.scores(x, w)[list(problem.outputs(best)[i].links)]
+                actual = structure.scores(x, w)[list(problem.outputs(best)[i].links)]
                 expected = best_value(x, structure.scores(x, w))
-                assert found.sum() == pytest.approx(expected, abs=1e-7)
+                assert actual.sum() == pytest.approx(expected, abs=1e-7)
 
 
 def test_integer_programs_beat_greedy_merges():
@@ -204,8 +204,8 @@ def test_integer_programs_beat_greedy_merges():
     greedy = CorrelationClustering().argmax(x, w)
     exact = CorrelationClustering(exact_items=4).argmax(x, w)
     assert greedy == Partition((0,)) and exact == Partition((1, 2))
-    found = best_partition(4, x.pairs, w)
-    assert found.bound == pytest.approx(4.0)
+    actual = best_partition(4, x.pairs, w)
+    assert actual.bound == pytest.approx(4.0)
 
 
 def test_exact_searches_have_a_gap_that_closes():
@@ -221,6 +221,6 @@ def test_exact_searches_have_a_gap_that_closes():
         assert state.stopped == "converged" and state.relative_gap <= 1e-3
     assert states[0].primal == pytest.approx(states[1].primal, rel=3e-3)
     greedy = CorrelationClustering().setup(X, Y).pack(X, Y)
-    found = BCFW().solve(greedy, objective)
-    assert found.dual <= states[0].primal and found.found <= found.primal
-    assert found.dual <= states[0].dual * (1 + 1e-3)
+    actual = BCFW().solve(greedy, objective)
+    assert actual.dual <= states[0].primal and actual.found <= actual.primal
+    assert actual.dual <= states[0].dual * (1 + 1e-3)

@@ -94,11 +94,11 @@ def test_predictions(case, positive):
     best = max(
         value(x, one, w) for one in itertools.combinations(range(n), len(chosen))
     )
-    found = value(x, chosen, w)
+    actual = value(x, chosen, w)
     if nodes == ENOUGH:
-        assert found == pytest.approx(best)
+        assert actual == pytest.approx(best)
     if positive:
-        assert found >= (1 - 1 / math.e) * best - 1e-9
+        assert actual >= (1 - 1 / math.e) * best - 1e-9
     if nodes == 0:
         # step by step, lazy or not, the first document of the largest gain
         taken = []

@@ -67,8 +67,8 @@ def definition(y, y_hat, s, form, normalized):
     elif form == "wrong":
         total = len(y - y_hat) + sum(1 - best(part) for part in y_hat - y)
     else:
-        found = sum(max((s[a, b] for b in y_hat), default=0.0) for a in y)
-        total = len(y) + len(y_hat) - 2 * found
+        actual = sum(max((s[a, b] for b in y_hat), default=0.0) for a in y)
+        total = len(y) + len(y_hat) - 2 * actual
     return unit * total
 
 
@@ -92,8 +92,8 @@ def test_losses_are_those_of_the_definition(y, y_hat, seed, form, normalized):
     # a truth has one row per part of the input, one column per true part
     for similarity in (s.T, s.T[:, sorted(y)]):
         truth = GradedTruth(y, similarity)
-        found = PartLoss(normalized, graded=form).loss(truth, y_hat)
-        assert found == pytest.approx(expected, abs=1e-12)
+        actual = PartLoss(normalized, graded=form).loss(truth, y_hat)
+        assert actual == pytest.approx(expected, abs=1e-12)
 
 
 @given(sets, sets, seeds, st.sampled_from(["predicted", "wrong"]), st.booleans())
@@ -184,9 +184,9 @@ def test_searches_find_the_worst_output(seed, n, scale, normalized):
     ]
     for structure, own, outputs in cases:
         structure.setup([own], [y])
-        found = structure.loss_augmented_argmax(own, y, w)
-        assert tuple(found) in outputs
-        reached = augmented(structure, own, y, [tuple(found)], w)[0]
+        actual = structure.loss_augmented_argmax(own, y, w)
+        assert tuple(actual) in outputs
+        reached = augmented(structure, own, y, [tuple(actual)], w)[0]
         best = augmented(structure, own, y, outputs, w).max()
         assert reached == pytest.approx(best, abs=1e-9)
 

@@ -37,8 +37,8 @@ def test_decoding_is_the_enumerated_maximum(case):
     grammar, sentences, _, w, small = cases(case)
     for i, outputs, scores in small:
         assert len(set(outputs)) == len(outputs)
-        found = grammar.decode([sentences[i]], w)[0]
-        assert grammar.joint_feature(sentences[i], found) @ w == pytest.approx(
+        actual = grammar.decode([sentences[i]], w)[0]
+        assert grammar.joint_feature(sentences[i], actual) @ w == pytest.approx(
             scores.max()
         )
 
@@ -131,8 +131,8 @@ def test_oracle_finds_the_most_violated_tree(
             b, scale = formulation.plane(loss)
             assert (cuts.b[0], cuts.scale[0]) == pytest.approx((b, scale))
             score = grammar.joint_feature(sentences[i], y_hat) @ w
-            told = b - scale * (truth - score)
-            assert cuts.violation[0] == pytest.approx(told, abs=1e-8)
+            values = b - scale * (truth - score)
+            assert cuts.violation[0] == pytest.approx(values, abs=1e-8)
 
 
 @settings(max_examples=60, deadline=None)
@@ -141,12 +141,12 @@ def test_k_best_is_exact_and_ordered(case, k):
     grammar, sentences, _, w, small = cases(case)
     for i, _, scores in small:
         problem = grammar.pack([sentences[i]], None)
-        found = problem.k_best(w, k)[0]
-        assert [value for _, value in found] == pytest.approx(
+        actual = problem.k_best(w, k)[0]
+        assert [value for _, value in actual] == pytest.approx(
             list(np.sort(scores)[::-1][:k])
         )
-        assert len({tree for tree, _ in found}) == len(found)
-        for tree, value in found:
+        assert len({tree for tree, _ in actual}) == len(actual)
+        for tree, value in actual:
             assert grammar.joint_feature(sentences[i], tree) @ w == pytest.approx(value)
 
 

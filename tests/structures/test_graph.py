@@ -66,12 +66,12 @@ def test_searches_and_bounds(decoder, nodes, case):
     loss = [graph.loss(truth, y) for y in outputs]
     problem = graph.pack([x], [truth])
     cuts = problem.oracle(w)
-    (found,) = problem.outputs(cuts)
+    (actual,) = problem.outputs(cuts)
     at = graph.joint_feature(x, truth) @ w
     best = max(np.add(score, loss)) - at
-    reached = graph.joint_feature(x, found) @ w + graph.loss(truth, found) - at
+    reached = graph.joint_feature(x, actual) @ w + graph.loss(truth, actual) - at
     assert cuts.violation[0] == pytest.approx(reached, abs=1e-8)
-    assert cuts.b[0] == pytest.approx(graph.loss(truth, found))
+    assert cuts.b[0] == pytest.approx(graph.loss(truth, actual))
     assert cuts.bound[0] >= best - 1e-8
     assert cuts.bound[0] >= cuts.violation[0] >= -1e-8
     (labels,), value, bound = problem.decode(w)
@@ -83,8 +83,8 @@ def test_searches_and_bounds(decoder, nodes, case):
         assert cuts.bound[0] == pytest.approx(best, abs=1e-8)
         assert value[0] == pytest.approx(max(score), abs=1e-8)
     margin = problem.margins(w, cuts)[0]
-    assert margin == pytest.approx(at - graph.joint_feature(x, found) @ w, abs=1e-8)
-    difference = graph.joint_feature(x, truth) - graph.joint_feature(x, found)
+    assert margin == pytest.approx(at - graph.joint_feature(x, actual) @ w, abs=1e-8)
+    difference = graph.joint_feature(x, truth) - graph.joint_feature(x, actual)
     np.testing.assert_allclose(problem.combine(cuts, np.ones(1)), difference, atol=1e-9)
 
 
@@ -329,8 +329,8 @@ def test_types_of_nodes(case, decoder, n_types):
     score = psi @ w
     loss = np.array([graph.loss(truth, y) for y in outputs])
     problem = graph.pack([x], [truth])
-    (found,), value, bound = problem.decode(w)
-    assert fits[np.arange(x.n_nodes), found].all()
+    (actual,), value, bound = problem.decode(w)
+    assert fits[np.arange(x.n_nodes), actual].all()
     assert value[0] == pytest.approx(max(score), abs=1e-8) == pytest.approx(bound[0])
     cuts = problem.oracle(w)
     best = max(score + loss) - graph.joint_feature(x, truth) @ w
@@ -378,8 +378,8 @@ def test_sums(case):
     log_z = np.logaddexp.reduce(score)
     probability = np.exp(score - log_z)
     problem = graph.pack([x], [truth])
-    node, found = problem.marginals(w)
-    assert found[0] == pytest.approx(log_z)
+    node, actual = problem.marginals(w)
+    assert actual[0] == pytest.approx(log_z)
     for label in range(graph.n_labels):
         expected = probability @ (outputs == label)
         np.testing.assert_allclose(node[:, label], expected, atol=1e-9)

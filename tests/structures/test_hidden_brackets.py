@@ -39,9 +39,9 @@ def draw(seed, **params):
     Y = [trees[0]]
     for tree in trees[1:]:
         known = sorted(brackets_of(grammar, tree))
-        kept = [b for b in known if rng.random() < 0.4]
-        kept += [(None, *b[1:]) for b in known if rng.random() < 0.3]
-        Y.append(kept if kept or rng.random() < 0.5 else None)
+        subset = [b for b in known if rng.random() < 0.4]
+        subset += [(None, *b[1:]) for b in known if rng.random() < 0.3]
+        Y.append(subset if subset or rng.random() < 0.5 else None)
     return grammar, X, Y, rng
 
 
@@ -115,9 +115,9 @@ def partly(trees, share, seed=0):
     for i, tree in enumerate(trees):
         known = sorted(brackets_of(grammar, tree))
         is_whole = i % 2 == 0
-        kept = [b for b in known if rng.random() < share]
-        kept = [b if rng.random() < 0.5 else (None, *b[1:]) for b in kept]
-        truths.append(tree if is_whole else kept or None)
+        subset = [b for b in known if rng.random() < share]
+        subset = [b if rng.random() < 0.5 else (None, *b[1:]) for b in subset]
+        truths.append(tree if is_whole else subset or None)
     return truths
 
 

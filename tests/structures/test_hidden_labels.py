@@ -93,16 +93,16 @@ def test_other_losses_count_known_labels_alone(formulation, cost):
         cuts = problem.oracle(model)
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             best = max(plain @ chain.joint_feature(x, c) for c in agreeing(chain, x, y))
-            found = []
+            actual = []
             for code in chain.enumerate(x):
                 loss = observed_loss(chain, y, code)
                 if not loss and formulation.rescaling != "margin":
                     continue
                 b, scale = formulation.plane(loss)
                 margin = best - plain @ chain.joint_feature(x, code)
-                found.append(b - scale * margin)
-            if found:
-                assert cuts.violation[i] == pytest.approx(max(found))
+                actual.append(b - scale * margin)
+            if actual:
+                assert cuts.violation[i] == pytest.approx(max(actual))
 
 
 def test_rounds_reach_a_local_optimum_below_all_starts():

@@ -44,14 +44,14 @@ def hasher_of(grammar, match):
 def parts_of(grammar, x, y, match):
     """Keys of the parts of a tree, in plain Python."""
     x = grammar.columns_of([x])[0]
-    found = []
+    actual = []
     for number, name in enumerate(match):
         if name == "rule":
-            found += [(number, rule) for rule in grammar._weights(y)]
+            actual += [(number, rule) for rule in grammar._weights(y)]
         else:
             hashed = REFERENCE[name]
-            found += [(number, hashed(x, *b)) for b in grammar._brackets(y)]
-    return found
+            actual += [(number, hashed(x, *b)) for b in grammar._brackets(y)]
+    return actual
 
 
 def similarity(one, other):
@@ -122,13 +122,13 @@ def test_margins_are_sums_over_pairs_of_parts(
     local, work = problem.local_blocks, problem.borrow_work()
     for a in range(m):
         here = np.flatnonzero(block == block[a])
-        small, found = problem.local_zero(), np.zeros(m)
+        small, actual = problem.local_zero(), np.zeros(m)
         one = slice(a, a + 1)
         kernels.combine(
             local, work, small, block[one], ones[one], indptr[a : a + 2], cuts.code
         )
-        kernels.margins(local, small, block, ones, indptr, cuts.code, 0, m, found)
-        np.testing.assert_allclose(found[here], expected[a, here], atol=1e-8)
+        kernels.margins(local, small, block, ones, indptr, cuts.code, 0, m, actual)
+        np.testing.assert_allclose(actual[here], expected[a, here], atol=1e-8)
 
 
 @settings(deadline=None, max_examples=10)
@@ -178,6 +178,6 @@ def test_two_best_and_frontier_search_the_same_scores():
         planes = linear.oracle(w)
         alpha = np.linspace(0.1, 1.0, len(planes.block))
         expected = linear.oracle(linear.combine(planes, alpha))
-        found = keys.oracle(keys.combine(planes, alpha))
-        np.testing.assert_allclose(found.violation, expected.violation)
-        np.testing.assert_allclose(found.bound, expected.bound)
+        actual = keys.oracle(keys.combine(planes, alpha))
+        np.testing.assert_allclose(actual.violation, expected.violation)
+        np.testing.assert_allclose(actual.bound, expected.bound)

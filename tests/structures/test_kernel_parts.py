@@ -131,8 +131,8 @@ def test_margins_are_sums_over_pairs_of_parts(seed, way, match, kernel):
     square = total @ values @ total
     assert problem.dot(model, model) == pytest.approx(square, abs=1e-9)
     expansion = problem.compact(problem.settle(model))
-    found = np.concatenate(expansion.scores(X))
-    np.testing.assert_allclose(found, scores, atol=1e-9)
+    actual = np.concatenate(expansion.scores(X))
+    np.testing.assert_allclose(actual, scores, atol=1e-9)
     again = problem.expand(expansion)
     np.testing.assert_allclose(again, problem.settle(model), atol=1e-9)
 

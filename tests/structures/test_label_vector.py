@@ -435,8 +435,8 @@ def test_average_precision_reaches_the_enumerated_optimum():
     best = minimum(Planes(block, loss, loss, ones, delta), objective)[0]
     problem = structure.pack(x, y)
     state = make_solver("bundle", {"tol": 1e-9}).solve(problem, objective)
-    found = certify(problem, objective, state.model, dual=state.dual)
-    assert found.primal == pytest.approx(best, rel=1e-6)
+    actual = certify(problem, objective, state.model, dual=state.dual)
+    assert actual.primal == pytest.approx(best, rel=1e-6)
     with pytest.raises(CapabilityError, match="frontier"):
         structure.pack(x, y, Formulation("slack", "l1"))
     with pytest.raises(ValueError, match="needs a negative row"):
@@ -458,9 +458,9 @@ def test_a_kernel_is_its_feature_map(measure, solver):
     ends = []
     for problem in (mapped, kernel):
         state = make_solver(solver, {"tol": 1e-8}).solve(problem, objective)
-        found = certify(problem, objective, state.model, dual=state.dual)
-        assert found.relative_gap <= 1e-7
-        ends.append((found.primal, problem.scores(state.model)))
+        actual = certify(problem, objective, state.model, dual=state.dual)
+        assert actual.relative_gap <= 1e-7
+        ends.append((actual.primal, problem.scores(state.model)))
     assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-6)
     assert np.allclose(ends[0][1], ends[1][1], atol=2e-3)
     cuts = kernel.oracle(kernel.zero())

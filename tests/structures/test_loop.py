@@ -36,8 +36,8 @@ def test_oracle_finds_the_most_violated_plane(toy, formulation, seed, scale):
     assert np.allclose(np.maximum(cuts.violation, 0), slack)
     assert np.array_equal(cuts.bound, cuts.violation)
     wrong = cuts.b > 0
-    told = cuts.b - problem.margins(w, cuts)
-    assert np.allclose(told[wrong], cuts.violation[wrong])
+    values = cuts.b - problem.margins(w, cuts)
+    assert np.allclose(values[wrong], cuts.violation[wrong])
 
 
 def test_combine_gram_and_margins_agree():

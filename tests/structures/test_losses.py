@@ -178,12 +178,12 @@ def test_objects_and_names_are_the_same():
 
 
 @pytest.mark.parametrize(
-    ("loss", "kept"),
+    ("loss", "saved"),
     [(NormalizedHamming(), "normalized"), (ArcLoss(1.0), "las"), (ArcLoss(0.5), 0.5),
      (BracketF1(), "f1"), (Brackets(), "brackets"), (ZeroOne(), "zero_one")],
 )  # fmt: skip
-def test_files_keep_names_and_numbers(loss, kept):
-    assert loss.saved() == kept
+def test_files_keep_names_and_numbers(loss, saved):
+    assert loss.saved() == saved
 
 
 @pytest.mark.parametrize("loss", [Distance(), Brackets(missed=2.0), PartLoss()])

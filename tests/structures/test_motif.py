@@ -120,9 +120,9 @@ def test_completions_depend_on_the_model_alone():
     """In ties, too: at zero weights all windows are alike."""
     motif, X, y, _ = posed()
     problem = motif.pack(X, y)
-    found = []
+    actual = []
     for seed in (0, 1):
         problem.complete_at_random(np.random.default_rng(seed))
         problem.complete(problem.zero())
-        found.append(problem.truths().code.tolist())
-    assert found[0] == found[1]
+        actual.append(problem.truths().code.tolist())
+    assert actual[0] == actual[1]

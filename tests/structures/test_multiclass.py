@@ -259,8 +259,8 @@ def test_every_solver_finds_the_enumerated_optimum(solver, formulation, attribut
     state = solver.solve(problem, objective, callback=check)
     assert state.stopped == "converged"
     assert state.primal == pytest.approx(optimum, rel=1e-5)
-    found = certify(problem, objective, state.model, dual=state.dual)
-    assert found.exact_oracle and found.relative_gap <= 2e-6
+    actual = certify(problem, objective, state.model, dual=state.dual)
+    assert actual.exact_oracle and actual.relative_gap <= 2e-6
 
 
 def test_steps_along_few_blocks_with_a_large_c_end_at_the_optimum():
@@ -276,13 +276,13 @@ def test_steps_along_few_blocks_with_a_large_c_end_at_the_optimum():
 def test_bits_do_not_depend_on_threads(n):
     structure, X, y, _ = make(0, n=n, n_classes=7, n_features=20)
     objective = Objective.create(1.0 * n, n, "l1")
-    found = []
+    actual = []
     for n_jobs in (1, 2, 3):
         problem = structure.pack(X, y, n_jobs=n_jobs)
         assert (problem.run_length > 1) == (n > 300)
         state = BCFW(tol=0.05, max_iter=30).solve(problem, objective)
-        found.append((state.model.tobytes(), state.primal, state.dual))
-    assert found[0] == found[1] == found[2]
+        actual.append((state.model.tobytes(), state.primal, state.dual))
+    assert actual[0] == actual[1] == actual[2]
 
 
 def test_compiled_training_is_that_of_the_reference():
@@ -308,8 +308,10 @@ def test_optimum_is_that_of_liblinear(c):
     theirs = certify(problem, objective, problem.expand(peer.coef_.T.ravel())).primal
     assert state.primal == pytest.approx(theirs, rel=1e-4)
     assert theirs >= state.dual
-    found = BCFW(tol=1e-4).solve(Multiclass(10).pack(sparse.csr_array(X), y), objective)
-    assert found.primal == pytest.approx(theirs, rel=1e-4)
+    actual = BCFW(tol=1e-4).solve(
+        Multiclass(10).pack(sparse.csr_array(X), y), objective
+    )
+    assert actual.primal == pytest.approx(theirs, rel=1e-4)
 
 
 def test_log_loss_is_multinomial_logistic_regression():

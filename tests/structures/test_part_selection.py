@@ -230,9 +230,9 @@ def test_inexact_oracle_reaches_the_certificate(rng, structure):
     problem = structure.setup(X, [[0]] * 3).pack(X, [[0]] * 3)
     objective = Objective.create(1.0, 3, "l1")
     state = BCFW(max_iter=5).solve(problem, objective)
-    found = certify(problem, objective, state.model, dual=state.dual)
-    assert not found.exact_oracle
-    assert found.gap is None
+    actual = certify(problem, objective, state.model, dual=state.dual)
+    assert not actual.exact_oracle
+    assert actual.gap is None
 
 
 # ---------------------------------------------------------------------- refusals

@@ -31,7 +31,7 @@ def random_nodes(seed, n, lattice=False):
 
 def up_sets(nodes):
     """Ancestors of each node with the fewest steps to them, by walking."""
-    found = []
+    actual = []
     for k in range(len(nodes)):
         steps, front = {k: 0}, [k]
         while front:
@@ -40,8 +40,8 @@ def up_sets(nodes):
                 if up not in steps:
                     steps[up] = steps[z] + 1
                     front.append(up)
-        found.append(steps)
-    return found
+        actual.append(steps)
+    return actual
 
 
 def height_below(nodes, z):

@@ -42,10 +42,10 @@ def test_best_tree_of_any_order(
         with pytest.raises(InfeasibleTreeError):
             constrained_tree(score, **options)
         return
-    found = constrained_tree(score, **options)
-    assert as_tree(found.heads) in space
-    assert agree(found.value, best)
-    again = second_order_score(score, as_tree(found.heads), sibling, grandparent)
+    actual = constrained_tree(score, **options)
+    assert as_tree(actual.heads) in space
+    assert agree(actual.value, best)
+    again = second_order_score(score, as_tree(actual.heads), sibling, grandparent)
     assert agree(again, best)
 
 
@@ -72,10 +72,10 @@ def test_fixed_and_forbidden_arcs():
         value = second_order_score(score, tree)
         key = tree[1] == 4, tree[4] == 3
         best[key] = max(best.get(key, -np.inf), value)
-    found = constrained_tree(score, fixed=[(4, 2)], forbidden=[(3, 5)])
-    assert found.value == pytest.approx(best[True, False])
-    assert found.heads[1] == 4
-    assert found.heads[4] != 3
+    actual = constrained_tree(score, fixed=[(4, 2)], forbidden=[(3, 5)])
+    assert actual.value == pytest.approx(best[True, False])
+    assert actual.heads[1] == 4
+    assert actual.heads[4] != 3
     two = ArcConstraint([(None, 2), (4, 2)], [1.0, 1.0], lower=2.0)
     assert constrained_tree(score, constraints=[two]).heads[1] == 4
 
@@ -85,10 +85,10 @@ def test_agrees_with_chu_liu_edmonds_on_long_sentences():
     score = np.random.default_rng(3).normal(size=(n + 1, n + 1))
     heads = empty_heads(n)
     value = chu_liu_edmonds(score, n, True, new_tree_work(n), heads)
-    found = constrained_tree(score, single_root=True)
-    assert found.value == pytest.approx(value)
-    assert as_tree(found.heads) == as_tree(heads)
-    assert found.rounds > 1  # cycles were cut
+    actual = constrained_tree(score, single_root=True)
+    assert actual.value == pytest.approx(value)
+    assert as_tree(actual.heads) == as_tree(heads)
+    assert actual.rounds > 1  # cycles were cut
 
 
 def test_climbing_is_close_to_the_optimum():

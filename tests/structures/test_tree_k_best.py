@@ -32,16 +32,16 @@ def check(decoder, options, n, k, space, second_order):
     )[: -k - 1 : -1]
     heads, ranks, found_values = empty_heads(k, n), empty_heads(k, n), np.empty(k)
     work = new_k_best_work(n, k)
-    found = k_best_trees(decoder, options, n, k, work, heads, ranks, found_values)
-    assert found == len(values)
-    np.testing.assert_allclose(found_values[:found], values, atol=1e-9)
+    actual = k_best_trees(decoder, options, n, k, work, heads, ranks, found_values)
+    assert actual == len(values)
+    np.testing.assert_allclose(found_values[:actual], values, atol=1e-9)
     seen = set()
-    for value, tree, rank in zip(found_values[:found], heads, ranks, strict=False):
+    for value, tree, rank in zip(found_values[:actual], heads, ranks, strict=False):
         assert as_tree(tree) in space
         again = labelled_score(options, as_tree(tree), rank)
         np.testing.assert_allclose(again + second_order(as_tree(tree)), value)
         seen.add((as_tree(tree), as_tree(rank)))
-    assert len(seen) == found
+    assert len(seen) == actual
 
 
 def ranked(case, n_labels):

@@ -1,4 +1,7 @@
-"""The command line; one file per command."""
+"""The command line; one file per command.
+
+Commands import numpy, models and reports when they run, so that help pages are fast.
+"""
 
 from collections.abc import Sequence
 

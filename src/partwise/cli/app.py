@@ -79,7 +79,7 @@ app = typer.Typer(
 
 
 class TaskGroup(Group):
-    """The outputs of the registry; options of one are made when it is asked for."""
+    """The outputs of the registry; options of an output are made on demand."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Names of the tasks."""
@@ -158,7 +158,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Standard output cannot be written; Python would complain once more at exit."""
+    """Redirect an unwritable standard output, or Python prints an error at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

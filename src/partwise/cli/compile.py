@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Annotated, Any
@@ -27,7 +26,7 @@ def compile_tasks(
     verbose: Annotated[
         bool,
         typer.Option(
-            "--verbose", metavar="", help="Tell the slowest functions of each part."
+            "--verbose", metavar="", help="List the slowest functions of each part."
         ),
     ] = False,
     json: Json = False,
@@ -45,7 +44,7 @@ def compile_tasks(
     from partwise.jit import cache_folder, user_cache
     from partwise.testing.warm import compile_jobs, jobs_of
 
-    n_processes = os.cpu_count() or 1 if jobs == -1 else threads(jobs)
+    n_processes = threads(jobs)
     names = jobs_of(tasks or ())
     folder = cache_folder()
     if user_cache() not in folder.parents:
@@ -57,8 +56,8 @@ def compile_tasks(
             n_functions += compiled.functions
             done.append(compiled.job)
             bar.advance(compiled)
-            for own, function in compiled.slowest if verbose else ():
-                say(f"    {own:6.1f} s  {function}")
+            for seconds, function in compiled.slowest if verbose else ():
+                say(f"    {seconds:6.1f} s  {function}")
     seconds = time.perf_counter() - began
     if json:
         print_json(
@@ -93,10 +92,10 @@ class _Bar:
                 BarColumn(),
                 TextColumn("{task.completed}/{task.total}"),
                 TimeElapsedColumn(),
-                TextColumn("{task.fields[told]}", markup=False),
+                TextColumn("{task.fields[name]}", markup=False),
                 console=Console(stderr=True),
             )
-            self.bar.add_task("compiling", total=self.total, told="")
+            self.bar.add_task("compiling", total=self.total, name="")
             self.bar.start()
         return self
 
@@ -109,7 +108,7 @@ class _Bar:
         from partwise.cli.output import say
 
         if self.bar is not None:
-            self.bar.update(0, advance=1, told=compiled.job)
+            self.bar.update(0, advance=1, name=compiled.job)
         else:
             say(
                 f"{compiled.job}: {compiled.functions} functions, "

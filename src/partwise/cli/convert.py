@@ -61,7 +61,7 @@ def convert(
 def _convert_model(file: str, output: str, json: bool) -> int:
     from partwise.cli.output import print_json, say
     from partwise.model_file import save_model
-    from partwise.outputs.conversion import from_crfsuite
+    from partwise.outputs.sequence.conversion import from_crfsuite
 
     model = from_crfsuite(file)
     save_model(model, output)
@@ -99,17 +99,17 @@ def _convert_templates(file: str, output: str, columns: str | None, json: bool) 
     if columns is not None:
         names = [column.strip() for column in columns.split(",")]
     try:
-        found = convert_crfpp(data.decode(), names)
+        converted = convert_crfpp(data.decode(), names)
     except TemplateError as error:
         raise TemplateError(f"{name}: {error}") from None
     if not json or output != "-":
-        write_bytes(output, found.templates.encode())
+        write_bytes(output, converted.templates.encode())
     if json:
         document = {
             "kind": "CRF++ templates",
-            "templates": found.templates.splitlines(),
+            "templates": converted.templates.splitlines(),
         }
-        print_json(document | {"order": found.order, "output": output})
+        print_json(document | {"order": converted.order, "output": output})
     else:
-        say(f"train with --order {found.order}")
+        say(f"train with --order {converted.order}")
     return 0

@@ -1,4 +1,4 @@
-"""What commands share that run a trained model on data files."""
+"""Options and start of commands that run a trained model on data files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Task:
 
 @dataclass
 class Result:
-    """What one model did with a task."""
+    """The result of one model on a task."""
 
     task: Task
     model: str
@@ -57,13 +57,6 @@ def demo(
 
     Example: `partwise demo`
     """
-    return run_demo(output, seed=seed, quick=quick, json=json)
-
-
-def run_demo(
-    output: str, *, seed: int = 0, quick: bool = False, json: bool = False
-) -> int:
-    """Train, compare, write the report, tell."""
     from partwise.cli.output import print_json, say
     from partwise.jit import announce_compilation
     from partwise.model_file import refuse_unwritable
@@ -168,7 +161,7 @@ def as_dict(result: Result) -> dict[str, Any]:
 
 
 def figures(result: Result) -> dict[str, float | None]:
-    """What the tables show of a result."""
+    """The figures of a result in tables."""
     certificate = result.tagger.certificate_
     gap = certificate.relative_gap
     return {
@@ -244,10 +237,7 @@ def make_report(results: Sequence[Result], seed: int) -> Report:
         "New strings as both models read them: those that the chain repairs most, and "
         "its worst one. At the end, what it learned about neighbours."
     )
-    report.pictures = [
-        *_strings(independent, digits),
-        _transitions(digits.tagger),
-    ]
+    report.pictures = [*_strings(independent, digits), _transitions(digits.tagger)]
     report.facts = [
         *((name.capitalize(), by_task[name][0].task.about) for name in by_task),
         ("Test examples", f"{len(digits.task.test[1])} each, of other hands and seeds"),
@@ -271,8 +261,8 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
 
 def _report_of(result: Result) -> Report:
     from partwise.outputs.listings import telling_features
+    from partwise.outputs.sequence.report import sequence_report
     from partwise.readers.tokens import show_tokens
-    from partwise.report.sequences import sequence_report
 
     X, y = result.task.test
     return sequence_report(

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from partwise.cli.data_files import opened, reads_files
-from partwise.cli.options import (
-    Files,
-    Jobs,
-    Json,
-    ModelPath,
-    threads,
-)
+from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
 
@@ -29,13 +23,19 @@ def evaluate(
 
     Example: `partwise evaluate chunks.model test.txt`
     """
-    from partwise.cli.output import metric_rows, print_json, print_table, say, tell
+    from partwise.cli.output import (
+        metric_rows,
+        print_json,
+        print_table,
+        print_text,
+        say,
+    )
 
     loaded, task = opened(model, files)
     read = task.read(data, truth=True)
-    found = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
-    metrics = task.measure(read, found)
-    details = task.details(loaded, read, found)
+    answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
+    metrics = task.measure(read, answers)
+    details = task.details(loaded, read, answers)
     for warning in details.warnings:
         say(f"warning: {warning}")
     if json:
@@ -44,9 +44,9 @@ def evaluate(
     sizes = f"{read.n_examples:,} {task.examples_name}"
     if read.n_tokens != read.n_examples:
         sizes += f", {read.n_tokens:,} {task.tokens_name}"
-    tell(sizes)
+    print_text(sizes)
     print_table((), metric_rows(metrics))
     for title, header, rows in details.listings:
-        tell(f"\n{title}" if title else "")
+        print_text(f"\n{title}" if title else "")
         print_table(header, rows)
     return 0

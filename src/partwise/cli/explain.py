@@ -7,11 +7,7 @@ from typing import Annotated
 import typer
 
 from partwise.cli.data_files import opened, reads_files
-from partwise.cli.options import (
-    Files,
-    Json,
-    ModelPath,
-)
+from partwise.cli.options import Files, Json, ModelPath
 from partwise.outputs.task import FileOptions
 
 
@@ -38,7 +34,7 @@ def explain(
 
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
-    from partwise.cli.output import print_json, tell
+    from partwise.cli.output import print_json, print_text
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
@@ -53,5 +49,5 @@ def explain(
     if json:
         print_json({"sentence": sentence, **document})
     else:
-        tell(text)
+        print_text(text)
     return 0

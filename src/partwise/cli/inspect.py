@@ -27,9 +27,9 @@ def inspect(
         certificate_lines,
         print_json,
         print_table,
+        print_text,
         say,
         shown,
-        tell,
     )
     from partwise.model_file import load_model
     from partwise.outputs.registry import task_class
@@ -48,22 +48,24 @@ def inspect(
     if json:
         print_json(facts | document)
         return 0
-    tell(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
+    print_text(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
     for name, value in facts.items():
         if name not in _NOT_LISTED and value:
-            tell(f"{name:13} {_line(value)}")
+            print_text(f"{name:13} {_line(value)}")
     if facts["certificate"] is None:
         say("warning: the file has no certificate")
     else:
-        tell("\n".join(["", "certificate", *certificate_lines(facts["certificate"])]))
+        print_text(
+            "\n".join(["", "certificate", *certificate_lines(facts["certificate"])])
+        )
     for title, header, rows in listings:
-        tell(f"\n{title}")
+        print_text(f"\n{title}")
         print_table(header, rows)
     return 0
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """What every kind of model tells."""
+    """Facts of every kind of model."""
     from partwise.model_file import model_kind
 
     info = model.info

@@ -1,4 +1,4 @@
-"""Signals during training: the model so far is saved, whatever is pressed meanwhile."""
+"""Signals during training: the model so far is saved, also after several signals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Interruption:
         return 128 + self.number if self.number else 0
 
     def training_begins(self) -> None:
-        """From now on there is a model to lose."""
+        """Note that there is a model to save."""
         self._has_begun = True
 
     def _receive(self, number: int, _: FrameType | None) -> None:

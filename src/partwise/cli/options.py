@@ -57,8 +57,7 @@ Label = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None,
-    _optional("NAMES", "Names of all columns, as in word,pos,label."),
+    str | None, _optional("NAMES", "Names of all columns, as in word,pos,label.")
 ]
 Separator = Annotated[
     str | None,
@@ -66,10 +65,7 @@ Separator = Annotated[
         "CHAR", "Character between columns, tab for tabs; white space by default."
     ),
 ]
-Comment = Annotated[
-    str | None,
-    _optional("PREFIX", "Leave out lines that begin so."),
-]
+Comment = Annotated[str | None, _optional("PREFIX", "Leave out lines that begin so.")]
 
 
 def _set_encoding(context: typer.Context, name: str | None) -> str | None:
@@ -88,10 +84,7 @@ Encoding = Annotated[
         callback=_set_encoding,
     ),
 ]
-MaxLength = Annotated[
-    int | None,
-    _optional("N", "Leave out longer sentences."),
-]
+MaxLength = Annotated[int | None, _optional("N", "Leave out longer sentences.")]
 
 FILE_OPTIONS = {
     "label": Label,
@@ -107,8 +100,7 @@ ModelToWrite = Annotated[
     str, typer.Option("--model", "-m", metavar="FILE", help="Model to write.")
 ]
 TemplateFile = Annotated[
-    str | None,
-    _optional("FILE", "Feature templates of your own.", **_Features),
+    str | None, _optional("FILE", "Feature templates of your own.", **_Features)
 ]
 GramCache = Annotated[
     str | None,
@@ -125,12 +117,10 @@ GramDtype = Annotated[
     ),
 ]
 DevFile = Annotated[
-    str | None,
-    _optional("FILE", "Evaluate on this file afterwards.", **_Results),
+    str | None, _optional("FILE", "Evaluate on this file afterwards.", **_Results)
 ]
 ReportFile = Annotated[
-    str | None,
-    _optional("FILE", "Write a report in HTML.", **_Results),
+    str | None, _optional("FILE", "Write a report in HTML.", **_Results)
 ]
 KeepDual = Annotated[
     bool,

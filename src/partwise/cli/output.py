@@ -1,4 +1,4 @@
-"""What commands print: text for people, one JSON object for programs."""
+"""Output of commands: text for people, one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from partwise.outputs.as_json import to_json
 
 
 def say(message: str) -> None:
-    """A message beside the output; lost where nobody listens."""
+    """Print a message on standard error, if there is one."""
     if sys.stderr is not None:
-        # closed, or a full disk: no reason to give up hours of training
+        # closed, or on a full disk: that must not end hours of training
         with contextlib.suppress(OSError, ValueError):
             print(printable(message), file=sys.stderr, flush=True)
 
 
-def tell(text: str) -> None:
-    """Text for people on standard output, of one or several lines."""
+def print_text(text: str) -> None:
+    """Print text of one or several lines on standard output."""
     print("\n".join(map(printable, text.split("\n"))))
 
 
 def printable(text: str) -> str:
-    """Without control characters: a hostile file must not steer the terminal."""
+    """Text without control characters, which a hostile file could send a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output; what JSON cannot say becomes null."""
+    """Print a JSON object on standard output; NaN and infinities become null."""
     text = to_json(value)
     # JSON escapes control characters up to 31, terminals obey others as well
     print(text if text.isprintable() else json.dumps(json.loads(text)))
 
 
 def shown(value: Any, digits: int = 6) -> str:
-    """A number as people like to read it."""
+    """A number with few digits, or text as it is."""
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -89,7 +89,7 @@ def _is_number(text: str) -> bool:
 
 
 def certificate_lines(certificate: dict[str, Any]) -> list[str]:
-    """What is known about a model, in words; `certificate` as in JSON."""
+    """A certificate, as in JSON, in words."""
     from partwise.report.wording import at_most_percent
 
     c = certificate

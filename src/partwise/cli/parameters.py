@@ -11,12 +11,12 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from partwise.outputs.docstrings import parameter_entries
 from partwise.parameters import choices_of, reworded
 
 OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
@@ -48,7 +48,7 @@ def parameters_of(module: str, name: str) -> list[Parameter]:
     declared: dict[str, tuple[str, Any]] = {}
     common: set[str] = set()
     for tree in _classes(module, name):
-        described = _entries(ast.get_docstring(tree) or "") | described
+        described = _described(ast.get_docstring(tree) or "") | described
         for node in tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 field, annotation = node.target.id, ast.unparse(node.annotation)
@@ -94,21 +94,15 @@ def _default(value: ast.expr | None) -> tuple[Any] | None:
     return None if value is None else (ast.literal_eval(value),)
 
 
-def _entries(docstring: str) -> dict[str, tuple[str, str]]:
-    """Types and first sentences of the section ``Parameters`` of a docstring."""
-    _, _, section = cleandoc(docstring).partition("Parameters\n----------\n")
-    section = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
-    entries = {}
-    for entry in re.split(r"\n(?=\S)", section):
-        head, _, body = entry.partition("\n")
-        names, colon, kind = head.partition(" : ")
-        if not colon:  # a list of names that refers to another docstring
-            continue
+def _described(docstring: str) -> dict[str, tuple[str, str]]:
+    """Types and first sentences of the parameters in a docstring."""
+    described: dict[str, tuple[str, str]] = {}
+    for names, kind, body in parameter_entries(docstring):
         text = " ".join(body.split())
         sentence = re.split(r"(?<=[.…])\s+(?=[A-Z])", text)[0]
-        for name in names.split(", "):
-            entries[name] = (kind, sentence.replace("``", "").replace("`", ""))
-    return entries
+        plain = sentence.replace("``", "").replace("`", "")
+        described |= {name: (kind, plain) for name in names if kind}
+    return described
 
 
 # ------------------------------------------------------------------------ options
@@ -198,9 +192,9 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
 def _in_shell(text: str) -> str:
     """A sentence in which other parameters are options: ``loss="log"``, --loss log."""
 
-    def typed(found: re.Match[str]) -> str:
-        name = ALIASES.get(found[1], "--" + found[1].replace("_", "-"))
-        return f"{name} {found[2]}"
+    def typed(match: re.Match[str]) -> str:
+        name = ALIASES.get(match[1], "--" + match[1].replace("_", "-"))
+        return f"{name} {match[2]}"
 
     return re.sub(r'\b([a-z_]+)="(\w+)"', typed, text)
 

@@ -7,13 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from partwise.cli.data_files import opened, reads_files, refuse_overwriting
-from partwise.cli.options import (
-    Files,
-    Jobs,
-    Json,
-    ModelPath,
-    threads,
-)
+from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
 

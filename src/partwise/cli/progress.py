@@ -21,7 +21,7 @@ class GapBar:
     tol : float
         Relative gap at which training will stop.
     begin : callable, optional
-        Called when an iteration has ended, so that there is a model.
+        Called after each iteration: from the first on there is a model.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class GapBar:
             f"gap {about}{percent(gap) if math.isfinite(gap) else '–'}"
         )
         if self._bar is not None:
-            self._bar.update(0, completed=self._share(gap), told=text)
+            self._bar.update(0, completed=self._share(gap), figures=text)
         elif metadata["iteration"] >= self._next:
             say(f"iteration {metadata['iteration']}: {text}")
             self._next = 2 * metadata["iteration"]
@@ -96,13 +96,13 @@ class GapBar:
 
         self._bar = Progress(
             BarColumn(bar_width=None),  # the rest of the line
-            TextColumn("{task.fields[told]}", markup=False),
+            TextColumn("{task.fields[figures]}", markup=False),
             TextColumn("{task.fields[step]}", markup=False),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             expand=True,
         )
-        self._bar.add_task("training", total=1.0, told="", step="")
+        self._bar.add_task("training", total=1.0, figures="", step="")
         self._bar.start()
 
     def _share(self, gap: float) -> float:
@@ -111,31 +111,28 @@ class GapBar:
         return min(1.0, math.log(gap) / math.log(self.tol))
 
 
-class GramTeller:
-    """Tells what a Gram matrix will cost before it is computed, and then how far it is.
+class GramProgress:
+    """Prints the cost of a Gram matrix before it is computed, then its progress.
 
     Parameters
     ----------
-    patience : float
+    interval : float
         Seconds between two lines.
-    least : float
-        Seconds, or ten megabytes, below which a matrix is not worth a word.
     """
 
-    def __init__(self, patience: float = 5.0, least: float = 1.0) -> None:
-        self.patience = patience
-        self.least = least
-        self._next = patience
+    def __init__(self, interval: float = 5.0) -> None:
+        self.interval = interval
+        self._next = interval
 
     def begin(self, estimate: Any) -> None:
-        """Time and memory of the whole matrix."""
-        if max(estimate.seconds, 1e-7 * estimate.bytes) >= self.least:
+        """Time and memory of the matrix, unless it takes neither a second nor 10 MB."""
+        if max(estimate.seconds, 1e-7 * estimate.bytes) >= 1.0:
             say(f"Gram matrix: {estimate}")
 
     def __call__(self, progress: Any) -> None:
-        """A line whenever one is due."""
+        """A line every `interval` seconds."""
         if progress.seconds >= self._next and progress.done < 1:
-            self._next = progress.seconds + self.patience
+            self._next = progress.seconds + self.interval
             say(
                 f"Gram matrix: {percent(progress.done)}, about "
                 f"{progress.remaining:.0f} s left"

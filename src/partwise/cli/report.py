@@ -9,13 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from partwise.cli.data_files import opened, reads_files, refuse_overwriting
-from partwise.cli.options import (
-    Files,
-    Jobs,
-    Json,
-    ModelPath,
-    threads,
-)
+from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import Answers, Data, FileOptions, Task
 
 
@@ -42,13 +36,19 @@ def report(
     loaded, task = opened(model, files)
     refuse_overwriting({"--output": output}, [model, *data])
     read = task.read(data, truth=True)
-    found = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
+    answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
     names = ", ".join(Path(name).name for name in data)
     write_report(
-        task, loaded, read, found, output, name=Path(model).name, caption=f"On {names}"
+        task,
+        loaded,
+        read,
+        answers,
+        output,
+        name=Path(model).name,
+        caption=f"On {names}",
     )
     if json:
-        print_json({"report": output, "metrics": task.measure(read, found)})
+        print_json({"report": output, "metrics": task.measure(read, answers)})
     else:
         say(f"report written to {output}")
     return 0

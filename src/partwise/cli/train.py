@@ -23,12 +23,12 @@ from partwise.cli.parameters import in_options
 from partwise.cli.report import write_report
 from partwise.outputs.task import Task
 
-INTERRUPTED = 130  # what shells expect after Ctrl-C: a script shall not simply go on
+INTERRUPTED = 130  # the exit code of Ctrl-C, so that a script does not go on
 
 
 @dataclass
 class TrainingRequest:
-    """What the user wants, besides the parameters of the estimator."""
+    """Files and switches of ``partwise train``, besides the estimator's parameters."""
 
     data: Sequence[str]
     model: str
@@ -39,7 +39,7 @@ class TrainingRequest:
 
 
 def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
-    """Read, learn, save, evaluate, print; signals end training, and lose no model.
+    """Read, learn, save, evaluate, print; a signal ends training with a model.
 
     Parameters
     ----------
@@ -91,16 +91,12 @@ def _train(
     fit = fit_ended - fit_began - compile_seconds(fit_began, fit_ended)
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            text = getattr(warning.message, "text", None)
-            message = (
-                str(warning.message) if text is None else in_options(text, OPTIONS)
-            )
-            say(f"warning: {message}")
+            text = getattr(warning.message, "text", None)  # see `worded_warning`
+            words = warning.message if text is None else in_options(text, OPTIONS)
+            say(f"warning: {words}")
     model = estimator.model_
-    has_dual = (
-        getattr(model, "support", None) is not None
-        and estimator.certificate_.dual is not None  # a perceptron's α bound nothing
-    )
+    # the α of a perceptron are no dual
+    has_dual = model.support is not None and estimator.certificate_.dual is not None
     if request.keep_dual and not has_dual:
         say(f"warning: {_why_no_dual(estimator)}")
     model.info["reader"] = task.reader_info()
@@ -122,22 +118,22 @@ def _train(
     evaluated = data if dev is None else dev
     if dev is not None or request.report:
         n_jobs = threads(estimator.n_jobs)
-        found = task.answer(model, evaluated, topk=1, given=None, n_jobs=n_jobs)
+        answers = task.answer(model, evaluated, topk=1, given=None, n_jobs=n_jobs)
         if dev is not None:
-            answer["dev"] = task.measure(dev, found)
+            answer["dev"] = task.measure(dev, answers)
         if request.report:
             write_report(
                 task,
                 estimator.described_model(),
                 evaluated,
-                found,
+                answers,
                 request.report,
                 name=Path(request.model).name,
                 caption=f"On {Path(request.dev).name}" if request.dev else "",
                 trained_on=request.data,
             )
     seconds["total"] = time.perf_counter() - began
-    _tell(request, answer)
+    _print_results(request, answer)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
 
 
@@ -169,7 +165,7 @@ def _why_no_dual(estimator: Any) -> str:
     return f"{solver} has no dual per sentence to keep; bcfw has"
 
 
-def _tell(request: TrainingRequest, answer: dict[str, Any]) -> None:
+def _print_results(request: TrainingRequest, answer: dict[str, Any]) -> None:
     if request.json:
         print_json(answer)
         return

@@ -146,13 +146,13 @@ def _templates(task: type[Task], preset: str | None, path: str | None) -> str | 
 def _gram_options(
     kernel: str | None, cache: str | None, dtype: str | None
 ) -> dict[str, Any] | None:
-    """What estimators take as ``gram_options``; refuses it without a kernel."""
+    """The parameter ``gram_options`` of estimators; refused without a kernel."""
     given = {"cache_dir": cache, "dtype": dtype}
     chosen = {name: value for name, value in given.items() if value is not None}
     if kernel is None:
         for name, value in chosen.items():
             raise ParameterError(name, value, "it is for kernels, give <kernel=>")
         return None
-    from partwise.cli.progress import GramTeller
+    from partwise.cli.progress import GramProgress
 
-    return {"progress": GramTeller(), **chosen}
+    return {"progress": GramProgress(), **chosen}

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from partwise.cli.data_files import opened, reads_files
-from partwise.cli.options import (
-    Files,
-    Jobs,
-    Json,
-    ModelPath,
-    threads,
-)
+from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
 if TYPE_CHECKING:
@@ -26,7 +20,7 @@ TOLERANCE = 1e-6  # relative; another machine adds in another order
 
 
 class Check(NamedTuple):
-    """A claim of the file and what became of it."""
+    """A claim of the file, and whether it holds."""
 
     name: str
     stated: float | None
@@ -164,33 +158,33 @@ def _checks(
         problem = RampProblem(packed)
     if offers(problem, Latent):
         problem.complete(weights)
-    found = certify(problem, objective, weights)
+    certificate = certify(problem, objective, weights)
+    primal = certificate.primal
     claimed = float(model.info["certificate"]["primal"])
-    holds = _near(claimed, found.primal, found.primal)
-    yield Check("primal", claimed, found.primal, holds, "one pass over the data")
+    holds = _near(claimed, primal, primal)
+    yield Check("primal", claimed, primal, holds, "one pass over the data")
     if plain:
         again = task.plain_primal(model, data, settings, objective)
         holds = _near(stated.primal, again, again)
         yield Check("plain primal", stated.primal, again, holds, "plain Python")
     if stated.data_bound is not None:
         how = "½‖g‖² from the data alone"
-        recomputed = found.data_bound
-        holds = recomputed is not None and _at_most(
-            recomputed, stated.data_bound, found.primal
-        )
-        yield Check("data bound", stated.data_bound, recomputed, holds, how)
+        bound = certificate.data_bound
+        holds = bound is not None and _at_most(bound, stated.data_bound, primal)
+        yield Check("data bound", stated.data_bound, bound, holds, how)
     if stated.dual is None:
         return
-    if getattr(model, "support", None) is not None and penalty != "log":
+    if model.support is not None and penalty != "log":
         yield from _dual_checks(
-            task, model, data, packed, problem, objective, stated.dual, found
+            task, model, data, packed, problem, objective, stated.dual, certificate
         )
         return
-    lower = None if found.data_bound is None else found.at_least - found.data_bound
-    if lower is not None and _at_most(stated.dual, lower, found.primal):
+    bound = certificate.data_bound
+    lower = None if bound is None else certificate.at_least - bound
+    if lower is not None and _at_most(stated.dual, lower, primal):
         yield Check("dual", stated.dual, lower, True, "follows from the data bound")
         return
-    holds = _at_most(stated.dual, found.primal, found.primal)
+    holds = _at_most(stated.dual, primal, primal)
     yield Check("dual", stated.dual, None, holds, "as stated by the solver")
 
 
@@ -202,9 +196,9 @@ def _dual_checks(
     problem: Any,
     objective: Objective,
     stated: float,
-    found: Certificate,
+    certificate: Certificate,
 ) -> Iterator[Check]:
-    """Rebuild D(α) from the planes: their outputs and α are all we take on trust.
+    """Rebuild D(α) from the outputs and α of the planes, and nothing else of the file.
 
     Losses of outputs are those of the `packed` data, whatever `problem` compares with.
     """
@@ -213,16 +207,16 @@ def _dual_checks(
     support = model.support
     rows = support.rows[support.cuts.block]
     lengths = np.diff(support.cuts.indptr)
-    known = bool((rows < problem.n_blocks).all())
-    if not known or not np.array_equal(np.diff(problem.indptr_of(rows)), lengths):
+    in_range = bool((rows < problem.n_blocks).all())
+    if not in_range or not np.array_equal(np.diff(problem.indptr_of(rows)), lengths):
         yield Check("support", len(rows), None, False, "planes of other sentences")
         return
     cuts = support.cuts._replace(block=rows)
     losses, n_impossible = task.judge(model, data, packed, cuts, rows)
     planes = [problem.formulation.plane(loss) for loss in losses]
     b, scale = np.array(planes).reshape(-1, 2).T
-    # without a loss, and thus without an offset, a plane is as good as any other (that
-    # of the truth itself asks ξ ≥ 0), but a hard margin asks nothing of such outputs
+    # an output without loss has a plane with offset 0, which is a constraint like any
+    # other (that of the truth is ξ ≥ 0), but not one of the hard margin
     n_forbidden = n_impossible
     if problem.formulation.rescaling == "hard":
         n_forbidden += int((losses <= 0).sum())
@@ -241,13 +235,14 @@ def _dual_checks(
         for each in (alpha * b, alpha)
     ]
     dual = objective.dual(problem.dot(w, w), sums[0], sums[1])
-    kept = problem.expand(model.weights)
-    away = np.sqrt(problem.dot(w - kept, w - kept))
-    size = np.sqrt(problem.dot(kept, kept)) or 1.0
-    how = f"D(α) of {len(rows):,} planes; ‖w − Σ α a‖ = {away / size:.1g} ‖w‖"
-    holds = _at_most(stated, dual, found.primal)
-    if found.at_most is not None:  # a heuristic search may miss what the dual counts
-        holds = holds and _at_most(stated, found.at_most, found.at_most)
+    weights = problem.expand(model.weights)
+    distance = np.sqrt(problem.dot(w - weights, w - weights))
+    norm = np.sqrt(problem.dot(weights, weights)) or 1.0
+    how = f"D(α) of {len(rows):,} planes; ‖w − Σ α a‖ = {distance / norm:.1g} ‖w‖"
+    holds = _at_most(stated, dual, certificate.primal)
+    upper = certificate.at_most
+    if upper is not None:  # a heuristic search may miss what the dual counts
+        holds = holds and _at_most(stated, upper, upper)
     yield Check("dual", stated, dual, holds, how)
 
 

@@ -1,4 +1,4 @@
-"""The compiled half of the protocol: what blocks and rows can be asked.
+"""The compiled half of the protocol: operations on blocks and rows.
 
 `blocks` is the packed data of a structure together with its scorer: a NamedTuple of
 arrays (a tag) for built-in structures, an ordinary object for a user's Python
@@ -87,7 +87,7 @@ def uncounted(tag):
 def sweep_of(**needs):
     """A loop over blocks, interpreted for Python objects and compiled for references.
 
-    `needs` names the operations that it asks of each parameter that is a tag. There
+    `needs` names the operations that it calls on each parameter that is a tag. There
     is one compiled loop for all structures: it calls operations by their addresses,
     see `_entries.py`. A structure with an `ascend_block` of its own, which works on the
     pool itself, has its loops compiled with it.
@@ -114,12 +114,12 @@ def sweep_of(**needs):
             if work_at >= 0:
                 work = as_reference(given[work_at])
                 given[work_at] = work.address
-            kept = []
+            references = []
             for place, operations in tags:
                 tag = as_reference(given[place])
                 fill_table(tag, work, operations, _defaults)
                 given[place] = tag.address
-                kept.append(tag)  # as long as the kernel runs
+                references.append(tag)  # valid as long as the kernel runs
             return compiled(*given)
 
         vars(run).update(needs=needs, compiled=compiled)
@@ -150,7 +150,7 @@ def operation(stub):
 
 
 def optional_operation(default):
-    """An operation whose text serves every tag; a tag's own method goes before it."""
+    """An operation with a default for every tag, which a method of a tag replaces."""
     name = default.__name__
     _defaults[name] = default
 
@@ -192,8 +192,9 @@ def find_output(blocks, work, w, i, code):
     """Write the most violated output of block i; return (b, scale, violation, bound).
 
     No output of the block is violated by more than `bound`: it is `violation` itself
-    where the search is exact, +inf where nothing is known. The truth, violated by 0,
-    stands for itself. Leaves the part scores of block i in `work`, for `recall_margin`.
+    where the search is exact, +inf where no bound is known. When no output is violated,
+    it is the truth, violated by 0. Leaves the part scores of block i in `work`, for
+    `recall_margin`.
     """
     return blocks.find_output(work, w, i, code)
 
@@ -228,7 +229,7 @@ def wipe(blocks, w, i, code):
 
 @optional_operation
 def recall_margins(blocks, work, i, codes, at, n, out):
-    """Write <w, δ> of each output into `out`, as `recall_margin` tells it."""
+    """Write <w, δ> of each output into `out`, as `recall_margin` does of one."""
     length = code_length(blocks, i)
     for p in range(n):
         first = at + p * length
@@ -237,7 +238,7 @@ def recall_margins(blocks, work, i, codes, at, n, out):
 
 @optional_operation
 def margins(blocks, work, w, i, codes, at, n, out):
-    """Write <w, δ> of each output into `out`; what `recall_margin` needs stays."""
+    """Write <w, δ> of each output into `out`; leaves what `recall_margin` needs."""
     length = code_length(blocks, i)
     for p in range(n):
         first = at + p * length
@@ -246,7 +247,7 @@ def margins(blocks, work, w, i, codes, at, n, out):
 
 @optional_operation
 def push_sum(blocks, work, w, i, codes, at, n, coef):
-    """Add Σ_p coef[p]·δ_p to w, in place; what `recall_margin` needs stays."""
+    """Add Σ_p coef[p]·δ_p to w, in place; leaves what `recall_margin` needs."""
     length = code_length(blocks, i)
     for p in range(n):
         if coef[p] != 0.0:
@@ -315,7 +316,7 @@ def wipe_pair(rows, w, i, a, b):
 
 
 def plain_array(values, dtype):
-    """An array as kernels know it: numba compiles again for any other layout.
+    """An array in the one layout of kernels: numba compiles again for any other.
 
     Read-only arrays, as of a memory-mapped file, are copied.
     """

@@ -37,11 +37,11 @@ def _compiled_address(signature, text, is_cached):
     compiled = njit(cache=is_cached, nogil=True, no_cpython_wrapper=True)(text)
     compiled.compile(signature)
     (result,) = compiled.overloads.values()
-    _kept.append(compiled)
+    _compiled.append(compiled)
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
-_kept: list = []  # compiled functions live as long as their addresses are known
+_compiled: list = []  # compiled functions live as long as their addresses are known
 
 
 def called_at(signature):

@@ -4,7 +4,7 @@ LLVM optimises whatever a kernel calls again with the kernel. The search for the
 most violated output of a structure is larger than all loops of the solvers together;
 were each loop compiled with it, it would be compiled six times in a first fit. Here
 every operation is compiled once for each kind of tag, as an entry: a function whose
-address lies before the fields of the tag's `Reference`. Sweeps know a tag as an
+address lies before the fields of the tag's `Reference`. Sweeps receive a tag as an
 integer, the address of its reference, and call operations through that table. Entries
 are compiled when a sweep first needs them. A call costs a few nanoseconds where the
 operation takes microseconds.
@@ -55,14 +55,14 @@ def fill_table(blocks: Reference[Any], work: Any, names: Any, defaults: Any) -> 
     missing = [name for name in names if table[PLACES[name]] == 0]
     if not missing:
         return
-    own = type(blocks._tag)
+    tag_class = type(blocks._tag)
     kinds = {TAG: blocks._numba_type_, WORK: getattr(work, "_numba_type_", None)}
-    is_counted = not getattr(own, "is_uncounted", False)
+    is_counted = not getattr(tag_class, "is_uncounted", False)
     with _one_at_a_time:  # else each thread of a first pass would compile them
         for name in missing:
             result, arguments = ENTRIES[name]
             signature = result(*(kinds.get(kind, kind) for kind in arguments))
-            text = getattr(own, name, None) or defaults[name]
+            text = getattr(tag_class, name, None) or defaults[name]
             table[PLACES[name]] = _address_of_entry(signature, text, is_counted)
 
 
@@ -81,11 +81,11 @@ def _address_of_entry(signature: Any, text: Any, is_counted: bool) -> int:
     )(text)  # fmt: skip
     compiled.compile(signature)
     (result,) = compiled.overloads.values()
-    _kept.append(compiled)
+    _compiled.append(compiled)
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
 
-_kept: list[Any] = []  # compiled functions live as long as their addresses are known
+_compiled: list[Any] = []  # functions live as long as their addresses are known
 
 
 @functools.cache
@@ -103,22 +103,25 @@ def entry_call(stub: Any) -> Any:
 
         def codegen(context, builder, signature, values):  # type: ignore[no-untyped-def]
             given = cgutils.unpack_tuple(builder, values[0])
-            own = [
+            converted = [
                 context.cast(builder, value, old, new)
                 for value, old, new in zip(given, arguments.types, kinds, strict=True)
             ]
             convention = context.call_conv
             function = convention.get_function_type(result, kinds)
-            table = builder.inttoptr(own[0], function.as_pointer().as_pointer())
-            entry = builder.load(builder.gep(table, [ir.Constant(own[0].type, place)]))
-            status, value = convention.call_function(builder, entry, result, kinds, own)
+            address = converted[0]
+            table = builder.inttoptr(address, function.as_pointer().as_pointer())
+            entry = builder.load(builder.gep(table, [ir.Constant(address.type, place)]))
+            status, value = convention.call_function(
+                builder, entry, result, kinds, converted
+            )
             with cgutils.if_unlikely(builder, status.is_error):
                 convention.return_status_propagate(builder, status)
             return value
 
         return result(arguments), codegen
 
-    # numba wants the parameters of the stub by name
+    # numba compares the names of parameters with those of the stub
     names = ", ".join(inspect.signature(stub).parameters)
     return eval(
         f"lambda {names}: call(({names}))", {"call": call, "__name__": __name__}

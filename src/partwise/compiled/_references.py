@@ -76,7 +76,7 @@ class Reference(Generic[Tag]):
         if vars(config)["DISABLE_JIT"]:
             return
         self._slots = np.zeros((1 + len(named), SLOT), np.int64)
-        self._kept: list[Reference[Any]] = []  # nested tags
+        self._nested: list[Reference[Any]] = []  # live as long as their addresses
         self.address = self._slots.ctypes.data
         fields = named._asdict().items()
         kinds = [
@@ -89,7 +89,7 @@ class Reference(Generic[Tag]):
         """Lay out the value of a field; returns its type."""
         if hasattr(value, "_fields") and not isinstance(value, Reference):
             value = Reference(value)
-            self._kept.append(value)
+            self._nested.append(value)
         if isinstance(value, Reference):
             slot[0] = value.address
             return value._numba_type_

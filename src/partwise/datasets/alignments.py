@@ -31,7 +31,7 @@ def toy_alignments(
     length : int
         Of native sequences.
     noise : float
-        Share of letters that tell nothing.
+        Share of letters that are replaced by any other.
 
     Returns
     -------

@@ -44,8 +44,8 @@ def toy_candidates(
             has = sorted({first, *more.tolist()}) if d else [0]
             words = [f"query{query}", "the", "of"]
             for topic in has:
-                kept = rng.choice(4, size=3, replace=False)
-                words += [f"q{query}t{topic}w{k}" for k in kept]
+                chosen = rng.choice(4, size=3, replace=False)
+                words += [f"q{query}t{topic}w{k}" for k in chosen]
             words += [f"q{query}d{d}n{k}" for k in range(rng.integers(2, 15))]
             rng.shuffle(words)
             title = f"query{query} " + " ".join(f"q{query}t{t}w0" for t in has[:1])

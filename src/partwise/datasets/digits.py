@@ -1,4 +1,4 @@
-"""Strings of handwritten digits: real pixels, degraded, in a telling order."""
+"""Strings of handwritten digits: real pixels, degraded, in a likely order."""
 
 import numpy as np
 

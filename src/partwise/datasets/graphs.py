@@ -14,7 +14,7 @@ def toy_graphs(
     Draw grids in which neighbours mostly have the same label.
 
     Houses stand on the ground: what is above a house is rarely ground, so the
-    direction of an edge tells something. Features of a node are noisy votes for its
+    direction of an edge is informative. Features of a node are noisy votes for its
     label.
 
     Parameters
@@ -28,7 +28,7 @@ def toy_graphs(
     Returns
     -------
     X : list of (node features, edges, edge features)
-        Edge features tell horizontal edges from vertical ones.
+        Edge features distinguish horizontal from vertical edges.
     y : list of lists of str
 
     Examples

@@ -19,7 +19,7 @@ def toy_points(n: int = 150, random_state: int = 0) -> tuple[np.ndarray, np.ndar
     Returns
     -------
     X : array (n, 4)
-        Two coordinates that tell the class, two that do not.
+        Two coordinates that depend on the class, two that do not.
     y : array (n,) of str
 
     Examples

@@ -1,4 +1,4 @@
-"""Public corpora that `fetch` knows: where they are, what they are, their licence."""
+"""The public corpora of `fetch`: addresses, contents, licences."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches

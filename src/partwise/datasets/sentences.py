@@ -1,4 +1,4 @@
-"""Sentences of a toy grammar, with every annotation the grammar knows."""
+"""Sentences of a toy grammar, with all annotations that it makes."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -76,12 +76,7 @@ def toy_entities(
 ) -> tuple[list[list[tuple[str, str]]], list[list[str]]]:
     """Draw tagged sentences of the toy grammar, labelled with their named entities.
 
-    Parameters
-    ----------
-    n : int, default=300
-        Number of sentences.
-    random_state : int, numpy Generator or None, default=0
-        Seed; the sentences are those of `toy_sentences` with the same one.
+    The sentences are those of `toy_sentences` with the same `n` and `random_state`.
 
     Returns
     -------
@@ -106,12 +101,7 @@ def toy_dependencies(
 ) -> tuple[Table, list[DependencyTree]]:
     """Draw sentences of the toy grammar with their dependency trees.
 
-    Parameters
-    ----------
-    n : int, default=300
-        Number of sentences.
-    random_state : int, numpy Generator or None, default=0
-        Seed; the sentences are those of `toy_sentences` with the same one.
+    The sentences are those of `toy_sentences` with the same `n` and `random_state`.
 
     Returns
     -------
@@ -142,12 +132,7 @@ def toy_treebank(
 ) -> tuple[list[list[tuple[str, str]]], list[PhraseTree]]:
     """Draw tagged sentences of the toy grammar with their phrase structure.
 
-    Parameters
-    ----------
-    n : int, default=300
-        Number of sentences.
-    random_state : int, numpy Generator or None, default=0
-        Seed; the sentences are those of `toy_sentences` with the same one.
+    The sentences are those of `toy_sentences` with the same `n` and `random_state`.
 
     Returns
     -------

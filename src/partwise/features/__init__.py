@@ -3,8 +3,9 @@
 Names load on first use, so that help pages of the command line need no numpy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from partwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from partwise.features.arrays import (
@@ -26,47 +27,16 @@ if TYPE_CHECKING:
     from partwise.features.templates import PRESETS, TemplateError, parse_templates
     from partwise.features.word_vectors import VectorFeaturizer
 
-_NAMES = {
-    "arrays": "ArrayFeaturizer DenseFeatures Features as_features",
-    "choice": "AnyFeaturizer default_templates featurizer_from_state kind_of "
-    "make_featurizer",
-    "columnar": "Featurizer as_table",
-    "crfpp": "convert_crfpp",
-    "dicts": "DictFeaturizer",
-    "templates": "PRESETS TemplateError parse_templates",
-    "word_vectors": "VectorFeaturizer",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES])
-
-
-__all__ = [
-    "PRESETS",
-    "AnyFeaturizer",
-    "ArrayFeaturizer",
-    "DenseFeatures",
-    "DictFeaturizer",
-    "Features",
-    "Featurizer",
-    "TemplateError",
-    "VectorFeaturizer",
-    "as_features",
-    "as_table",
-    "convert_crfpp",
-    "default_templates",
-    "featurizer_from_state",
-    "kind_of",
-    "make_featurizer",
-    "parse_templates",
-]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "arrays": "ArrayFeaturizer DenseFeatures Features as_features",
+        "choice": "AnyFeaturizer default_templates featurizer_from_state kind_of "
+        "make_featurizer",
+        "columnar": "Featurizer as_table",
+        "crfpp": "convert_crfpp",
+        "dicts": "DictFeaturizer",
+        "templates": "PRESETS TemplateError parse_templates",
+        "word_vectors": "VectorFeaturizer",
+    },
+)

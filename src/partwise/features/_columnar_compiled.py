@@ -50,8 +50,7 @@ def fill_slots(positions, known, slots):
 
 @njit(cache=True, nogil=True)
 def look_up(keys, slots, known, column, out):
-    """
-    Write the position in `known` of each key to ``out[:, column]``, -1 for none.
+    """Write the position in `known` of each key to ``out[:, column]``, -1 for none.
 
     The matrix is passed whole: its only column would be contiguous, one of several is
     not, and each of the two would be compiled.

@@ -32,8 +32,7 @@ def letters_of(x: Any) -> list[str]:
 
 
 def partners_of(x: Any, output: Any) -> list[str]:
-    """
-    The partner of each token of a, as text.
+    """The partner of each token of a, as text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Features as arrays, and featurizers for users who bring arrays themselves."""
+"""Features as arrays, and the featurizer of arrays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,8 +17,7 @@ MAX_FEATURES = int(np.iinfo(np.int32).max)  # indices have 32 bits
 
 
 class Features(NamedTuple):
-    """
-    Sparse feature vectors of the tokens of all sequences (CSR).
+    """Sparse feature vectors of the tokens of all sequences (CSR).
 
     Attributes
     ----------
@@ -39,8 +38,7 @@ class Features(NamedTuple):
 
 
 class DenseFeatures(NamedTuple):
-    """
-    Dense feature vectors of the tokens of all sequences.
+    """Dense feature vectors of the tokens of all sequences.
 
     Attributes
     ----------
@@ -58,17 +56,12 @@ class DenseFeatures(NamedTuple):
 
 
 def as_features(X: Sequence[Any]) -> Features | DenseFeatures:
-    """
-    Stack one matrix (tokens × features) per sequence.
+    """Stack one matrix (tokens × features) per sequence.
 
     Parameters
     ----------
     X : sequence of scipy sparse matrices, or of dense arrays
         All of one kind and width; finite.
-
-    Returns
-    -------
-    Features or DenseFeatures
 
     Raises
     ------
@@ -190,8 +183,7 @@ def _check_numbers(s: int, values: np.ndarray) -> None:
 
 
 class ArrayFeaturizer:
-    """
-    The featurizer of arrays: checks and stacks, learns only the width.
+    """The featurizer of arrays: checks and stacks, learns only the width.
 
     Examples
     --------
@@ -236,7 +228,7 @@ class ArrayFeaturizer:
         return [f"x{i}" for i in range(self.n_features_)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         return {"kind": self.kind, "n_features": self.n_features_}, {}
 
     @classmethod

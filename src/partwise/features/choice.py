@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.features.arrays import (
-    ArrayFeaturizer,
-)
+from partwise.features.arrays import ArrayFeaturizer
 from partwise.features.columnar import Featurizer, as_table
 from partwise.features.dicts import DictFeaturizer
 from partwise.features.templates import PRESETS
@@ -27,8 +25,7 @@ def make_featurizer(
     hash_bits: int | None = None,
     vectors: Any = None,
 ) -> AnyFeaturizer:
-    """
-    Choose the featurizer that fits the data; it still has to be fitted.
+    """Choose the featurizer that fits the data; it still has to be fitted.
 
     Parameters
     ----------
@@ -44,10 +41,6 @@ def make_featurizer(
         Hash features to ``2**hash_bits`` columns.
     vectors : path, dict or pair, optional
         Word vectors beside the templates; see `VectorFeaturizer`.
-
-    Returns
-    -------
-    Featurizer, VectorFeaturizer, DictFeaturizer or ArrayFeaturizer
 
     Examples
     --------
@@ -90,12 +83,7 @@ def make_featurizer(
 
 
 def default_templates(columns: Iterable[str]) -> str:
-    """
-    Templates for tables of which nothing is known but the columns.
-
-    Parameters
-    ----------
-    columns : iterable of str
+    """Templates for tables of which nothing is known but the columns.
 
     Returns
     -------
@@ -112,18 +100,13 @@ def default_templates(columns: Iterable[str]) -> str:
 def featurizer_from_state(
     meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> AnyFeaturizer:
-    """
-    Rebuild the featurizer of a model file.
+    """Rebuild the featurizer of a model file.
 
     Parameters
     ----------
     meta : mapping
     arrays : mapping of str to array
         Both as `state` gave them.
-
-    Returns
-    -------
-    Featurizer, VectorFeaturizer, DictFeaturizer or ArrayFeaturizer
 
     Raises
     ------
@@ -140,7 +123,7 @@ def featurizer_from_state(
 
 
 def kind_of(X: Table | Sequence[Any]) -> str:
-    """Tell the kind of the tokens from the first of them."""
+    """The kind of the tokens, from the first of them."""
     if isinstance(X, Table) or isinstance(X[0], Table):
         return "columns"
     sequence = X[0]

@@ -1,5 +1,4 @@
-"""
-Features of templates, computed on whole columns.
+"""Features of templates, computed on whole columns.
 
 A view (a column, or a function of it) is computed once per distinct string. A template
 of k terms is then a k-digit number per token, its key, with the code of each term's
@@ -28,8 +27,7 @@ from partwise.readers.table import Column, Table
 
 
 class Featurizer:
-    """
-    Binary features of tokens from templates over the columns of a table.
+    """Binary features of tokens from templates over the columns of a table.
 
     Parameters
     ----------
@@ -82,22 +80,11 @@ class Featurizer:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that the templates look at, each once."""
+        """Columns that the templates use, each once."""
         return list(dict.fromkeys(view.column for view in self._views))
 
     def fit(self, X: Table | Sequence[Any], y: Any = None) -> "Featurizer":
-        """
-        Learn the vocabulary.
-
-        Parameters
-        ----------
-        X : Table, list of Tables, or list of lists of str or of tuples of str
-
-        Returns
-        -------
-        Featurizer
-            Itself.
-        """
+        """Learn the vocabulary."""
         table = as_table(X)
         if not len(table):
             raise ValueError("no sequences to fit")
@@ -108,17 +95,7 @@ class Featurizer:
         return self
 
     def transform(self, X: Table | Sequence[Any]) -> Features:
-        """
-        Feature vectors of the tokens; features unseen in training are left out.
-
-        Parameters
-        ----------
-        X : Table, list of Tables, or list of lists of str or of tuples of str
-
-        Returns
-        -------
-        Features
-        """
+        """Feature vectors of the tokens; features unseen in training are left out."""
         self._check_fitted()
         table = as_table(X)
         self._check_columns(table)
@@ -150,16 +127,10 @@ class Featurizer:
         return self._names
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """
-        Give what a model file must keep.
+        """Settings for JSON, and arrays, for a model file.
 
-        Returns
-        -------
-        meta : dict
-            Settings, JSON-able.
-        arrays : dict of str to array
-            The vocabulary: strings of the views as bytes, and for each feature its
-            template and key.
+        The arrays are the vocabulary: strings of the views as bytes, and for each
+        feature its template and key.
         """
         self._check_fitted()
         meta = {
@@ -246,8 +217,7 @@ class Featurizer:
         used: np.ndarray,
         strings: Sequence[str | None],
     ) -> np.ndarray:
-        """
-        Codes of the tokens under a view, int64 (n_tokens + 1,).
+        """Codes of the tokens under a view, int64 (n_tokens + 1,).
 
         -1 stands for no value or an unseen one; the last entry is the boundary's code,
         as `neighbours` needs it.
@@ -258,7 +228,7 @@ class Featurizer:
         return np.append(known[column.codes], len(codes))
 
     def _key_space(self, template: Template) -> int:
-        """Return the number of keys the template can make."""
+        """Number of keys that a template can make."""
         space = 1
         for term in template.terms:
             space *= len(self._strings[term.view]) + 1
@@ -357,16 +327,11 @@ class Featurizer:
 
 
 def as_table(X: Table | Sequence[Any]) -> Table:
-    """
-    Bring any of the forms that a table can take into one.
+    """Bring any of the forms that a table can take into one.
 
     Parameters
     ----------
     X : Table, list of Tables, or list of lists of str or of tuples of str
-
-    Returns
-    -------
-    Table
     """
     if isinstance(X, Table):
         return X

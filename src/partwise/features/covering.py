@@ -1,8 +1,8 @@
 """Candidate sets as covering problems: documents cover elements with features.
 
-By default elements are words: φ tells in how many documents of the set a word occurs
-(Joachims, Hofmann, Yue, Yu, CACM 2009, section 3.1). The rich features of SVM-div
-(Yue and Joachims, ICML 2008) also tell how a document has a word: several times, in its
+By default elements are words, and φ says in how many documents of the set a word occurs
+(Joachims, Hofmann, Yue, Yu, CACM 2009, section 3.1). The rich features of SVM-div (Yue
+and Joachims, ICML 2008) distinguish how a document has a word: several times, in its
 title, near its beginning; each of these ways is an element of its own.
 """
 
@@ -27,10 +27,7 @@ from partwise.parameters import SettingsError
 
 WORD = re.compile(r"\w+")
 SHARES = (0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5)  # of the documents of a set
-WAYS = {
-    "frequency": ("any",),
-    "rich": ("any", "twice", "often", "title", "start"),
-}
+WAYS = {"frequency": ("any",), "rich": ("any", "twice", "often", "title", "start")}
 OFTEN = 4  # times in one document
 START = 0.1  # of a document
 MOST_SHARES = 1000
@@ -46,7 +43,7 @@ class CoveringSet(NamedTuple):
     names: list[str] | None = None  # of the elements, for explanations
 
     def check(self, name: str) -> CoveringSet:
-        """With arrays as kernels want them, or a refusal."""
+        """The same with checked arrays."""
         features = np.array(self.features, np.float64)
         covers = self.covers
         check_sparse(covers, name)
@@ -65,14 +62,13 @@ class CoveringSet(NamedTuple):
 
 
 class WordCovers:
-    """
-    Make covering sets of texts or of word counts.
+    """Make covering sets of texts or of word counts.
 
     Parameters
     ----------
     features : {"frequency", "rich"} or callable
-        What φ tells; or a function from a candidate set to a `CoveringSet`, or to a
-        pair (features of elements, documents × elements).
+        What φ consists of; or a function from a candidate set to a `CoveringSet`, or
+        to a pair (features of elements, documents × elements).
     shares : sequence of float or None
         A feature for each: whether a word occurs in at least this share of the
         documents. None for `SHARES`.

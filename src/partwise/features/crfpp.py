@@ -13,18 +13,17 @@ _MACRO = re.compile(r"%x\[\s*([+-]?\d{1,4})\s*,\s*(\d{1,4})\s*\]")
 
 
 class Converted(NamedTuple):
-    """What a template file of CRF++ asks for."""
+    """The content of a template file of CRF++."""
 
     templates: str  # one per line, for ``templates=`` or ``--template``
     order: int  # 1 where it has the line B, else 0
 
 
 def convert_crfpp(text: str, columns: Sequence[str] | None = None) -> Converted:
-    r"""
-    Translate a template file of CRF++.
+    r"""Translate a template file of CRF++.
 
     ``U02:%x[0,0]`` becomes ``word[0]``, ``U05:%x[-1,0]/%x[0,1]`` a conjunction,
-    ``word[-1]|pos[0]``, a ``U`` without macros ``bias``; ``B`` asks for transitions,
+    ``word[-1]|pos[0]``, a ``U`` without macros ``bias``; ``B`` means transitions,
     ``order=1``. Two differences remain: outside of the sentence our columns have one
     value, where CRF++ counts how far outside a place is; and a template that stands
     twice counts once.

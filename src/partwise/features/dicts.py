@@ -21,18 +21,13 @@ import numpy as np
 from partwise.bounds import MAX_FEATURE
 from partwise.features.arrays import Features, make_features
 from partwise.features.hashing import hash_strings
-from partwise.features.vocabulary import (
-    check_settings,
-    read_strings,
-    string_arrays,
-)
+from partwise.features.vocabulary import check_settings, read_strings, string_arrays
 
 Token = Mapping[str, Any] | Sequence[str] | AbstractSet[str]
 
 
 class DictFeaturizer:
-    """
-    Features of tokens that are dicts, or lists of strings.
+    """Features of tokens that are dicts, or lists of strings.
 
     Parameters
     ----------
@@ -67,33 +62,12 @@ class DictFeaturizer:
             self.n_features_ = 1 << self.hash_bits
 
     def fit(self, X: Sequence[Sequence[Token]], y: Any = None) -> "DictFeaturizer":
-        """
-        Learn the vocabulary.
-
-        Parameters
-        ----------
-        X : sequence of sequences of tokens
-
-        Returns
-        -------
-        DictFeaturizer
-            Itself.
-        """
+        """Learn the vocabulary."""
         self.fit_transform(X)
         return self
 
     def transform(self, X: Sequence[Sequence[Token]]) -> Features:
-        """
-        Feature vectors of the tokens; features unseen in training are left out.
-
-        Parameters
-        ----------
-        X : sequence of sequences of tokens
-
-        Returns
-        -------
-        Features
-        """
+        """Feature vectors of the tokens; features unseen in training are left out."""
         self._check_fitted()
         if self.hash_bits is not None:
             numbers: dict[str, int] = _HashedNumbers(self.n_features_)
@@ -106,19 +80,18 @@ class DictFeaturizer:
             raise ValueError("no sequences to fit")
         if self.hash_bits is not None:
             return self.transform(X)
-        met = _GrowingNumbers()
-        features = _scan(X, met, 0)
-        counts = np.bincount(features.indices, minlength=len(met)).tolist()
+        numbers = _GrowingNumbers()
+        features = _scan(X, numbers, 0)
+        counts = np.bincount(features.indices, minlength=len(numbers)).tolist()
         frequent = [
-            name for name, number in met.items() if counts[number] >= self.min_count
+            n for n, number in numbers.items() if counts[number] >= self.min_count
         ]
-        frequent.sort(key=lambda name: (-counts[met[name]], name))
+        frequent.sort(key=lambda name: (-counts[numbers[name]], name))
         self._set_names(frequent)
-        final = np.array([self._numbers[name] for name in met], np.int32)
+        final = np.array([self._numbers[name] for name in numbers], np.int32)
+        indices = final[features.indices]
         return _without_unseen(
-            features._replace(
-                indices=final[features.indices], n_features=self.n_features_
-            )
+            features._replace(indices=indices, n_features=self.n_features_)
         )
 
     @property
@@ -130,7 +103,7 @@ class DictFeaturizer:
         return list(self._numbers)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         self._check_fitted()
         meta = {
             "kind": self.kind,
@@ -221,13 +194,12 @@ def _scan(
     )
 
 
-def _without_unseen(found: Features) -> Features:
+def _without_unseen(features: Features) -> Features:
     """Leave out the features of number -1."""
-    known = found.indices >= 0
-    indptr = np.append(0, np.cumsum(known))[found.indptr]
-    return make_features(
-        indptr, found.indices[known], found.data[known], found.offset, found.n_features
-    )
+    indptr, indices, data, offset, n_features = features
+    known = indices >= 0
+    indptr = np.append(0, np.cumsum(known))[indptr]
+    return make_features(indptr, indices[known], data[known], offset, n_features)
 
 
 def _named_values(token: Token) -> Iterator[tuple[str, float]]:

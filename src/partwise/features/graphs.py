@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from partwise.bounds import check_sparse, entry, require, under
-from partwise.features.arrays import ArrayFeaturizer
+from partwise.features.arrays import ArrayFeaturizer, DenseFeatures
 from partwise.features.dicts import DictFeaturizer
 
 Ints = np.ndarray
@@ -159,10 +159,10 @@ def _from_networkx(graph: Any) -> tuple[Any, list[Any]]:
             "features there"
         )
     number = {name: k for k, name in enumerate(names)}
-    found = list(graph.edges(data=True))
-    pairs = [(number[a], number[b]) for a, b, _ in found]
-    described = [data[ATTRIBUTE] for _, _, data in found if ATTRIBUTE in data]
-    if described and len(described) < len(found):
+    edges_with_data = list(graph.edges(data=True))
+    pairs = [(number[a], number[b]) for a, b, _ in edges_with_data]
+    described = [data[ATTRIBUTE] for *_, data in edges_with_data if ATTRIBUTE in data]
+    if described and len(described) < len(pairs):
         raise ValueError(f"some edges have the attribute {ATTRIBUTE!r} and others not")
     features = [graph.nodes[name][ATTRIBUTE] for name in names]
     edges = np.array(pairs, np.int64).reshape(-1, 2)
@@ -185,10 +185,6 @@ def grid_graph(
         (diagonals), and so on.
     directions : bool
         Give edges of each direction a feature of their own; else all have one, of 1.
-
-    Returns
-    -------
-    GraphInput
 
     Examples
     --------
@@ -311,7 +307,7 @@ class GraphFeaturizer:
         return made
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         settings, arrays = self.nodes.state()
         document: dict[str, Any] = {"kind": self.kind, "nodes": settings, "edges": None}
         saved = {f"nodes/{name}": array for name, array in arrays.items()}
@@ -363,9 +359,8 @@ def _featurizer(parts: Any) -> Any:
         if is_listed and isinstance(rows[0], Mapping | set | frozenset):
             return DictFeaturizer()
         if is_listed and isinstance(rows[0], list) and rows[0]:
-            return (
-                DictFeaturizer() if isinstance(rows[0][0], str) else ArrayFeaturizer()
-            )
+            is_named = isinstance(rows[0][0], str)
+            return DictFeaturizer() if is_named else ArrayFeaturizer()
     return ArrayFeaturizer()
 
 
@@ -378,7 +373,7 @@ def _matrices(featurizer: Any, parts: list[Any]) -> list[Any]:
     except ValueError as error:
         raise ValueError(str(error).replace("sequence", "graph")) from None
     offset = made.offset
-    if hasattr(made, "X"):
+    if isinstance(made, DenseFeatures):
         return np.split(made.X, offset[1:-1])
     data = made.data
     if len(data) != len(made.indices):

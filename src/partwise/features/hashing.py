@@ -16,12 +16,7 @@ HALF = np.uint64(32)
 
 
 def hash_strings(strings: Sequence[str]) -> np.ndarray:
-    """
-    Hash strings; unlike Python's `hash`, without a salt.
-
-    Parameters
-    ----------
-    strings : sequence of str
+    """Hash strings; unlike Python's `hash`, without a salt.
 
     Returns
     -------
@@ -35,13 +30,7 @@ def hash_strings(strings: Sequence[str]) -> np.ndarray:
 
 
 def hash_view(view: View, table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Hash the strings that a view has at all tokens, each distinct one once.
-
-    Parameters
-    ----------
-    view : View
-    table : Table
+    """Hash the strings that a view has at all tokens, each distinct one once.
 
     Returns
     -------
@@ -61,8 +50,7 @@ def hash_view(view: View, table: Table) -> tuple[np.ndarray, np.ndarray]:
 def hash_templates(
     templates: Sequence[Template], table: Table, n_features: int
 ) -> Features:
-    """
-    Hash the features of templates to columns.
+    """Hash the features of templates to columns.
 
     Each distinct string is hashed once; the hash of a conjunction mixes those of the
     template's name and of its strings.
@@ -73,10 +61,6 @@ def hash_templates(
     table : Table
     n_features : int
         A power of two.
-
-    Returns
-    -------
-    Features
     """
     terms = [term for template in templates for term in template.terms]
     near = neighbours(table.offset, {term.offset for term in terms})

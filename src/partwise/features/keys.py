@@ -35,7 +35,7 @@ NO_KEY = -1
 
 
 class MatchError(SettingsError):
-    """A hash function cannot be read or used; the text tells the remedy."""
+    """A hash function cannot be read or used; the text names the remedy."""
 
 
 class Named(Protocol):
@@ -50,8 +50,7 @@ N = TypeVar("N", bound=Named)
 
 
 class Hasher(Generic[N]):
-    """
-    One or several hash functions.
+    """One or several hash functions.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ class Hasher(Generic[N]):
                 raise MatchError(f"<match={one!r}> stands twice; name it once")
 
     def check_columns(self, table: Table, columns: list[str]) -> None:
-        """Refuse a table without the columns that must be looked at."""
+        """Refuse a table without these columns."""
         for column in columns:
             if column not in table.columns:
                 raise MatchError(
@@ -105,22 +104,17 @@ class Hasher(Generic[N]):
         return [name_of(one) for one in self.match]
 
     def describe(self, X: Any, keys: Any, part: int, number: int) -> str:
-        """
-        What agrees when the key of a part is met, in words.
+        """What agrees when the key of a part is met, in words.
 
         Parameters
         ----------
         X : as given to `transform`
-            When many parts are asked for, a Table: others become one at every call.
+            For many parts, give a Table: other forms are converted at every call.
         keys : keys of X
         part : int
             A part that has a key.
         number : int
             Of the hash function.
-
-        Returns
-        -------
-        str
         """
         match = self.hashes[number]
         if callable(match):
@@ -145,8 +139,7 @@ def shares_of(strings: list[str]) -> np.ndarray:
 
 
 def answers_of(function: Any, number: int, n_parts: int, *args: Any) -> np.ndarray:
-    """
-    Keys by a user's function, the `number`-th of the hash functions.
+    """Keys by a user's function, the `number`-th of the hash functions.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.features.choice import kind_of
 from partwise.features.columnar import as_table
 from partwise.features.keys import (
     NO_KEY,
@@ -71,8 +72,7 @@ class LabelMatch(NamedTuple):
 
 
 class LabelHasher(Hasher[LabelMatch]):
-    """
-    Keys of labels by one or several hash functions.
+    """Keys of labels by one or several hash functions.
 
     Parameters
     ----------
@@ -101,17 +101,16 @@ class LabelHasher(Hasher[LabelMatch]):
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are looked at by name, each once."""
-        return list(dict.fromkeys(term.view.column for term in self._terms()))
+        """Columns that named hash functions use, each once."""
+        named = [one for one in self.hashes if isinstance(one, LabelMatch)]
+        terms = [term for match in named for term in match.terms]
+        return list(dict.fromkeys(term.view.column for term in terms))
 
     @property
     def has_pairs(self) -> bool:
         """Whether two labels in a row are parts."""
-        return any(_part(one) == PAIR for one in self.hashes)
-
-    def _terms(self) -> list[Term]:
         named = [one for one in self.hashes if isinstance(one, LabelMatch)]
-        return [term for match in named for term in match.terms]
+        return any(match.part == PAIR for match in named)
 
     def n_keys(self, offset: np.ndarray) -> np.ndarray:
         """Number of keys of each sequence, from the first token of each."""
@@ -120,18 +119,13 @@ class LabelHasher(Hasher[LabelMatch]):
         return n_parts * len(self.hashes)
 
     def transform(self, X: Any, offset: np.ndarray | None = None) -> LabelKeys:
-        """
-        Keys of all labels of all tokens.
+        """Keys of all labels of all tokens.
 
         Parameters
         ----------
         X : Table, or list of sequences
         offset : int array (n_sequences + 1,), optional
-            Where sequences begin that hash functions need not look at.
-
-        Returns
-        -------
-        LabelKeys
+            Where sequences begin, if no hash function uses a column.
         """
         table = self._table(X) if self.columns else None
         if table is not None:
@@ -158,8 +152,8 @@ class LabelHasher(Hasher[LabelMatch]):
             else:
                 n_tokens = int(offset[-1])
                 of_token = token_shares(match.text, match.terms, table, n_tokens)
-                found = of_token[:, None] + self.label_shares(match)
-                key[cells, number] = np.where(of_token[:, None] < 0, NO_KEY, found)
+                total = of_token[:, None] + self.label_shares(match)
+                key[cells, number] = np.where(of_token[:, None] < 0, NO_KEY, total)
         return LabelKeys(
             np.asarray(offset, np.int64), first, token, key, size, self.has_pairs
         )
@@ -171,8 +165,6 @@ class LabelHasher(Hasher[LabelMatch]):
         return shares_of([f"{match.text} {name!r}" for name in names])
 
     def _table(self, X: Any) -> Table:
-        from partwise.features import kind_of  # it imports this package's modules
-
         if (kind := kind_of(X)) != "columns":
             raise MatchError(
                 f"<match=> looks at columns ({', '.join(self.columns)}), and these "
@@ -198,8 +190,7 @@ class LabelHasher(Hasher[LabelMatch]):
     def agreement(
         self, match: LabelMatch, X: Any, keys: LabelKeys, i: int, at: int
     ) -> str:
-        """
-        What agrees of a label, or of a pair of labels, in words.
+        """What agrees of a label, or of a pair of labels, in words.
 
         Examples
         --------
@@ -223,16 +214,7 @@ class LabelHasher(Hasher[LabelMatch]):
 
 
 def label_type(label: Any) -> Any:
-    """
-    The label without the prefix of a tag scheme.
-
-    Parameters
-    ----------
-    label : label
-
-    Returns
-    -------
-    str, or the label itself when it is no string
+    """The label without the prefix of a tag scheme.
 
     Examples
     --------
@@ -260,10 +242,6 @@ def lengths_offset(X: Any) -> np.ndarray:
 def _sequences(X: Any) -> Iterator[Any]:
     """One sequence after the other, as functions of the user get them."""
     return (X[i : i + 1] for i in range(len(X))) if isinstance(X, Table) else iter(X)
-
-
-def _part(match: Any) -> str:
-    return match.part if isinstance(match, LabelMatch) else "label"
 
 
 def _parse(text: str) -> LabelMatch:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from partwise.readers.coreference import CoreferenceDocument
+
+Ints = np.ndarray
 
 PRONOUNS = {
     # gender (m, f, n, ? for any) and number (s, p, ? for any) of what they stand for
@@ -39,18 +41,18 @@ NAMES = [
 
 
 class Mentions(NamedTuple):
-    """What is known of each mention, arrays (n,)."""
+    """Attributes of all mentions, int64 arrays (n,)."""
 
-    words: Any  # number of the lower-case string
-    head: Any  # number of its last word
-    pronoun: Any  # number of the pronoun's kind, -1 without
-    is_name: Any
-    definite: Any  # 1, -1 for indefinite, 0
-    gender: Any  # 0 unknown, 1 male, 2 female, 3 neither, 4 and 5 speaker and hearer
-    plural: Any  # 0 unknown, 1 singular, 2 plural
-    sentence: Any
-    first: Any
-    last: Any
+    words: Ints  # number of the lower-case string
+    head: Ints  # number of its last word
+    pronoun: Ints  # number of the pronoun's kind, -1 without
+    is_name: Ints
+    definite: Ints  # 1, -1 for indefinite, 0
+    gender: Ints  # 0 unknown, 1 male, 2 female, 3 neither, 4 and 5 speaker and hearer
+    plural: Ints  # 0 unknown, 1 singular, 2 plural
+    sentence: Ints
+    first: Ints
+    last: Ints
 
 
 def describe_mentions(document: CoreferenceDocument) -> Mentions:
@@ -80,7 +82,7 @@ def describe_mentions(document: CoreferenceDocument) -> Mentions:
     return Mentions(*table.T)
 
 
-def candidate_pairs(document: CoreferenceDocument, window: int) -> Any:
+def candidate_pairs(document: CoreferenceDocument, window: int) -> Ints:
     """Pairs of mentions up to `window` apart, and all with the same last word.
 
     Pronouns are paired within the window alone. Shape (m, 2), rising.
@@ -98,9 +100,8 @@ def candidate_pairs(document: CoreferenceDocument, window: int) -> Any:
 
 def mention_pairs(
     document: CoreferenceDocument, window: int = 20
-) -> tuple[int, Any, Any]:
-    """
-    Mentions as items to cluster: (n_items, pairs, features).
+) -> tuple[int, Ints, np.ndarray]:
+    """Mentions as items to cluster: (n_items, pairs, features).
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def mention_pairs(
     return len(m.head), pairs, np.column_stack(columns).astype(np.float64)
 
 
-def _within(document: CoreferenceDocument, pairs: Any) -> Any:
+def _within(document: CoreferenceDocument, pairs: Ints) -> Ints:
     """Whether all words of one mention are words of the other."""
     sets = [
         {word.lower() for word in document.words[a : z + 1]}

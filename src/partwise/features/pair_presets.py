@@ -14,8 +14,7 @@ REACH = 2  # tokens to either side of ``+window``
 
 
 def expand(name: str, a: Any, b: Any) -> list[str]:
-    """
-    The templates that a name stands for, for sequences with these columns.
+    """The templates that a name stands for, for sequences with these columns.
 
     Parameters
     ----------

@@ -62,8 +62,7 @@ _GAP = re.compile(r"\s*(open|extend):(.*)", re.DOTALL)
 
 
 class PairFeaturizer:
-    """
-    Codes of tokens, and which features pairs and gaps have.
+    """Codes of tokens, and which features pairs and gaps have.
 
     Parameters
     ----------
@@ -131,19 +130,18 @@ class PairFeaturizer:
             raise TemplateError(
                 f"template line {number} ({line.strip()}): write ~ once"
             )
-        found = [read(side) for side in sides]
-        if len(found) == 1:
-            self.match += zip(found[0], found[0], strict=True)
+        templates = [read(side) for side in sides]
+        if len(templates) == 1:
+            self.match += zip(templates[0], templates[0], strict=True)
         else:
-            self.match += product(found[0], found[1])
+            self.match += product(templates[0], templates[1])
 
     # ------------------------------------------------------------------- learning
 
     def fit(
         self, a: Sequence[Any], b: Sequence[Any], letters: str = ""
     ) -> PairFeaturizer:
-        """
-        Learn the columns of either side and their values.
+        """Learn the columns of either side and their values.
 
         Parameters
         ----------
@@ -159,18 +157,18 @@ class PairFeaturizer:
         self.widths = [
             real_column(first[0], one, "a").shape[1] for one, _ in self.products
         ]
-        found: dict[View, set[str]] = {term.view: set() for term in self.terms}
+        values_of_view: dict[View, set[str]] = {t.view: set() for t in self.terms}
         for side in columns:
-            for view, values in found.items():
+            for view, values in values_of_view.items():
                 for x in side:
                     if view.column in x:
                         values.update(values_of(view, x[view.column])[0])
         for term in self.terms:
             if term.offset:
-                found[term.view].add(BOUNDARY)
+                values_of_view[term.view].add(BOUNDARY)
             if term.view == View(self.sides[0][0]):
-                found[term.view].update(letters)
-        self.values = {view: sorted(values) for view, values in found.items()}
+                values_of_view[term.view].update(letters)
+        self.values = {v: sorted(values) for v, values in values_of_view.items()}
         return self
 
     @classmethod
@@ -200,8 +198,7 @@ class PairFeaturizer:
     # ---------------------------------------------------------------- application
 
     def transform(self, x: Any, side: int, what: str = "sequence") -> Any:
-        """
-        Codes of a sequence, as `partwise.structures.alignment` takes it.
+        """Codes of a sequence, as `partwise.structures.alignment` takes it.
 
         Parameters
         ----------
@@ -249,8 +246,7 @@ class PairFeaturizer:
         return codes, np.hstack(real)
 
     def transform_pairs(self, X: Sequence[Any]) -> tuple[bool, list[tuple[Any, Any]]]:
-        """
-        Codes of all pairs (a, b), or of (a, candidates), each object once.
+        """Codes of all pairs (a, b), or of (a, candidates), each object once.
 
         Parameters
         ----------
@@ -312,7 +308,7 @@ class PairFeaturizer:
         }
 
     def names_of(self, template: Template, side: int) -> list[str]:
-        """What each code of a template stands for, in the order of codes."""
+        """The meaning of each code of a template, in the order of codes."""
         names = [
             [f"{term}={value}" for value in [*self.values[term.view], OUTSIDE]]
             if term.view.column in self.sides[side]

@@ -84,8 +84,7 @@ class PhraseMatch(NamedTuple):
 
 
 class PhraseHasher(Hasher[PhraseMatch]):
-    """
-    Keys of rules and brackets by one or several hash functions.
+    """Keys of rules and brackets by one or several hash functions.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are looked at, each once."""
+        """Columns that are used, each once."""
         named = [one for one in self.hashes if isinstance(one, PhraseMatch)]
         ends = [terms for match in named for terms in match.terms.values()]
         return list(dict.fromkeys(term.view.column for terms in ends for term in terms))
@@ -145,17 +144,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
         return (len(self.rules) + n_brackets) * len(self.hashes)
 
     def transform(self, X: Any) -> PhraseKeys:
-        """
-        Keys of all rules and brackets.
-
-        Parameters
-        ----------
-        X : Table, or list of lists of (word, tag)
-
-        Returns
-        -------
-        PhraseKeys
-        """
+        """Keys of all rules and brackets."""
         table = self.table(X)
         self.check_columns(table, self.columns)
         n_rules, n_labels = len(self.rules), len(self.labels)
@@ -219,7 +208,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
     def _arguments(
         self, table: Table, i: int, begin: np.ndarray, end: np.ndarray
     ) -> tuple[Any, ...]:
-        """What a user's function is asked about the brackets of sentence i."""
+        """Arguments of a user's function for the brackets of sentence i."""
         size = len(self.labels)
         labels = np.tile(np.array(self.labels), len(begin))
         return table[i : i + 1], labels, np.repeat(begin, size), np.repeat(end, size)
@@ -227,8 +216,7 @@ class PhraseHasher(Hasher[PhraseMatch]):
     def agreement(
         self, match: PhraseMatch, X: Any, keys: PhraseKeys, i: int, at: int
     ) -> str:
-        """
-        What agrees of a rule or a bracket, in words.
+        """What agrees of a rule or a bracket, in words.
 
         Examples
         --------

@@ -22,13 +22,7 @@ import numpy as np
 from partwise.bounds import check_indices, read_array
 from partwise.features.arrays import DenseFeatures, Features, make_features
 from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
-from partwise.features.templates import (
-    BOUNDARY,
-    Template,
-    Term,
-    View,
-    parse_templates,
-)
+from partwise.features.templates import BOUNDARY, Template, Term, View, parse_templates
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.features.windows import neighbours
 from partwise.readers.table import Table
@@ -53,8 +47,7 @@ class SegmentParts(NamedTuple):
 
 
 class SegmentFeaturizer:
-    """
-    Binary features of segments.
+    """Binary features of segments.
 
     Templates have the values that occur in the segments of `fit`; all other values give
     no feature.
@@ -98,8 +91,8 @@ class SegmentFeaturizer:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are looked at, each once."""
-        terms = [term for template in self._questions() for term in template.terms]
+        """Columns that are used, each once."""
+        terms = [term for t in self._all_templates() for term in t.terms]
         return list(dict.fromkeys(term.view.column for term in terms))
 
     @property
@@ -107,7 +100,7 @@ class SegmentFeaturizer:
         """Number of features."""
         return len(self.feature_names_)
 
-    def _questions(self) -> list[Template]:
+    def _all_templates(self) -> list[Template]:
         """The templates; those of gazetteers come first."""
         listed = Template((Term(View("lower", View(self.column))),))
         return [listed] * len(self.gazetteers) + self.templates
@@ -133,21 +126,22 @@ class SegmentFeaturizer:
         names = [f"gazetteer={name}" for name in self.gazetteers]
         keys, numbers = [], []
         for g, name in enumerate(self.gazetteers):
-            found = phrase_keys(self._phrases[name], self._questions()[g])
-            keys.append(found)
-            numbers.append(np.full(len(found), g, np.int32))
+            listed = phrase_keys(self._phrases[name], self._all_templates()[g])
+            keys.append(listed)
+            numbers.append(np.full(len(listed), g, np.int32))
         at = [first[length == d] for d in range(1, int(length.max(initial=0)) + 1)]
         for template in self.templates:
             seen: dict[int, list[int]] = {}  # of a key: how often, where, how long
             for d, key, place in self._keys(template, table, at):
-                for one, t in zip(key.tolist(), place.tolist(), strict=True):
-                    seen.setdefault(one, [0, t, d])[0] += 1
-            kept = [one for one, (n, _, _) in seen.items() if n >= self.min_count]
-            kept.sort(key=lambda one: (-seen[one][0], seen[one][1], seen[one][2]))
-            keys.append(np.array(kept, np.uint64))
-            numbers.append(len(names) + np.arange(len(kept), dtype=np.int32))
+                for hashed, t in zip(key.tolist(), place.tolist(), strict=True):
+                    seen.setdefault(hashed, [0, t, d])[0] += 1
+            frequent = [key for key, (n, _, _) in seen.items() if n >= self.min_count]
+            frequent.sort(key=lambda key: (-seen[key][0], seen[key][1], seen[key][2]))
+            keys.append(np.array(frequent, np.uint64))
+            numbers.append(len(names) + np.arange(len(frequent), dtype=np.int32))
             names += [
-                f"{template}={_spell(template, table, *seen[one][1:])}" for one in kept
+                f"{template}={_spell(template, table, *seen[key][1:])}"
+                for key in frequent
             ]
         self._set(keys, numbers, names)
         return self
@@ -166,13 +160,13 @@ class SegmentFeaturizer:
         left = end - np.arange(len(end))  # tokens to the end of the sequence
         at = [np.flatnonzero(left >= d) for d in range(1, depth + 1)]
         rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
-        questions = zip(self._questions(), self._key, self._number, strict=True)
-        for template, known, number in questions:
+        templates = zip(self._all_templates(), self._key, self._number, strict=True)
+        for template, known, number in templates:
             for d, key, place in self._keys(template, table, at if len(known) else []):
-                found = np.minimum(np.searchsorted(known, key), len(known) - 1)
-                is_known = known[found] == key
+                at_key = np.minimum(np.searchsorted(known, key), len(known) - 1)
+                is_known = known[at_key] == key
                 rows.append(place[is_known] * depth + d - 1)
-                columns.append(number[found[is_known]])
+                columns.append(number[at_key[is_known]])
         row, column = np.concatenate(rows), np.concatenate(columns)
         order = np.lexsort((column, row))
         counts = np.bincount(row, minlength=len(end) * depth)
@@ -216,7 +210,7 @@ class SegmentFeaturizer:
     # ---------------------------------------------------------------------- files
 
     def state(self) -> tuple[dict[str, Any], dict[str, Ints]]:
-        """What a model file must keep: settings, and keys with their features."""
+        """Settings for JSON, and arrays, for a model file."""
         meta = {
             "kind": self.kind,
             "templates": [str(template) for template in self.templates],
@@ -253,8 +247,8 @@ class SegmentFeaturizer:
             meta["templates"], dict.fromkeys(meta["gazetteers"], ()), meta["column"],
             count,
         )  # fmt: skip
-        n_questions = len(featurizer._questions())
-        size = read_array(arrays, "size", np.int64, n_questions)
+        n_templates = len(featurizer._all_templates())
+        size = read_array(arrays, "size", np.int64, n_templates)
         names = read_strings(arrays)
         n_keys = int(size.sum()) if (size >= 0).all() else -1
         key = read_array(arrays, "key", np.int64, None).view(np.uint64)
@@ -266,13 +260,13 @@ class SegmentFeaturizer:
         check_indices(number, len(names), "a feature of segments")
         ends = np.cumsum(size)[:-1]
         featurizer._set(np.split(key, ends), np.split(number, ends), names)
-        if not n_questions:
+        if not n_templates:
             featurizer._key, featurizer._number = [], []
         return featurizer
 
 
 def phrase_keys(phrases: Iterable[str], template: Template) -> Ints:
-    """Keys that a template of one term gives to segments of these words, uint64."""
+    """Keys of a template of one term for segments of these words, uint64."""
     listed = sorted({tuple(phrase.lower().split()) for phrase in phrases} - {()})
     words = sorted({word for phrase in listed for word in phrase})
     of_word = dict(zip(words, hash_strings(words), strict=True))

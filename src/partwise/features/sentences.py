@@ -26,10 +26,6 @@ def sentence_table(X: Table | Sequence[Any]) -> Table:
         (form, upos), (form, lemma, upos), then xpos, then feats, or a string. A
         sentence may also be a dict of columns, each a list with a string per word.
 
-    Returns
-    -------
-    Table
-
     Examples
     --------
     >>> list(sentence_table([[("the", "DET"), ("cat", "NOUN")]]).columns)

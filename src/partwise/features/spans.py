@@ -47,7 +47,7 @@ class SpanRows(NamedTuple):
 
 
 class PhraseFeatures(NamedTuple):
-    """What a linear scorer knows of the phrases of sentences."""
+    """Features of the phrases of sentences, for a linear scorer."""
 
     offset: Ints  # (n_sentences + 1,) int64 words
     n_rules: int  # weights of the grammar: rules, roots, words

@@ -1,5 +1,4 @@
-r"""
-The template language: which strings around a token become its features.
+r"""The template language: which strings around a token become its features.
 
 One template per line; ``#`` begins a comment::
 
@@ -104,7 +103,7 @@ class Template:
 
 
 class _ShapeOf(dict[int, str]):
-    """Table for `str.translate`, filled as letters are met."""
+    """Table for `str.translate`, filled letter by letter."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
@@ -154,7 +153,7 @@ def _match(pattern: Argument | None) -> Function:
 
 def _attribute(name: Argument | None) -> Function:
     search = re.compile(rf"(?:^|\|)({re.escape(str(name))}=[^|]*)").search
-    return lambda value: found[1] if (found := search(value)) else None
+    return lambda value: match[1] if (match := search(value)) else None
 
 
 FUNCTIONS: dict[str, Callable[[Argument | None], Function]] = {
@@ -176,17 +175,12 @@ MAX_EXPANSIONS = 10_000
 
 
 def parse_templates(templates: str | Iterable[str]) -> list[Template]:
-    """
-    Read templates, ranges expanded and repetitions left out.
+    """Read templates, ranges expanded and repetitions left out.
 
     Parameters
     ----------
     templates : str or iterable of str
         One template per line, or per item.
-
-    Returns
-    -------
-    list of Template
 
     Raises
     ------
@@ -242,8 +236,8 @@ class _Line:
         )
 
     def take(self, kind: str, remedy: str) -> str:
-        found, text = self.tokens[0]
-        if found != kind:
+        next_kind, text = self.tokens[0]
+        if next_kind != kind:
             self.fail(f"found {text!r}", remedy)
         return self.tokens.pop(0)[1]
 

@@ -1,4 +1,4 @@
-"""What a featurizer keeps, as arrays: a model file holds no Python objects."""
+"""Vocabularies of featurizers as arrays, because model files hold no objects."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -14,12 +14,7 @@ MAX_HASH_BITS = 30
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Strings as one array of bytes.
-
-    Parameters
-    ----------
-    strings : sequence of str
+    """Strings as one array of bytes.
 
     Returns
     -------
@@ -35,17 +30,12 @@ def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack_strings(text: np.ndarray, offset: np.ndarray) -> list[str]:
-    """
-    Strings out of the arrays of `pack_strings`; invalid input raises ValueError.
+    """Strings out of the arrays of `pack_strings`; invalid input raises ValueError.
 
     Parameters
     ----------
     text : uint8 array of shape (n_bytes,)
     offset : int64 array of shape (n_strings + 1,)
-
-    Returns
-    -------
-    list of str
     """
     check_offsets(offset, len(text), "strings")
     data = text.tobytes()

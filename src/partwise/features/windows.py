@@ -9,8 +9,7 @@ from partwise.features.arrays import Features, make_features
 
 
 def neighbours(offset: np.ndarray, reach: Iterable[int]) -> dict[int, np.ndarray]:
-    """
-    Positions of the tokens at given distances.
+    """Positions of the tokens at given distances.
 
     Parameters
     ----------
@@ -35,8 +34,7 @@ def neighbours(offset: np.ndarray, reach: Iterable[int]) -> dict[int, np.ndarray
 
 
 def pieces(offset: np.ndarray, size: int = 1 << 15) -> Iterator[tuple[int, int]]:
-    """
-    Cut sequences into runs whose arrays stay in the cache.
+    """Cut sequences into runs whose arrays stay in the cache.
 
     Parameters
     ----------
@@ -55,19 +53,14 @@ def pieces(offset: np.ndarray, size: int = 1 << 15) -> Iterator[tuple[int, int]]
 
 
 def gather_rows(numbers: np.ndarray, offset: np.ndarray, n_features: int) -> Features:
-    """
-    Make sparse vectors of the feature numbers of each token.
+    """Make sparse vectors of the feature numbers of each token.
 
     Parameters
     ----------
-    found : int32 array of shape (n_tokens, n_templates)
+    numbers : int32 array of shape (n_tokens, n_templates)
         Feature numbers; -1 is none.
     offset : int64 array of shape (n_sequences + 1,)
     n_features : int
-
-    Returns
-    -------
-    Features
     """
     present = numbers >= 0
     indptr = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))

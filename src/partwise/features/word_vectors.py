@@ -20,8 +20,7 @@ MAX_COMPONENT = 1.001  # of a vector of length 1, rounded
 
 
 class VectorFeaturizer:
-    """
-    Features of templates, and the vectors of each word and of its two neighbours.
+    """Features of templates, and the vectors of each word and of its two neighbours.
 
     Parameters
     ----------
@@ -61,9 +60,10 @@ class VectorFeaturizer:
         self.templates = templates
         words, matrix = as_vectors(vectors)
         length = np.sqrt((matrix.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-        self._keep(words, (matrix / np.where(length > 0, length, 1)).astype(np.float32))
+        matrix = (matrix / np.where(length > 0, length, 1)).astype(np.float32)
+        self._set_vectors(words, matrix)
 
-    def _keep(self, words: list[str], matrix: np.ndarray) -> None:
+    def _set_vectors(self, words: list[str], matrix: np.ndarray) -> None:
         self.vectors = words, matrix
         self._row = numbered(words)
 
@@ -74,7 +74,7 @@ class VectorFeaturizer:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are looked at, each once."""
+        """Columns that are used, each once."""
         return list(dict.fromkeys([self.column, *self.templates.columns]))
 
     @property
@@ -147,7 +147,7 @@ class VectorFeaturizer:
         return np.array(rows, np.int64)[column.codes]
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         words, matrix = self.vectors
         meta, arrays = self.templates.state()
         arrays |= string_arrays(words, "words")
@@ -159,7 +159,7 @@ class VectorFeaturizer:
     def from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> VectorFeaturizer:
-        """Rebuild from `state`; nonsense raises ValueError."""
+        """Rebuild from `state`; invalid input raises ValueError."""
         templates = {**meta, "kind": Featurizer.kind}
         featurizer = cls.__new__(cls)
         featurizer.templates = Featurizer.from_state(templates, arrays)
@@ -171,5 +171,5 @@ class VectorFeaturizer:
         matrix = read_array(arrays, "vectors", np.float32, len(words), None)
         require(0 < matrix.shape[1] <= MAX_DIMENSIONS, "length of word vectors")
         check_magnitude(matrix, MAX_COMPONENT, "word vectors", remedy="")
-        featurizer._keep(words, matrix)
+        featurizer._set_vectors(words, matrix)
         return featurizer

@@ -60,15 +60,15 @@ def sparse_products(
     begin = np.zeros(n_entries + 2, np.int64)
     place = np.empty(n_entries, np.int32)
     value = np.empty(n_entries)
-    n_found = 0
+    n_present = 0
     for c in range(n_cols):
         for p in range(y_ptr[cols[c]], y_ptr[cols[c] + 1]):
             f = y_index[p]
             if number[f] < 0:
-                number[f] = n_found
-                n_found += 1
+                number[f] = n_present
+                n_present += 1
             begin[number[f] + 2] += 1
-    for k in range(2, n_found + 2):
+    for k in range(2, n_present + 2):
         begin[k] += begin[k - 1]
     for c in range(n_cols):
         for p in range(y_ptr[cols[c]], y_ptr[cols[c] + 1]):

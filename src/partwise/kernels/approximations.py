@@ -10,11 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from partwise.bounds import MAX_WEIGHT, read_numbers
+from partwise.bounds import MAX_WEIGHT, read_numbers, under
+from partwise.features.arrays import DenseFeatures, Features
 from partwise.kernels.base import Kernel
 from partwise.kernels.checks import check_real, check_whole
 from partwise.kernels.gram import gram, strips
-from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix
+from partwise.kernels.matrices import DenseMatrix, Matrix, as_matrix, is_matrix
 from partwise.kernels.memory import free_memory
 from partwise.kernels.naming import as_kernel, from_dict
 from partwise.parameters import SettingsError
@@ -34,16 +35,11 @@ class _Approximation(Parameters):
         return self.fit(X).transform(X)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from inputs; `y` is not looked at."""
+        """Learn from inputs; `y` is ignored."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
-        """
-        Map inputs to features.
-
-        Parameters
-        ----------
-        X : inputs of the kernel
+        """Map inputs to features.
 
         Returns
         -------
@@ -65,8 +61,7 @@ class _Approximation(Parameters):
 
 
 class RandomFourier(_Approximation):
-    """
-    Random cosines: φ(x)·φ(x') ≈ exp(−gamma·‖x − x'‖²).
+    """Random cosines: φ(x)·φ(x') ≈ exp(−gamma·‖x − x'‖²).
 
     φ_d(x) = √(2/D)·cos(z_d·x + b_d) with z ~ N(0, 2·gamma·I) and b uniform on
     [0, 2π) (Rahimi and Recht, 2007). The error falls as 1/√D.
@@ -110,8 +105,7 @@ class RandomFourier(_Approximation):
             raise SettingsError(
                 f"{width} features times {n} components take "
                 f"{width * n * 8 / 2**20:,.0f} MB; hash the features (<hash_bits=>), "
-                "or "
-                "use Nystroem(RBF(gamma))"
+                "or use Nystroem(RBF(gamma))"
             )
         random = np.random.default_rng(self.random_state)
         self.frequencies_ = random.normal(0.0, np.sqrt(2 * gamma), (width, n))
@@ -133,7 +127,7 @@ class RandomFourier(_Approximation):
         return angles
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         arrays = {"frequencies": self.frequencies_.ravel(), "phases": self.phases_}
         return {"kind": self.kind, **self.get_params()}, arrays
 
@@ -156,8 +150,7 @@ class RandomFourier(_Approximation):
 
 
 class Nystroem(_Approximation):
-    """
-    Kernel values with a sample of the inputs: φ(x)·φ(x') ≈ k(x, x') for any kernel.
+    """Kernel values with a sample of the inputs: φ(x)·φ(x') ≈ k(x, x') for any kernel.
 
     With landmarks l_1, …, l_m, K their Gram matrix and K = V·Λ·Vᵀ,
     φ(x) = Λ^{-½}·Vᵀ·(k(x, l_1), …, k(x, l_m)). Exact on the landmarks' span; directions
@@ -232,7 +225,7 @@ class Nystroem(_Approximation):
         return out
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         meta = {"kind": self.kind, "kernel": self.kernel_.to_dict()}
         arrays = self.kernel_.input_family().pack(self.landmarks_)
         packed = {f"landmarks.{name}": array for name, array in arrays.items()}
@@ -246,9 +239,7 @@ class Nystroem(_Approximation):
         _check_kind(meta, cls)
         kernel = from_dict(meta["kernel"])
         family = kernel.input_family()
-        prefix = "landmarks."
-        packed = {n.removeprefix(prefix): a for n, a in arrays.items() if prefix in n}
-        landmarks = family.unpack(packed)
+        landmarks = family.unpack(under("landmarks.", arrays))
         n = family.count(landmarks)
         flat = read_numbers(arrays, "whiten", MAX_WEIGHT)
         if not n or not len(flat) or len(flat) % n:
@@ -261,7 +252,7 @@ class Nystroem(_Approximation):
 
 
 def _project(rows: Matrix, matrix: Floats) -> Floats:
-    """Rows times a dense matrix; a row does not depend on its company."""
+    """Rows times a dense matrix; a product does not depend on the other rows."""
     from partwise.kernels import _vector_compiled as kernels
 
     out = np.empty((rows.n_rows, matrix.shape[1]))
@@ -276,10 +267,10 @@ def _project(rows: Matrix, matrix: Floats) -> Floats:
 
 def _as_given(X: Any, values: Floats) -> Any:
     """One array per sequence when the rows of X belong to sequences."""
-    if hasattr(X, "offset") and hasattr(X, "n_features"):
+    if isinstance(X, Features | DenseFeatures):
         return np.split(values, X.offset[1:-1])
-    is_list = isinstance(X, list | tuple) and not isinstance(X, Matrix) and len(X)
-    if is_list and (hasattr(X[0], "tocsr") or getattr(X[0], "ndim", 0) == 2):
+    is_list = isinstance(X, list | tuple) and not isinstance(X, Matrix)
+    if is_list and len(X) and is_matrix(X[0]):
         return np.split(values, np.cumsum([matrix.shape[0] for matrix in X])[:-1])
     return values
 

@@ -7,21 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from partwise.kernels.base import Bound, Kernel
-from partwise.kernels.checks import (
-    check_names,
-    check_real,
-    check_weights,
-    check_whole,
-)
-from partwise.kernels.inputs import SEQUENCES
+from partwise.kernels.base import Bound
+from partwise.kernels.checks import check_names, check_real, check_weights, check_whole
 from partwise.kernels.matrices import SparseMatrix
-from partwise.kernels.strings import table_pair, weigh
+from partwise.kernels.strings import ColumnKernel, table_pair
 from partwise.kernels.vectors import MAX_DEGREE, BoundRows, polynomial
 from partwise.readers.table import Table
 
 
-class BagOfWords(Kernel):
+class BagOfWords(ColumnKernel):
     """
     (Σ_c v_c Σ_w n_c(w)·n'_c(w) + coef0)^degree: counts of the strings of each column.
 
@@ -47,8 +41,6 @@ class BagOfWords(Kernel):
            [ 25.,  64.]])
     """
 
-    inputs = SEQUENCES
-
     def __init__(
         self,
         columns: Sequence[str] | None = None,
@@ -73,20 +65,11 @@ class BagOfWords(Kernel):
         check_whole("degree", self.degree, 1, MAX_DEGREE)
         check_real("coef0", self.coef0)
 
-    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
-        return check_names("columns", self.columns) or default[:1]
-
-    def _named(self, default: list[str]) -> Kernel:
-        if self.columns is not None:
-            return self
-        return BagOfWords((default[0],), self.weights, self.degree, self.coef0)
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Count the strings of each sequence."""
         self.check()
         x, y = table_pair(X, Y)
-        names = check_names("columns", self.columns) or (next(iter(x.columns)),)
-        names, weights = weigh(names, self.weights)
+        names, weights = self.weighted_columns(x)
         rows = _count(x, names, weights)
         cols = rows if y is None else _count(y, names, weights)
         finish = polynomial(self.degree, self.coef0, 1.0)

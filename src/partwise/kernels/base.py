@@ -3,7 +3,9 @@
 A kernel k(x, x') is the inner product of two inputs in a feature space that need not
 be written down. `Kernel.bind` brings the inputs into arrays once; the `Bound` it
 returns answers any block of the Gram matrix between them, and its diagonals. All that
-uses kernels (`gram`, the approximations, a kernel scorer) sees a `Bound` alone.
+uses kernels (`gram`, the approximations, a kernel scorer) works on a `Bound` alone.
+
+Modules of compiled loops are imported where they run, because numba takes long to load.
 """
 
 from __future__ import annotations
@@ -40,8 +42,7 @@ class Bound(ABC):
     def block(
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
     ) -> np.ndarray:
-        """
-        Entries of the Gram matrix.
+        """Entries of the Gram matrix.
 
         Parameters
         ----------
@@ -52,7 +53,7 @@ class Bound(ABC):
 
         Returns
         -------
-        array of shape (n_rows asked for, n_cols asked for)
+        array of shape (len(rows), len(cols))
         """
 
     @abstractmethod
@@ -87,7 +88,7 @@ class Bound(ABC):
         """Arrays and strings that, with the parameters, decide every entry."""
 
     def shape_of(self, rows: Rows, cols: Rows) -> tuple[NDArray[np.int64], ...]:
-        """Positions of rows and columns, checked: compiled code does not look."""
+        """Positions of rows and columns, checked: compiled code checks no bounds."""
         return positions(rows, self.n_rows), positions(cols, self.n_cols)
 
 
@@ -112,8 +113,8 @@ class Kernel(Parameters, ABC):
     """A positive semidefinite function of two inputs.
 
     ``+`` adds kernels, ``*`` multiplies them or scales by a number; each of these is
-    positive semidefinite again. A kernel that does not promise to be so says it in
-    `is_positive`, and is refused for training where it is not (`refuse_indefinite`).
+    positive semidefinite again. A kernel whose `is_positive` is False
+    may be indefinite, and is refused for training where it is (`refuse_indefinite`).
 
     Examples
     --------
@@ -130,18 +131,13 @@ class Kernel(Parameters, ABC):
 
     @abstractmethod
     def bind(self, X: Any, Y: Any = None) -> Bound:
-        """
-        Bring inputs into arrays.
+        """Bring inputs into arrays.
 
         Parameters
         ----------
         X : the rows
         Y : the columns, optional
             By default the rows.
-
-        Returns
-        -------
-        Bound
         """
 
     def check(self) -> None:
@@ -153,14 +149,13 @@ class Kernel(Parameters, ABC):
         return True
 
     def input_family(self) -> Inputs:
-        """What X may be: how inputs are counted, selected and kept in a file."""
+        """What X may be, and how inputs are counted, selected and stored."""
         return self.inputs
 
     def columns_of(
         self, available: Collection[str], usual: Collection[str] | None = None
     ) -> list[str]:
-        """
-        Columns of a table that the kernel compares.
+        """Columns of a table that the kernel compares.
 
         Parameters
         ----------
@@ -214,8 +209,7 @@ class Kernel(Parameters, ABC):
     def with_columns(
         self, available: Collection[str], usual: Collection[str] | None = None
     ) -> Kernel:
-        """
-        Name the columns that are compared by default.
+        """Name the columns that are compared by default.
 
         A kernel that takes all columns of a table takes more of them as soon as
         another one, in a sum with it, brings a column of its own into the table. With
@@ -289,12 +283,12 @@ def _default_columns(
     return [name for name in usual if name in available] or list(available)[:1]
 
 
-def diagonal_by_blocks(bound: Bound, n: int, dtype: Real = np.float64) -> Floats:
-    """k(x_i, x_i) read off small blocks, for a kernel that knows no shorter way."""
+def diagonal_by_blocks(bound: Bound, n: int) -> Floats:
+    """k(x_i, x_i) from small blocks, for a kernel without a shorter way."""
     diagonal = np.empty(n)
     for first in range(0, n, 8):
         rows = np.arange(first, min(first + 8, n))
-        diagonal[rows] = np.diagonal(bound.block(rows, rows, dtype))
+        diagonal[rows] = np.diagonal(bound.block(rows, rows))
     return diagonal
 
 

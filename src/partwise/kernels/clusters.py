@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 
 from partwise.bounds import check_indices, read_array
 from partwise.features.vocabulary import read_strings, string_arrays
@@ -32,8 +33,7 @@ UNKNOWN = "c?"  # of words that were too rare, or not seen in training
 
 
 class WordClusters(Parameters):
-    """
-    Give each word a cluster, learned from text alone or from given vectors.
+    """Give each word a cluster, learned from text alone or from given vectors.
 
     Parameters
     ----------
@@ -68,17 +68,17 @@ class WordClusters(Parameters):
     --------
     >>> X = [["the", animal, "sees", "a", other] for animal in ("cat", "dog", "owl")
     ...      for other in ("cat", "dog", "owl")]
-    >>> found = WordClusters(n_clusters=3, n_dimensions=3, min_count=1).fit(X)
-    >>> found.clusters_["cat"] == found.clusters_["dog"] != found.clusters_["sees"]
+    >>> model = WordClusters(n_clusters=3, n_dimensions=3, min_count=1).fit(X)
+    >>> model.clusters_["cat"] == model.clusters_["dog"] != model.clusters_["sees"]
     True
-    >>> list(found.transform(X).columns)
+    >>> list(model.transform(X).columns)
     ['word', 'cluster']
 
     With vectors, words that the text does not have find their cluster, too:
 
     >>> vectors = {"cat": [1, 0], "dog": [1, 0.1], "runs": [0, 1], "owl": [0.9, 0]}
-    >>> found = WordClusters(2, vectors=vectors).fit([["Cat", "runs"], ["dog", "runs"]])
-    >>> found.transform([["owl", "Dog", "runs", "far"]]).strings("cluster")
+    >>> model = WordClusters(2, vectors=vectors).fit([["Cat", "runs"], ["dog", "runs"]])
+    >>> model.transform([["owl", "Dog", "runs", "far"]]).strings("cluster")
     [['c0', 'c0', 'c1', 'c?']]
     """
 
@@ -105,19 +105,7 @@ class WordClusters(Parameters):
         self.vectors = vectors
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """
-        Learn clusters.
-
-        Parameters
-        ----------
-        X : Table, or list of lists of str or of tuples of str
-        y : ignored
-
-        Returns
-        -------
-        WordClusters
-            Itself.
-        """
+        """Learn clusters."""
         check_whole("n_clusters", self.n_clusters, 1, 1_000_000)
         check_whole("n_dimensions", self.n_dimensions, 1, 10_000)
         check_whole("window", self.window, 1, 100)
@@ -177,17 +165,7 @@ class WordClusters(Parameters):
         return WordClusters(**self.get_params())
 
     def transform(self, X: Any) -> Table:
-        """
-        Add the column of clusters.
-
-        Parameters
-        ----------
-        X : Table, or list of lists of str or of tuples of str
-
-        Returns
-        -------
-        Table
-        """
+        """Add the column of clusters."""
         if not hasattr(self, "clusters_"):
             raise ValueError("no clusters yet; call fit first")
         table = table_of(X)
@@ -207,14 +185,14 @@ class WordClusters(Parameters):
         return self.fit(X).transform(X)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Give what a model file must keep: JSON-able settings, and arrays."""
+        """Settings for JSON, and arrays, for a model file."""
         group = [int(name[1:]) for name in self.clusters_.values()]
         arrays = {
             **string_arrays(list(self.clusters_)),
             "group": np.array(group, np.int32),
         }
         params = self.get_params()
-        del params["vectors"]  # what they say of words is in the arrays
+        del params["vectors"]  # the clusters of their words are in the arrays
         meta = {"kind": self.kind, "params": params, "vectors": self.from_vectors_}
         return meta, arrays
 
@@ -239,27 +217,26 @@ class WordClusters(Parameters):
         if len(group) != len(words) or len(set(words)) < len(words):
             raise ValueError("damaged word clusters: words without a cluster")
         check_indices(group, 1 << 31, "a cluster")
-        found = cls(**params)
-        found.from_vectors_ = from_vectors
-        found.clusters_ = {
+        clusters = cls(**params)
+        clusters.from_vectors_ = from_vectors
+        clusters.clusters_ = {
             word: f"c{g}" for word, g in zip(words, group.tolist(), strict=True)
         }
-        return found
+        return clusters
 
     def _words(self, table: Table) -> Column:
         return table.column(self.column or next(iter(table.columns)))
 
 
-def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
-    """
-    Group vectors: the best of several k-means++ starts and Lloyd's iterations.
+def k_means(vectors: Floats, n_clusters: int, random: Generator) -> np.ndarray:
+    """Group vectors: the best of several k-means++ starts and Lloyd's iterations.
 
     Parameters
     ----------
     vectors : array of shape (n, n_dimensions)
     n_clusters : int
         At most n.
-    random : numpy random generator
+    random : Generator
 
     Returns
     -------
@@ -270,7 +247,9 @@ def k_means(vectors: Floats, n_clusters: int, random: Any) -> np.ndarray:
     return min(runs, key=lambda run: run[1])[0]
 
 
-def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, float]:
+def _lloyd(
+    vectors: Floats, n_clusters: int, random: Generator
+) -> tuple[np.ndarray, float]:
     """Groups of one start, and the sum of squared distances to their centres."""
     centres = _spread_out(vectors, n_clusters, random)
     group = np.full(len(vectors), -1)
@@ -285,7 +264,7 @@ def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, f
         for d in range(vectors.shape[1]):
             sums = np.bincount(group, vectors[:, d], minlength=n_clusters)
             centres[:, d] = sums / np.maximum(size, 1)
-        # an empty cluster starts again at the vector that is worst off
+        # an empty cluster starts again at the vector that is farthest from its centre
         for empty in np.flatnonzero(size == 0):
             worst = int(far.argmax())
             centres[empty] = vectors[worst]
@@ -293,7 +272,7 @@ def _lloyd(vectors: Floats, n_clusters: int, random: Any) -> tuple[np.ndarray, f
     return group, spread
 
 
-def _spread_out(vectors: Floats, n: int, random: Any) -> Floats:
+def _spread_out(vectors: Floats, n: int, random: Generator) -> Floats:
     """k-means++: each centre is drawn by its squared distance to those before."""
     centres = np.empty((n, vectors.shape[1]))
     centres[0] = vectors[random.integers(len(vectors))]
@@ -340,7 +319,7 @@ def _vectors(
     contexts: np.ndarray,
     shape: tuple[int, int],
     n_dimensions: int,
-    random: Any,
+    random: Generator,
 ) -> Floats:
     """Unit vectors of words from a truncated SVD of positive mutual information."""
     from scipy.sparse import csr_array
@@ -372,7 +351,7 @@ def _by_size(group: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def fit_clusters(clusters: int | WordClusters, table: Table) -> WordClusters:
-    """Clusters of the words of a table: so many, or with these settings."""
+    """Clusters of the words of a table, by their number or by settings."""
     if not isinstance(clusters, WordClusters):
         column = "form" if "form" in table.columns else None
         clusters = WordClusters(n_clusters=clusters, column=column)

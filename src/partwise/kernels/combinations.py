@@ -47,8 +47,7 @@ class _Pair(Kernel):
 
 
 class Sum(_Pair):
-    """
-    k(x, x') + l(x, x'): the features of both.
+    """k(x, x') + l(x, x'): the features of both.
 
     Parameters
     ----------
@@ -62,8 +61,7 @@ class Sum(_Pair):
 
 
 class Product(_Pair):
-    """
-    k(x, x')·l(x, x'): all pairs of features of the one and the other.
+    """k(x, x')·l(x, x'): all pairs of features of the one and the other.
 
     Parameters
     ----------
@@ -99,8 +97,7 @@ class _Single(Kernel):
 
 
 class Scaled(_Single):
-    """
-    factor·k(x, x').
+    """factor·k(x, x').
 
     Parameters
     ----------
@@ -125,8 +122,7 @@ class Scaled(_Single):
 
 
 class Normalized(_Single):
-    """
-    k(x, x') / √(k(x, x)·k(x', x')): each input has length one.
+    """k(x, x') / √(k(x, x)·k(x', x')): each input has length one.
 
     An input with k(x, x) = 0 keeps its zeros.
 

@@ -22,26 +22,25 @@ semidefinite similarity of tokens, and so are its products and sums.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from partwise.kernels.base import Bound, Kernel, Real, Rows
-from partwise.kernels.checks import check_names
-from partwise.kernels.inputs import SEQUENCES
+from partwise.kernels.base import Bound, Real, Rows
 from partwise.kernels.strings import (
     AnnotatedNGram,
     BoundSequences,
+    ColumnKernel,
     table_pair,
-    weigh,
 )
-from partwise.protocol import Floats, Ints
 from partwise.readers.table import Table
+
+if TYPE_CHECKING:
+    from partwise.kernels._string_compiled import Scale
 
 
 class ExactNGram(AnnotatedNGram):
-    """
-    Common subsequences of exactly n tokens, gaps allowed.
+    """Common subsequences of exactly n tokens, gaps allowed.
 
     A sequence of fewer than n tokens has none: it is a zero vector, also under
     `Normalized`.
@@ -71,6 +70,8 @@ class ExactNGram(AnnotatedNGram):
            [0.0625  , 0.140625]])
     """
 
+    n_usual: ClassVar[int | None] = 1
+
     def __init__(
         self,
         n: int = 3,
@@ -80,25 +81,18 @@ class ExactNGram(AnnotatedNGram):
     ) -> None:
         super().__init__(n, decay, columns, weights)
 
-    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
-        return check_names("columns", self.columns) or default[:1]
-
-    def _named(self, default: list[str]) -> Kernel:
-        return super()._named(default[:1])
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
         self.check()
         x, y = table_pair(X, Y)
-        names, weights = columns_of_kernel(x, self.columns, self.weights)
+        names, weights = self.weighted_columns(x)
         squared = float(self.decay) ** 2
         weights = tuple(weight * squared for weight in weights)
         return BoundExactly(self.n, self.decay, x, y, names, weights)
 
 
-class Spectrum(Kernel):
-    """
-    Common n-grams of two sequences: n tokens in a row.
+class Spectrum(ColumnKernel):
+    """Common n-grams of two sequences: n tokens in a row.
 
     Parameters
     ----------
@@ -122,8 +116,6 @@ class Spectrum(Kernel):
            [2., 9.]])
     """
 
-    inputs = SEQUENCES
-
     def __init__(
         self,
         n: int = 3,
@@ -138,28 +130,11 @@ class Spectrum(Kernel):
         """Raise ValueError when a parameter has no meaning."""
         AnnotatedNGram(self.n, 1.0, self.columns, self.weights).check()
 
-    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
-        return check_names("columns", self.columns) or default[:1]
-
-    def _named(self, default: list[str]) -> Kernel:
-        if self.columns is not None:
-            return self
-        return Spectrum(self.n, tuple(default[:1]), self.weights)
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
         self.check()
         x, y = table_pair(X, Y)
-        names, weights = columns_of_kernel(x, self.columns, self.weights)
-        return BoundExactly(self.n, 0.0, x, y, names, weights)
-
-
-def columns_of_kernel(
-    table: Table, columns: Sequence[str] | None, weights: Sequence[float] | None
-) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Chosen columns, or the first, and their weights."""
-    names = check_names("columns", columns) or tuple(table.columns)[:1]
-    return weigh(names, weights)
+        return BoundExactly(self.n, 0.0, x, y, *self.weighted_columns(x))
 
 
 class BoundExactly(BoundSequences):
@@ -184,19 +159,9 @@ class BoundExactly(BoundSequences):
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
     ) -> np.ndarray:
         """Values of these rows and columns."""
-        from partwise.kernels._exact_string_compiled import exact_block
+        return self._by_length(rows, cols, np.float64)
 
-        def fill(rows: Ints, cols: Ints, out: Floats) -> None:
-            exact_block(
-                self.x, self.x_offset, rows, self.y, self.y_offset, cols,
-                self.weights, self.gap, self.n, out,
-            )  # fmt: skip
+    def _scale(self, dtype: Real) -> Scale:
+        from partwise.kernels._string_compiled import exact_scale
 
-        return self._by_length(rows, cols, np.float64, fill)
-
-    def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
-        from partwise.kernels._exact_string_compiled import exact_diagonal
-
-        out = np.empty(len(offset) - 1)
-        exact_diagonal(codes, offset, self.weights, self.gap, self.n, out)
-        return out
+        return exact_scale(self.weights, self.gap)

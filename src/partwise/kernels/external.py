@@ -28,14 +28,11 @@ PAIRWISE = {
     "sigmoid": ("gamma", "coef0"),
 }
 SAMPLE = 16  # inputs on which a user's function is tried in both orders
-
-
 DENSE = ("additive_chi2", "chi2")  # take no sparse rows: a few become dense at a time
 
 
 class Pairwise(Kernel):
-    """
-    A kernel of ``sklearn.metrics.pairwise``.
+    """A kernel of ``sklearn.metrics.pairwise``.
 
     Some of them (sigmoid, additive_chi2, others with a negative parameter or a degree
     that is no whole number) need not be positive semidefinite: `is_positive` is False,
@@ -110,8 +107,7 @@ class Pairwise(Kernel):
 
 
 class FromFunction(Kernel):
-    """
-    A kernel that a user wrote.
+    """A kernel that a user wrote.
 
     Parameters
     ----------
@@ -153,8 +149,7 @@ class FromFunction(Kernel):
 
 
 class Precomputed(Kernel):
-    """
-    A matrix of kernel values; inputs are positions in it.
+    """A matrix of kernel values; inputs are positions in it.
 
     Parameters
     ----------
@@ -176,7 +171,7 @@ class Precomputed(Kernel):
     def check(self) -> None:
         """Raise ValueError for what is no square matrix."""
         if self.matrix is None:
-            return  # as read from a file; `bind` asks for it
+            return  # as read from a file; `bind` needs it
         shape = np.shape(self.matrix)
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ValueError(f"matrix of shape {shape}: give a square one")
@@ -241,8 +236,8 @@ class BoundFunction(Bound):
             raise ValueError(
                 f"the kernel function gives {asymmetry.one:.6g} for inputs "
                 f"{some[asymmetry.x]} and {some[asymmetry.y]}, and "
-                f"{asymmetry.other:.6g} for them "
-                "the other way round; use (f(x, y) + f(y, x)) / 2"
+                f"{asymmetry.other:.6g} for them the other way round; use "
+                "(f(x, y) + f(y, x)) / 2"
             )
 
     def content(self) -> Iterator[Any]:
@@ -286,7 +281,7 @@ class BoundPrecomputed(Bound):
         return np.diagonal(self.matrix)[self.y].astype(float)
 
     def check_symmetric(self) -> None:
-        """All pairs of positions that are asked for."""
+        """All pairs of positions."""
         asymmetry = find_asymmetry(self.block, self.row_diagonal())
         if asymmetry is not None:
             i, j = self.x[asymmetry.x], self.x[asymmetry.y]
@@ -318,6 +313,6 @@ def _for_sklearn(matrix: Any) -> Any:
 
     shape = (matrix.n_rows, matrix.n_features)
     indptr = matrix.indptr
-    if len(matrix.indices) < 1 << 31:  # scikit-learn wants both of one type
+    if len(matrix.indices) < 1 << 31:  # scikit-learn needs both of one type
         indptr = indptr.astype(matrix.indices.dtype)
     return csr_array((matrix.data, matrix.indices, indptr), shape=shape)

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.bounds import check_indices, check_offsets, read_array
-from partwise.features.vocabulary import (
-    read_strings,
-    string_arrays,
-)
+from partwise.features.vocabulary import read_strings, string_arrays
 
 WORD = -1  # arity of a leaf
 
@@ -78,17 +75,12 @@ class Forest(NamedTuple):
 
 
 def encode_trees(trees: Sequence[Any]) -> Forest:
-    """
-    Bring trees into arrays.
+    """Bring trees into arrays.
 
     Parameters
     ----------
     trees : sequence of (label, children), or of nltk.Tree
         A child that is a string is a word.
-
-    Returns
-    -------
-    Forest
     """
     numbers: dict[str, int] = {}
     symbol: list[int] = []

@@ -68,8 +68,7 @@ def gram(
     memory_limit: int | None = None,
     progress: Callable[[Progress], Any] | None = None,
 ) -> np.ndarray:
-    """
-    Compute a Gram matrix.
+    """Compute a Gram matrix.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def gram(
     Raises
     ------
     GramTooLarge
-        Before any work; the text tells what would help.
+        Before any work; the text names remedies.
 
     Examples
     --------
@@ -140,8 +139,7 @@ def strips(
     n_jobs: int = 1,
     size: int = TILE,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """
-    Gram matrix strip by strip, without ever holding all of it.
+    """Gram matrix strip by strip, without ever holding all of it.
 
     Parameters
     ----------
@@ -188,8 +186,7 @@ def estimate(
     n_jobs: int = 1,
     seconds: float = 1.0,
 ) -> Estimate:
-    """
-    Tell time and memory of a Gram matrix by computing a sample of its tiles.
+    """Estimate time and memory of a Gram matrix by computing a sample of its tiles.
 
     Parameters
     ----------
@@ -197,10 +194,6 @@ def estimate(
         As for `gram`.
     seconds : float
         How long to measure, about; compilation comes on top.
-
-    Returns
-    -------
-    Estimate
 
     Examples
     --------
@@ -218,7 +211,7 @@ def _estimate(bound: Bound, precision: Any, threads: int, seconds: float) -> Est
     if not tiles:
         return Estimate(0.0, size)
     bound.block(tiles[0].rows[:1], tiles[0].cols[:1], precision)  # compile
-    # every so many tiles, by cost: cheap and dear ones in their true proportion
+    # every so many tiles, by cost: cheap and expensive ones in their true proportion
     by_cost = sorted(range(len(tiles)), key=lambda k: tiles[k].work)
     spent = work = 0.0
     for part in _bisections(len(tiles)):
@@ -234,7 +227,7 @@ def _estimate(bound: Bound, precision: Any, threads: int, seconds: float) -> Est
 
 
 def _touch_seconds(size: int) -> float:
-    """How long the system takes to hand out so many bytes, by a sample."""
+    """Seconds in which the system provides so many bytes, by a sample."""
     sample = min(size, 16 << 20)
     begin = time.perf_counter()
     np.empty(sample, np.uint8).fill(0)
@@ -319,7 +312,7 @@ def _tiles(bound: Bound) -> list[Tile]:
 
 
 def _run(threads: int, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
-    """Results in order; no more tasks are queued than keep the threads busy."""
+    """Results in order, with as many tasks queued as keep the threads busy."""
     if threads == 1 or len(items) < 2:
         yield from map(work, items)
         return

@@ -1,4 +1,4 @@
-"""Families of inputs: what X may be, and how it is counted, cut and kept in a file.
+"""Families of inputs: what X may be, and how it is counted, selected and stored.
 
 A kernel belongs to one family. Code that keeps inputs (the landmarks of an
 approximation, the anchors of a kernel model) does it through the family, without
@@ -48,7 +48,7 @@ class Inputs(ABC):
 
     @abstractmethod
     def same(self, X: Any, Y: Any) -> np.ndarray:
-        """Which of as many inputs of X and Y are the same, bool (n_inputs,)."""
+        """Which inputs of X are the same in Y, one by one, bool (n_inputs,)."""
 
     @abstractmethod
     def pack(self, X: Any) -> Arrays:
@@ -211,7 +211,7 @@ class Objects(Inputs):
         return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
     def same(self, X: Any, Y: Any) -> np.ndarray:
-        """Equal sequences or rows of an array; other objects as they tell."""
+        """Equal sequences or rows of an array; other objects by their own ``==``."""
         if isinstance(X, Table):
             return SEQUENCES.same(X, Y)
         if hasattr(X, "shape"):
@@ -255,8 +255,7 @@ def _compact(column: Column) -> Column:
 
 
 def token_inputs(kernel: Any, features: Any) -> Any:
-    """
-    Rows of tokens as the kernel takes them.
+    """Rows of tokens as the kernel takes them.
 
     Parameters
     ----------

@@ -14,7 +14,12 @@ from partwise.bounds import (
     read_array,
     read_numbers,
 )
-from partwise.features.arrays import as_features, check_features
+from partwise.features.arrays import (
+    DenseFeatures,
+    Features,
+    as_features,
+    check_features,
+)
 
 
 class DenseMatrix(NamedTuple):
@@ -81,26 +86,21 @@ Matrix = DenseMatrix | SparseMatrix
 
 
 def as_matrix(X: Any) -> Matrix:
-    """
-    Bring rows of numbers into one of the two layouts.
+    """Bring rows of numbers into one of the two layouts.
 
     Parameters
     ----------
     X : array or scipy sparse matrix (n_rows, n_features), list of rows, list of
         matrices (one per sequence: their rows are stacked), Features, DenseFeatures
         Finite numbers.
-
-    Returns
-    -------
-    DenseMatrix or SparseMatrix
     """
     if isinstance(X, DenseMatrix | SparseMatrix):
         return X
-    if hasattr(X, "offset") and hasattr(X, "n_features"):  # Features, DenseFeatures
+    if isinstance(X, Features | DenseFeatures):
         return _of_features(X)
     if hasattr(X, "tocsr"):
         return _of_features(as_features([X])) if X.shape[0] else _empty(X.shape[1])
-    if isinstance(X, list | tuple) and len(X) and _is_matrix(X[0]):
+    if isinstance(X, list | tuple) and len(X) and is_matrix(X[0]):
         return _of_features(as_features(X))
     try:
         x = np.require(X, np.float64, ["C", "W"])
@@ -211,13 +211,14 @@ def unpack_matrix(arrays: Mapping[str, np.ndarray]) -> Matrix:
     return _in_order(indptr, indices, data, n_features)
 
 
-def _is_matrix(item: Any) -> bool:
+def is_matrix(item: Any) -> bool:
+    """Whether an item of a list is a matrix, dense or sparse, not a row."""
     return hasattr(item, "tocsr") or getattr(item, "ndim", 0) == 2
 
 
-def _of_features(features: Any) -> Matrix:
+def _of_features(features: Features | DenseFeatures) -> Matrix:
     check_features(features)
-    if not hasattr(features, "indptr"):
+    if isinstance(features, DenseFeatures):
         return DenseMatrix(np.require(features.X, np.float64, ["C", "W"]))
     data = features.data
     if len(data) != len(features.indices):  # binary features keep their one value

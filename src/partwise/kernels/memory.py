@@ -1,4 +1,4 @@
-"""Whether a matrix fits, asked before hours of work."""
+"""Whether a matrix fits into memory or on disk, before hours of work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHARE = 0.8  # of the free memory, when no limit is given
 
 
 class GramTooLarge(SettingsError):
-    """A Gram matrix does not fit; the text tells what would help."""
+    """A Gram matrix does not fit; the text names remedies."""
 
 
 def check_memory(shape: tuple[int, int], dtype: Any, limit: int | None) -> None:
@@ -57,7 +57,7 @@ def check_disk(folder: Path, size: int) -> None:
 
 
 def free_memory() -> int | None:
-    """Bytes that can be had without swapping; None where the system does not tell."""
+    """Bytes that are free without swapping; None where the system does not say."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

@@ -54,18 +54,13 @@ _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?")
 
 
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
-    """
-    Return a kernel for whatever stands for one.
+    """The kernel that a name, a kernel or a function means.
 
     Parameters
     ----------
     kernel : Kernel, str or callable
         A string is an expression as for `parse_kernel`; a callable is a function of
         two inputs.
-
-    Returns
-    -------
-    Kernel
 
     Examples
     --------
@@ -89,16 +84,7 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
 
 
 def parse_kernel(text: str) -> Kernel:
-    """
-    Read a kernel from an expression.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    Kernel
+    """Read a kernel from an expression.
 
     Examples
     --------
@@ -218,12 +204,7 @@ def _value(text: str) -> Any:
 
 
 def to_dict(kernel: Kernel) -> dict[str, Any]:
-    """
-    Give what a model file keeps of a kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
+    """A kernel as a document for JSON, for a model file.
 
     Returns
     -------
@@ -262,16 +243,7 @@ def _plain(value: Any) -> Any:
 
 
 def from_dict(document: Mapping[str, Any]) -> Kernel:
-    """
-    Read a kernel from what `to_dict` gave; it may come from an unknown source.
-
-    Parameters
-    ----------
-    document : mapping
-
-    Returns
-    -------
-    Kernel
+    """Read a kernel from what `to_dict` gave; it may come from an unknown source.
 
     Raises
     ------

@@ -35,7 +35,7 @@ SHORT = 1e-3
 TILE = 512
 MOST = 10_000  # inputs of a factorisation: seconds, and 800 MB
 MEMORY = 0.5  # of what is free, for the same
-FEW = 1000  # inputs of which all eigenvalues are had at once
+FEW = 1000  # inputs up to which LAPACK computes the smallest eigenvalue
 
 
 class Asymmetry(NamedTuple):
@@ -48,17 +48,16 @@ class Asymmetry(NamedTuple):
 
 
 def refuse_indefinite(kernel: Kernel, values: np.ndarray) -> None:
-    """
-    Raise ValueError unless a Gram matrix is positive semidefinite up to rounding.
+    """Raise ValueError unless a Gram matrix is positive semidefinite up to rounding.
 
     Parameters
     ----------
     kernel : Kernel
-        One with `Kernel.is_positive` is believed, and the matrix is not looked at.
+        With `Kernel.is_positive`, every matrix passes unread.
     values : array (n, n), float64 or float32
         Values between the training inputs; may be memory-mapped. Of more than 10,000
-        inputs, or of more than fit into half of the free memory, all entries are looked
-        at, and the eigenvalues of a sample.
+        inputs, or of more than fit into half of the free memory, all entries are
+        checked, and the eigenvalues of a sample.
 
     Raises
     ------
@@ -96,8 +95,7 @@ whose is_positive is True
         raise ValueError(
             f"{_shown(kernel)} is not symmetric: k(x, y) = {asymmetry.one:.6g} and "
             f"k(y, x) = {asymmetry.other:.6g} of inputs {asymmetry.x} and "
-            f"{asymmetry.y}; "
-            "use (k(x, y) + k(y, x)) / 2"
+            f"{asymmetry.y}; use (k(x, y) + k(y, x)) / 2"
         )
     length = _lengths(diagonal, diagonal.max() if diagonal.max() > 0 else largest)
     slack = TOLERANCE * _largest_sum(kernel, values, diagonal, length)
@@ -113,8 +111,7 @@ whose is_positive is True
 def find_asymmetry(
     block: Callable[[slice, slice], np.ndarray], diagonal: Floats
 ) -> Asymmetry | None:
-    """
-    Two inputs with k(x, y) ≠ k(y, x) beyond rounding.
+    """Two inputs with k(x, y) ≠ k(y, x) beyond rounding.
 
     Parameters
     ----------
@@ -122,10 +119,6 @@ def find_asymmetry(
         ``block(rows, cols)`` gives the entries of these slices.
     diagonal : array (n,)
         k(x, x).
-
-    Returns
-    -------
-    Asymmetry or None
 
     Examples
     --------
@@ -139,7 +132,7 @@ def find_asymmetry(
         other = block(cols, rows).T.astype(np.float64, copy=False)
         allowed = np.maximum(np.abs(one), np.abs(other))
         np.maximum(allowed, length[rows, None] * length[None, cols], out=allowed)
-        with np.errstate(invalid="ignore"):  # what is not finite is not told here
+        with np.errstate(invalid="ignore"):  # not finite: refused elsewhere
             differs = np.abs(one - other) > SYMMETRY * allowed
         if differs.any():
             r, c = np.unravel_index(np.argmax(differs), differs.shape)

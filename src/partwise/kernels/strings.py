@@ -21,28 +21,51 @@ terms are positive, so nothing cancels and single precision is good to about 1e-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from partwise.kernels.base import Bound, Kernel, Real, Rows
-from partwise.kernels.checks import (
-    check_names,
-    check_real,
-    check_weights,
-    check_whole,
-)
+from partwise.kernels.checks import check_names, check_real, check_weights, check_whole
 from partwise.kernels.inputs import SEQUENCES, table_of
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats
 from partwise.readers.table import Table
+
+if TYPE_CHECKING:
+    from partwise.kernels._string_compiled import Scale
 
 MAX_LENGTH = 100  # of subsequences
 LEAST = 1e-12  # a weight of κ, with the squared decay, for single precision
 
 
-class AnnotatedNGram(Kernel):
-    """
-    Common subsequences of two sequences of tokens with several columns.
+class ColumnKernel(Kernel):
+    """A kernel on sequences that compares columns of their tokens."""
+
+    inputs = SEQUENCES
+    n_usual: ClassVar[int | None] = 1  # columns compared by default; None for all
+
+    columns: Sequence[str] | None
+    weights: Sequence[float] | None
+
+    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
+        return check_names("columns", self.columns) or default[: self.n_usual]
+
+    def _named(self, default: list[str]) -> Kernel:
+        if self.columns is not None:
+            return self
+        columns = tuple(default[: self.n_usual])
+        return type(self)(**self.get_params(deep=False) | {"columns": columns})
+
+    def weighted_columns(
+        self, table: Table
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """The columns of a table that are compared, and their weights."""
+        names = check_names("columns", self.columns)
+        return weigh(names or tuple(table.columns)[: self.n_usual], self.weights)
+
+
+class AnnotatedNGram(ColumnKernel):
+    """Common subsequences of two sequences of tokens with several columns.
 
     Two tokens resemble each other by κ(a, b) = Σ_c v_c [a_c = b_c] over the columns c.
 
@@ -65,7 +88,7 @@ class AnnotatedNGram(Kernel):
            [0.40625, 0.5625 ]])
     """
 
-    inputs = SEQUENCES
+    n_usual: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -90,25 +113,15 @@ class AnnotatedNGram(Kernel):
                 f"{len(weights)} weights for {len(names)} columns; give one each"
             )
 
-    def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
-        return check_names("columns", self.columns) or default
-
-    def _named(self, default: list[str]) -> Kernel:
-        if self.columns is not None:
-            return self
-        return type(self)(self.n, self.decay, tuple(default), self.weights)
-
     def bind(self, X: Any, Y: Any = None) -> Bound:
         """Number the strings of both sets of sequences."""
         self.check()
         x, y = table_pair(X, Y)
-        names = check_names("columns", self.columns) or tuple(x.columns)
-        return BoundSequences(self.n, self.decay, x, y, *weigh(names, self.weights))
+        return BoundSequences(self.n, self.decay, x, y, *self.weighted_columns(x))
 
 
 class NGram(Kernel):
-    """
-    Common subsequences of two sequences of symbols, gaps allowed.
+    """Common subsequences of two sequences of symbols, gaps allowed.
 
     Parameters
     ----------
@@ -186,32 +199,32 @@ class BoundSequences(Bound):
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
     ) -> np.ndarray:
         """In single precision, twice as fast, double where it would overflow."""
-        from partwise.kernels._string_compiled import make_scale, subsequence_block
-
         if dtype is np.float32 and self.weights[self.weights > 0].min() < LEAST:
             dtype = np.float64
-        scale = make_scale(self.weights, self.decay, dtype)
-
-        def fill(rows: Ints, cols: Ints, out: np.ndarray) -> None:
-            subsequence_block(
-                self.x, self.x_offset, rows, self.y, self.y_offset, cols, scale,
-                self.n, out,
-            )  # fmt: skip
-
-        out = self._by_length(rows, cols, dtype, fill)
+        out = self._by_length(rows, cols, dtype)
         if dtype is np.float32 and not np.isfinite(out).all():
             return self.block(rows, cols, np.float64)
         return out
 
-    def _by_length(self, rows: Rows, cols: Rows, dtype: Real, fill: Any) -> np.ndarray:
-        """Values that ``fill(rows, cols, out)`` writes, columns by their length.
+    def _scale(self, dtype: Real) -> Scale:
+        from partwise.kernels._string_compiled import make_scale
+
+        return make_scale(self.weights, self.decay, dtype)
+
+    def _by_length(self, rows: Rows, cols: Rows, dtype: Real) -> np.ndarray:
+        """Values of these rows and columns, computed with columns by their length.
 
         Lanes of about the same length waste the least.
         """
+        from partwise.kernels._string_compiled import subsequence_block
+
         rows, cols = self.shape_of(rows, cols)
         order = np.argsort(np.diff(self.y_offset)[cols], kind="stable")
         out = np.empty((len(rows), len(cols)), dtype)
-        fill(rows, cols[order], out)
+        subsequence_block(
+            self.x, self.x_offset, rows, self.y, self.y_offset, cols[order],
+            self._scale(dtype), self.n, out,
+        )  # fmt: skip
         back = np.empty(len(cols), np.int64)
         back[order] = np.arange(len(cols))
         return out[:, back] if np.any(np.diff(order) != 1) else out
@@ -225,11 +238,10 @@ class BoundSequences(Bound):
         return self._diagonal(self.y, self.y_offset)
 
     def _diagonal(self, codes: np.ndarray, offset: np.ndarray) -> Floats:
-        from partwise.kernels._string_compiled import make_scale, subsequence_diagonal
+        from partwise.kernels._string_compiled import subsequence_diagonal
 
         out = np.empty(len(offset) - 1)
-        scale = make_scale(self.weights, self.decay, np.float64)
-        subsequence_diagonal(codes, offset, scale, self.n, out)
+        subsequence_diagonal(codes, offset, self._scale(np.float64), self.n, out)
         return out
 
     def row_work(self) -> Floats:

@@ -16,16 +16,7 @@ OPTIONS = ("dtype", "cache_dir", "memory_limit", "progress")
 
 
 def check_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """
-    Settings of `gram` that an estimator takes as ``gram_options``.
-
-    Parameters
-    ----------
-    options : mapping or None
-
-    Returns
-    -------
-    dict
+    """Settings of `gram` that an estimator takes as ``gram_options``.
 
     Examples
     --------
@@ -52,8 +43,7 @@ def training_gram(
     kernel: Kernel, inputs: Any, options: dict[str, Any], n_jobs: int, *,
     compared: str, remedy: str,
 ) -> np.ndarray:  # fmt: skip
-    """
-    Compare all training inputs with each other.
+    """Compare all training inputs with each other.
 
     Parameters
     ----------

@@ -27,8 +27,7 @@ from partwise.protocol import Floats
 
 
 class ConvolutionTree(Kernel):
-    """
-    Number of common fragments of two phrase trees, large ones weighted down.
+    """Number of common fragments of two phrase trees, large ones weighted down.
 
     Parameters
     ----------
@@ -151,12 +150,9 @@ def _productions(
     forest: Forest, before: np.ndarray, numbers: dict[tuple[Any, ...], int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Production of each inner node, and its inner children, in pre-order."""
-    strings, symbol, arity = (
-        forest.strings,
-        forest.symbol.tolist(),
-        forest.arity.tolist(),
-    )
-    found: list[int] = []
+    strings = forest.strings
+    symbol, arity = forest.symbol.tolist(), forest.arity.tolist()
+    numbers_backwards: list[int] = []
     children_of: list[list[int]] = []
     for t in range(len(forest.offset) - 1):
         first = before[forest.offset[t]]
@@ -174,13 +170,14 @@ def _productions(
                     if arity[j] != WORD:
                         inner.append(int(before[j] - first))
                 children_of.append(inner)
-                found.append(numbers.setdefault(tuple(key), len(numbers)))
+                number = numbers.setdefault(tuple(key), len(numbers))
+                numbers_backwards.append(number)
             stack.append(i)
     # the loop ran backwards within each tree
     node_ptr = before[forest.offset]
     tree = np.repeat(np.arange(len(node_ptr) - 1), np.diff(node_ptr))
     turned = node_ptr[tree] + node_ptr[tree + 1] - 1 - np.arange(len(tree))
-    production = np.array(found, np.int64)[turned]
+    production = np.array(numbers_backwards, np.int64)[turned]
     lists = [children_of[k] for k in turned]
     child_ptr = np.append(0, np.cumsum([len(inner) for inner in lists]))
     child = np.array([j for inner in lists for j in inner], np.int32)

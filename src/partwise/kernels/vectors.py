@@ -31,8 +31,7 @@ MAX_DEGREE = 20
 
 
 class Linear(Kernel):
-    """
-    The inner product <x, x'>.
+    """The inner product <x, x'>.
 
     Examples
     --------
@@ -49,8 +48,7 @@ class Linear(Kernel):
 
 
 class Polynomial(Kernel):
-    """
-    (gamma·<x, x'> + coef0)^degree.
+    """(gamma·<x, x'> + coef0)^degree.
 
     Parameters
     ----------
@@ -87,8 +85,7 @@ class Polynomial(Kernel):
 
 
 class RBF(Kernel):
-    """
-    exp(−gamma·‖x − x'‖²), the Gaussian kernel.
+    """exp(−gamma·‖x − x'‖²), the Gaussian kernel.
 
     Parameters
     ----------
@@ -137,7 +134,7 @@ class BoundRows(Bound):
         self.is_symmetric = is_same
         self.x_squares = x.squares()
         self.y_squares = self.x_squares if is_same else y.squares()
-        self._own = threading.local()
+        self._buffers = threading.local()  # `number`, a buffer of each thread
 
     def block(
         self, rows: Rows = None, cols: Rows = None, dtype: Real = np.float64
@@ -155,9 +152,9 @@ class BoundRows(Bound):
         if isinstance(x, DenseMatrix) or isinstance(y, DenseMatrix):
             kernels.dense_products(x[0], rows, y[0], cols, out)
             return
-        if not hasattr(self._own, "number"):  # one per thread
-            self._own.number = np.full(x.n_features, -1, np.int32)
-        kernels.sparse_products(*x[:3], rows, *y[:3], cols, self._own.number, out)
+        if not hasattr(self._buffers, "number"):
+            self._buffers.number = np.full(x.n_features, -1, np.int32)
+        kernels.sparse_products(*x[:3], rows, *y[:3], cols, self._buffers.number, out)
 
     def row_diagonal(self) -> Floats:
         """k(x, x) of each row."""

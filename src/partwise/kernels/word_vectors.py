@@ -8,8 +8,7 @@ import numpy as np
 def group_vectors(
     matrix: np.ndarray, counts: np.ndarray, n_clusters: int, random_state: int
 ) -> np.ndarray:
-    """
-    Clusters of vectors: k-means on those of the text, the nearest centre for others.
+    """Clusters of vectors: k-means on those of the text, the nearest centre for others.
 
     Parameters
     ----------

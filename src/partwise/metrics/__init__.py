@@ -1,4 +1,4 @@
-"""What each field reports: metrics of label sequences and of trees.
+"""Metrics of label sequences and of trees, as each field reports them.
 
 >>> from partwise.metrics import span_f1
 >>> span_f1([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]])

@@ -1,9 +1,11 @@
 """Checked pairs of true and predicted sequences, and the rates made of counts."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 Labels = Sequence[Any]
+Row = TypeVar("Row")
 
 
 class Rates(NamedTuple):
@@ -21,6 +23,20 @@ def rates(n_correct: int, n_predicted: int, n_true: int) -> Rates:
         n_correct / n_true if n_true else 0.0,
         2 * n_correct / (n_predicted + n_true) if n_correct else 0.0,
     )
+
+
+def rate_rows(
+    make: Callable[..., Row],
+    names: Iterable[Any],
+    n_correct: Counter[Any],
+    n_predicted: Counter[Any],
+    n_true: Counter[Any],
+) -> list[Row]:
+    """Make rows (name, precision, recall, f1, support) of counts by name."""
+    return [
+        make(n, *rates(n_correct[n], n_predicted[n], n_true[n]), n_true[n])
+        for n in names
+    ]
 
 
 def paired(

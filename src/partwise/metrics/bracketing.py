@@ -136,13 +136,13 @@ def bracketing_pairs(
             if predicted is None:
                 yield gold, None
                 continue
-            found = bracketing(predicted, parameters, is_counted=gold.is_counted)
+            parse = bracketing(predicted, parameters, is_counted=gold.is_counted)
         except ValueError as error:
             raise ValueError(f"tree {s} (counting from 0): {error}") from None
-        if gold.length != found.length or gold.words != found.words:
+        if gold.length != parse.length or gold.words != parse.words:
             raise ValueError(
                 f"tree {s} (counting from 0): {gold.length} true words, "
-                f"{' '.join(gold.words)[:60]!r}, but {found.length} predicted ones, "
-                f"{' '.join(found.words)[:60]!r}; compare parses of the same sentences"
+                f"{' '.join(gold.words)[:60]!r}, but {parse.length} predicted ones, "
+                f"{' '.join(parse.words)[:60]!r}; compare parses of the same sentences"
             )
-        yield gold, found
+        yield gold, parse

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from partwise.metrics._pairs import rates
+from partwise.metrics._pairs import Rates, rate_rows, rates
 from partwise.metrics.bracketing import (
     COLLINS,
     Bracketing,
@@ -38,19 +38,24 @@ class BracketScores(NamedTuple):
     n_right_tags: int = 0
 
     @property
+    def rates(self) -> Rates:
+        """Precision, recall and F1 over the brackets of all sentences."""
+        return rates(self.n_correct, self.n_predicted, self.n_true)
+
+    @property
     def precision(self) -> float:
         """Share of the predicted brackets that are true."""
-        return rates(self.n_correct, self.n_predicted, self.n_true).precision
+        return self.rates.precision
 
     @property
     def recall(self) -> float:
         """Share of the true brackets that are predicted."""
-        return rates(self.n_correct, self.n_predicted, self.n_true).recall
+        return self.rates.recall
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall over all sentences."""
-        return rates(self.n_correct, self.n_predicted, self.n_true).f1
+        """Harmonic mean of precision and recall."""
+        return self.rates.f1
 
     @property
     def exact_match(self) -> float:
@@ -93,14 +98,14 @@ def evalb(
     --------
     >>> from partwise.readers import parse_tree
     >>> true = parse_tree("(S (NP (DT the) (NN cat)) (VP (VBD sat)) (. .))")
-    >>> found = parse_tree("(S (NP (DT the)) (VP (NN cat) (VBD sat)) (. .))")
-    >>> scores = evalb([true], [found])
+    >>> predicted = parse_tree("(S (NP (DT the)) (VP (NN cat) (VBD sat)) (. .))")
+    >>> scores = evalb([true], [predicted])
     >>> scores.n_correct, scores.n_predicted, scores.n_true, scores.n_crossing
     (1, 3, 3, 1)
     """
     scores = [
-        sentence_scores(gold, found)
-        for gold, found in bracketing_pairs(y_true, y_pred, parameters)
+        sentence_scores(gold, predicted)
+        for gold, predicted in bracketing_pairs(y_true, y_pred, parameters)
         if max_length is None or gold.length <= max_length
     ]
     return total(scores)
@@ -213,23 +218,17 @@ def bracket_report(
     n_true: Counter[str] = Counter()
     n_predicted: Counter[str] = Counter()
     n_correct: Counter[str] = Counter()
-    for gold, found in bracketing_pairs(y_true, y_pred, parameters):
-        predicted = found.brackets if found else Counter()
+    for gold, predicted in bracketing_pairs(y_true, y_pred, parameters):
+        brackets_hat = predicted.brackets if predicted else Counter()
         for count, brackets in (
             (n_true, gold.brackets),
-            (n_predicted, predicted),
-            (n_correct, gold.brackets & predicted),
+            (n_predicted, brackets_hat),
+            (n_correct, gold.brackets & brackets_hat),
         ):
             for (label, _, _), n in brackets.items():
                 count[label] += n
-    return [
-        BracketRow(
-            label,
-            *rates(n_correct[label], n_predicted[label], n_true[label]),
-            n_true[label],
-        )
-        for label in sorted(n_true.keys() | n_predicted.keys())
-    ]
+    labels = sorted(n_true.keys() | n_predicted.keys())
+    return rate_rows(BracketRow, labels, n_correct, n_predicted, n_true)
 
 
 def total(scores: Sequence[BracketScores]) -> BracketScores:
@@ -237,18 +236,18 @@ def total(scores: Sequence[BracketScores]) -> BracketScores:
     return BracketScores(*map(sum, zip(*scores, strict=True)))
 
 
-def sentence_scores(gold: Bracketing, found: Bracketing | None) -> BracketScores:
+def sentence_scores(gold: Bracketing, predicted: Bracketing | None) -> BracketScores:
     """Scores of one sentence."""
     n_true = gold.brackets.total()
     n_words = len(gold.words)
-    if found is None:
+    if predicted is None:
         return BracketScores(1, 1, n_true=n_true, n_words=n_words)
-    n_correct = (gold.brackets & found.brackets).total()
-    n_predicted = found.brackets.total()
+    n_correct = (gold.brackets & predicted.brackets).total()
+    n_predicted = predicted.brackets.total()
     spans = {bracket[1:] for bracket in gold.brackets}
     n_crossing = sum(
         n
-        for (_, i, j), n in found.brackets.items()
+        for (_, i, j), n in predicted.brackets.items()
         if any(a < i < b < j or i < a < j < b for a, b in spans)
     )
     return BracketScores(
@@ -261,7 +260,7 @@ def sentence_scores(gold: Bracketing, found: Bracketing | None) -> BracketScores
         n_uncrossed=n_crossing == 0,
         n_nearly_uncrossed=n_crossing <= 2,
         n_words=n_words,
-        n_right_tags=sum(map(str.__eq__, gold.tags, found.tags)),
+        n_right_tags=sum(map(str.__eq__, gold.tags, predicted.tags)),
     )
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from partwise.metrics._pairs import rates
+from partwise.metrics._pairs import rate_rows, rates
 from partwise.metrics.lengths import (
     ARC_LENGTHS,
     SENTENCE_LENGTHS,
@@ -81,17 +81,7 @@ def uas(y_true: Trees, y_pred: Trees) -> float:
 def las(y_true: Trees, y_pred: Trees, *, subtypes: bool = False) -> float:
     """Labelled attachment score: share of words with the right head and relation.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-    subtypes : bool, default=False
-        Whether `nsubj:pass` differs from `nsubj`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `uas`; with `subtypes`, `nsubj:pass` differs from `nsubj`.
 
     Examples
     --------
@@ -108,17 +98,8 @@ def clas(y_true: Trees, y_pred: Trees) -> float:
     """Content-word labelled attachment score: F1 over relations of content words.
 
     Function words and punctuation (aux, cop, mark, det, clf, case, cc, punct) are left
-    out, so that languages with and without them can be compared.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        Trees with the relations of Universal Dependencies.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0 when no such word is right.
+    out, so that languages with and without them can be compared. See `uas`; labels must
+    be relations of Universal Dependencies, and 0 means that no such word is right.
 
     Examples
     --------
@@ -139,17 +120,7 @@ def clas(y_true: Trees, y_pred: Trees) -> float:
 def tree_match(y_true: Trees, y_pred: Trees, *, labelled: bool = True) -> float:
     """Share of sentences in which every word is attached rightly.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-    labelled : bool, default=True
-        Whether relations count, without subtypes; else heads alone.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
+    See `uas`; without `labelled`, relations do not count, else without their subtypes.
 
     Examples
     --------
@@ -171,19 +142,8 @@ def relation_report(
 ) -> list[RelationRow]:
     """Precision, recall and F1 of each relation, sorted by name.
 
-    A word counts as found when its head and its relation are right.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-    subtypes : bool, default=False
-        Whether `nsubj:pass` differs from `nsubj`.
-
-    Returns
-    -------
-    list of RelationRow
-        One per relation of the truth or of the prediction; 0/0 is 0.
+    A word counts as found when its head and its relation are right; see `las`. There is
+    a row for each relation of the truth or of the prediction; 0/0 is 0.
 
     Examples
     --------
@@ -198,29 +158,14 @@ def relation_report(
     n_true = Counter(word.label for word in words)
     n_predicted = Counter(word.label_hat for word in words)
     n_correct = Counter(word.label for word in words if _is_right(word))
-    return [
-        RelationRow(
-            label,
-            *rates(n_correct[label], n_predicted[label], n_true[label]),
-            n_true[label],
-        )
-        for label in sorted(n_true.keys() | n_predicted.keys())
-    ]
+    labels = sorted(n_true.keys() | n_predicted.keys())
+    return rate_rows(RelationRow, labels, n_correct, n_predicted, n_true)
 
 
 def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
     """Precision, recall and F1 of arcs by the distance between head and dependent.
 
-    Relations are not compared. Arcs from the root have a row of their own.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-
-    Returns
-    -------
-    list of ArcLengthRow
+    Relations are not compared. Arcs from the root have their own row. See `uas`.
 
     Examples
     --------
@@ -240,26 +185,12 @@ def arc_length_report(y_true: Trees, y_pred: Trees) -> list[ArcLengthRow]:
         n_predicted[_arc_bin(word.number, word.head_hat)] += 1
         n_correct[true] += word.head == word.head_hat
     names = ["root", *(bin_name(*bounds) for bounds in ARC_LENGTHS)]
-    return [
-        ArcLengthRow(
-            name, *rates(n_correct[name], n_predicted[name], n_true[name]), n_true[name]
-        )
-        for name in names
-        if n_true[name] or n_predicted[name]
-    ]
+    names = [name for name in names if n_true[name] or n_predicted[name]]
+    return rate_rows(ArcLengthRow, names, n_correct, n_predicted, n_true)
 
 
 def sentence_length_report(y_true: Trees, y_pred: Trees) -> list[SentenceLengthRow]:
-    """UAS and LAS by the number of words of the sentence.
-
-    Parameters
-    ----------
-    y_true, y_pred : sequences of (heads, labels)
-        True and predicted trees.
-
-    Returns
-    -------
-    list of SentenceLengthRow
+    """UAS and LAS by the number of words of the sentence; see `uas`.
 
     Examples
     --------

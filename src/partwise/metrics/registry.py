@@ -55,31 +55,21 @@ METRICS: dict[str, Metric] = {
         Metric("span_precision", span_precision, True, "predicted spans that are true"),
         Metric("span_recall", span_recall, True, "true spans that are predicted"),
         *(
-            Metric(name, function, True, what, "dependencies")
-            for name, function, what in (
-                ("uas", uas, "words with the right head"),
-                ("las", las, "words with the right head and relation"),
-                ("clas", clas, "F1 of the relations of content words"),
+            Metric(function.__name__, function, True, what, "dependencies")
+            for function, what in (
+                (uas, "words with the right head"),
+                (las, "words with the right head and relation"),
+                (clas, "F1 of the relations of content words"),
             )
         ),
         *(
-            Metric(name, function, is_better, what, "phrases")
-            for name, function, is_better, what in (
-                ("labelled_f1", labelled_f1, True, "F1 of brackets, as EVALB counts"),
-                (
-                    "labelled_precision",
-                    labelled_precision,
-                    True,
-                    "brackets that are true",
-                ),
-                ("labelled_recall", labelled_recall, True, "true brackets found"),
-                ("tag_accuracy", tag_accuracy, True, "words with the right tag"),
-                (
-                    "crossing_brackets",
-                    crossing_brackets,
-                    False,
-                    "a sentence's crossings",
-                ),
+            Metric(function.__name__, function, is_better, what, "phrases")
+            for function, is_better, what in (
+                (labelled_f1, True, "F1 of brackets, as EVALB counts"),
+                (labelled_precision, True, "brackets that are true"),
+                (labelled_recall, True, "true brackets found"),
+                (tag_accuracy, True, "words with the right tag"),
+                (crossing_brackets, False, "a sentence's crossings"),
             )
         ),
     )

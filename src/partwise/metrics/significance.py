@@ -16,7 +16,7 @@ METHODS = ("mid-p", "exact", "chi2")
 
 
 class McNemar(NamedTuple):
-    """Decisions that only one of two predictors got right, and what they say.
+    """Decisions that only one of two predictors got right, and the p-value of the test.
 
     Parameters
     ----------
@@ -78,11 +78,7 @@ def mcnemar(
 
 
 def bracket_decisions(
-    y_true: Trees,
-    first: Trees,
-    second: Trees,
-    *,
-    parameters: EvalbParameters = COLLINS,
+    y_true: Trees, first: Trees, second: Trees, *, parameters: EvalbParameters = COLLINS
 ) -> tuple[list[bool], list[bool]]:
     """Which decisions about brackets two parsers got right, for McNemar's test.
 
@@ -115,10 +111,10 @@ def bracket_decisions(
         strict=True,
     )
     for (gold, one), (_, two) in pairs:
-        found = [parse.brackets if parse else Counter() for parse in (one, two)]
-        for bracket in sorted(gold.brackets | found[0] | found[1]):
+        parses = [parse.brackets if parse else Counter() for parse in (one, two)]
+        for bracket in sorted(gold.brackets | parses[0] | parses[1]):
             n_true = gold.brackets[bracket]
-            counts = [brackets[bracket] for brackets in found]
+            counts = [brackets[bracket] for brackets in parses]
             for k in range(max(n_true, *counts)):
                 for side, count in zip(right, counts, strict=True):
                     side.append((k < count) == (k < n_true))

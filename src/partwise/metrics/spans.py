@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from partwise.metrics._pairs import Labels, Rates, paired, rates
+from partwise.metrics._pairs import Labels, Rates, paired, rate_rows, rates
 from partwise.readers.span_tags import Span as Span
 from partwise.readers.span_tags import is_span_tag
 from partwise.readers.span_tags import spans as spans
@@ -89,14 +89,8 @@ def span_report(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> list[Span
     PER 0.5 1.0 1
     """
     counts = _count(y_true, y_pred)
-    return [
-        SpanRow(
-            type_,
-            *rates(counts.correct[type_], counts.predicted[type_], counts.true[type_]),
-            counts.true[type_],
-        )
-        for type_ in sorted(counts.true.keys() | counts.predicted.keys())
-    ]
+    types = sorted(counts.true.keys() | counts.predicted.keys())
+    return rate_rows(SpanRow, types, *counts)
 
 
 class _Counts(NamedTuple):
@@ -126,10 +120,10 @@ def _overall(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> Rates:
 def as_span_tags(
     y: Sequence[Labels], y_pred: Sequence[Labels]
 ) -> tuple[Sequence[Labels], Sequence[Labels]] | None:
-    """The labels, where they are span tags; None where they are not.
+    """The labels, if they are span tags, else None.
 
-    They are when everything predicted is one and some label has a type. A true label
-    that is none then becomes a span of its own, which no prediction can match.
+    They are if all predicted labels are span tags and some label has a type. A true
+    label that is no span tag then counts as a span that no prediction can match.
     """
     predicted = {label for row in y_pred for label in row}
     true = {label for row in y for label in row}
@@ -137,7 +131,7 @@ def as_span_tags(
         return None
     if not any(is_span_tag(t) and "-" in t for t in predicted | true):
         return None
-    strange = {label for label in true if not is_span_tag(label)}
-    if strange:
-        y = [[f"S-{t}" if t in strange else t for t in row] for row in y]
+    others = {label for label in true if not is_span_tag(label)}
+    if others:
+        y = [[f"S-{t}" if t in others else t for t in row] for row in y]
     return y, y_pred

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.metrics._pairs import Labels, paired, rates, token_pairs
+from partwise.metrics._pairs import Labels, paired, rate_rows, token_pairs
 
 
 class LabelRow(NamedTuple):
@@ -94,28 +94,15 @@ def label_report(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> list[Lab
     for (true, predicted), count in pairs.items():
         n_true[true] += count
         n_predicted[predicted] += count
-    return [
-        LabelRow(
-            label,
-            *rates(pairs[label, label], n_predicted[label], n_true[label]),
-            n_true[label],
-        )
-        for label in _ordered(n_true.keys() | n_predicted.keys())
-    ]
+    labels = _ordered(n_true.keys() | n_predicted.keys())
+    n_correct = Counter({label: pairs[label, label] for label in labels})
+    return rate_rows(LabelRow, labels, n_correct, n_predicted, n_true)
 
 
 def macro_f1(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     """Mean over the labels of their F1, rare labels counting as much as common ones.
 
-    Parameters
-    ----------
-    y_true, y_pred : sequences of label sequences
-        True and predicted labels, strings or integers.
-
-    Returns
-    -------
-    float
-        Mean of the `f1` of `label_report`, between 0 and 1.
+    See `label_report`.
 
     Examples
     --------

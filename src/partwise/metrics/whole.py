@@ -1,4 +1,4 @@
-"""Outputs that are right as a whole, whatever they are."""
+"""The share of outputs without an error, for all kinds of outputs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -21,8 +21,8 @@ def to_json(outputs: Any) -> str:
     -------
     str
         Arrays and tuples are lists, dependency trees objects with ``heads`` and
-        ``labels``, phrase-structure trees strings in brackets. What JSON cannot say
-        (NaN, infinities) is null.
+        ``labels``, phrase-structure trees strings in brackets. NaN and infinities,
+        which JSON does not have, are null.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from inspect import cleandoc
 from textwrap import fill, indent
+from typing import NamedTuple
 
 HEAD = "Parameters\n----------\n"
 REFERENCE = re.compile(r"See `\w+`[.;]?\s*")
@@ -26,16 +27,19 @@ def complete(cls: type) -> None:
     inherited: dict[str, str] = {}
     for base in reversed(cls.__mro__[1:]):
         if base.__module__.startswith("partwise."):
-            inherited |= dict(_described(base.__doc__ or ""))
+            for names, kind, body in parameter_entries(base.__doc__ or ""):
+                if kind:
+                    inherited |= {n: str(Entry([n], kind, body)) for n in names}
     text = cls.__dict__.get("__doc__")
     if not text or not inherited or HEAD not in cleandoc(text):
         return
     before, _, rest = cleandoc(text).partition(HEAD)
     section, after = _section(rest)
     entries: dict[str, str] = {}
-    for names, kind, body in _entries(section):
+    for entry in _entries(section):
+        names, kind, body = entry
         if kind:
-            entries[", ".join(names)] = _entry(", ".join(names), kind, body)
+            entries[", ".join(names)] = str(entry)
             continue
         note = REFERENCE.sub("", " ".join(body.split()), count=1)
         named = [n for n in names if re.search(rf"\b{n}\b", note)] or names[:1]
@@ -62,28 +66,27 @@ def _section(rest: str) -> tuple[str, str]:
     return rest[: end.start()], rest[end.start() :]
 
 
-def _entries(section: str) -> list[tuple[list[str], str, str]]:
-    """Names, type and description of each entry."""
+class Entry(NamedTuple):
+    """Parameters that a docstring describes together."""
+
+    names: list[str]
+    kind: str  # their type; empty for names that refer to another docstring
+    body: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.names)} : {self.kind}\n{self.body}"
+
+
+def parameter_entries(docstring: str) -> list[Entry]:
+    """The entries of the section ``Parameters`` of a docstring."""
+    _, head, rest = cleandoc(docstring).partition(HEAD)
+    return _entries(_section(rest)[0]) if head else []
+
+
+def _entries(section: str) -> list[Entry]:
     entries = []
     for entry in re.split(r"\n(?=\S)", section):
         head, _, body = entry.partition("\n")
         names, _, kind = head.partition(" : ")
-        entries.append((names.split(", "), kind, body))
+        entries.append(Entry(names.split(", "), kind, body))
     return entries
-
-
-def _entry(names: str, kind: str, body: str) -> str:
-    return f"{names} : {kind}\n{body}"
-
-
-def _described(text: str) -> list[tuple[str, str]]:
-    """Parameters of a docstring with their entries."""
-    _, found, rest = cleandoc(text).partition(HEAD)
-    if not found:
-        return []
-    return [
-        (name, _entry(name, kind, body))
-        for names, kind, body in _entries(_section(rest)[0])
-        if kind
-        for name in names
-    ]

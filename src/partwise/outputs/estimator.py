@@ -1,4 +1,4 @@
-"""What all estimators share: parameters, the fit itself, certificate and history."""
+"""The base class of all estimators: parameters, the fit, certificate and history."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
 from partwise.outputs.docstrings import complete
 from partwise.outputs.early_stop import warn_of_early_stop
+from partwise.outputs.portable import MAX_JOBS, portable_parameters
 from partwise.outputs.progress import FitProgress, is_in_search
 from partwise.parameters import (
     ParameterError,
@@ -55,8 +56,7 @@ from partwise.solvers import (
 from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
 
-MAX_JOBS = 256  # a file of unknown source must not start thousands of threads
-# settings that have no part in the result, or only in when training stops
+# parameters that do not change the result, or only when training stops
 FREE = (
     "n_jobs", "max_iter", "time_limit", "checkpoint", "checkpoint_every", "metric",
     "gram_options", "verbose",
@@ -66,7 +66,7 @@ UNFINISHED = ("max_iter", "time limit", "callback", "interrupted")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
-    """Base of the estimators; composition of a structure and a solver.
+    """Base of the estimators, which put a structure and a solver together.
 
     An estimator is a dataclass: a parameter is a field with its type and default, and
     an entry of the docstring. Python's signature, scikit-learn's `get_params` and the
@@ -113,8 +113,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         still there.
     verbose : int
         Print where training stands: 1 a line a second, 2 one for each iteration.
-        Also says when functions are compiled, which the first run alone has to wait
-        for.
+        Also when functions are compiled, which happens in the first run only.
     """
 
     C: float | None = field(default=None, kw_only=False)
@@ -204,7 +203,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             self._check_solver(self.solver)
 
     def _check_solver(self, name: str) -> None:
-        """Refuse a solver that cannot train what other parameters ask for."""
+        """Refuse a solver that does not go with loss, formulation or penalty."""
         able = solver_class(name).penalties
         if not self.has_baseline and is_generative(name):
             raise ParameterError(
@@ -218,7 +217,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
                 f"<solver={name!r}> trains conditional likelihood alone; add "
                 "<loss='log'>, or leave the solver out"
             )
-        asks = {"log": "loss", "hard": "formulation"}.get(penalty, "penalty")
+        parameter = {"log": "loss", "hard": "formulation"}.get(penalty, "penalty")
         others = [
             other
             for other in SOLVERS
@@ -227,7 +226,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             and not is_in_rounds(other)
         ]
         raise SettingsError(
-            f"<solver={name!r}> does not go with <{asks}={penalty!r}>; choose "
+            f"<solver={name!r}> does not go with <{parameter}={penalty!r}>; choose "
             f"{', '.join(others)}, or leave the solver out"
         )
 
@@ -254,7 +253,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         }
 
     def _default_C(self, n: int) -> float:
-        """What ``C=None`` stands for, for n examples."""
+        """The value of C for n examples if the parameter is None."""
         return n / 10
 
     def _n_jobs(self) -> int:
@@ -262,10 +261,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     def _solve(
-        self,
-        problem: Any,
-        sample_weight: Any = None,
-        start: Any = None,
+        self, problem: Any, sample_weight: Any = None, start: Any = None
     ) -> tuple[State, Support | None]:
         """Run the solver on a problem; sets the certificate, history and n_iter.
 
@@ -324,8 +320,6 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     def _checkpoint(self) -> FileCheckpoint | None:
         if self.checkpoint is None:
             return None
-        from partwise.outputs.saved import portable_parameters
-
         settings = portable_parameters(self.get_params(deep=False))
         for name in FREE:
             settings.pop(name, None)
@@ -364,7 +358,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             )
 
     def _recall_training(self, info: dict[str, Any]) -> None:
-        """What a model file tells of its training; the certificate may be absent."""
+        """Set what a model file holds of the training, perhaps no certificate."""
         document: Any = info.get("certificate")
         self.certificate_ = document and Certificate.from_dict(document)
         self.history_ = [HistoryPoint(*row) for row in info.get("history", [])]
@@ -372,7 +366,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
 
 
 def dual_of(solver: Solver, state: State, problem: Problem) -> Start:
-    """What the next fit may start from, by the keys of its examples."""
+    """The dual of a fit, from which a warm start of the next one begins."""
     support, keys = solver.planes_at_hand(state), problem.keys()
     if support is None or keys is None:
         return Start()

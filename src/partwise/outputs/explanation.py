@@ -52,16 +52,6 @@ class SupportSequence(NamedTuple):
         ]
 
 
-class RankExplanation(NamedTuple):
-    """Why a candidate won: shares of its lead over the runner-up, largest first."""
-
-    winner: Any
-    runner_up: Any
-    lead: float
-    base: float  # share of the base score
-    anchors: list[tuple[int, int, float]]  # training example, candidate in it, share
-
-
 class Comparison:
     """Winner against runner-up, as text: the two, reasons, support structures."""
 
@@ -124,8 +114,8 @@ def reasons_of_parts(
         input has no tokens.
     """
     shares: dict[tuple[int, int], float] = {}
-    for sign, found in zip((1.0, -1.0), parts, strict=False):
-        for position, feature, value in found:
+    for sign, features in zip((1.0, -1.0), parts, strict=False):
+        for position, feature, value in features:
             share = sign * value * float(weights[feature])
             shares[position, feature] = shares.get((position, feature), 0.0) + share
 

@@ -203,7 +203,7 @@ def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, An
     if estimator.budget is not None:
         check_budget(estimator.budget, estimator.over_budget)
     if kernel is None:
-        refuse_kernel_settings(estimator)
+        _refuse_kernel_settings(estimator)
     options = {"dtype": dtype, **check_options(estimator.gram_options)}
     return kernel, options | {"dtype": np.dtype(options["dtype"]).name}
 
@@ -268,7 +268,7 @@ def fit_sentence_keys(
     )  # fmt: skip
 
 
-def refuse_kernel_settings(estimator: Any) -> None:
+def _refuse_kernel_settings(estimator: Any) -> None:
     """Refuse settings that a fit without an input kernel would ignore."""
     for name in ("budget", "gram_options"):
         if getattr(estimator, name) is not None:
@@ -282,6 +282,6 @@ def uses_keys(estimator: Any) -> bool:
 
 def begin_features(estimator: Any, last: Any) -> None:
     """Refuse what a fit on features cannot use: settings of kernels, another start."""
-    refuse_kernel_settings(estimator)
+    _refuse_kernel_settings(estimator)
     if last is not None:
         last.scoring.check_start(None, None)

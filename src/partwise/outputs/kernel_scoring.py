@@ -51,7 +51,7 @@ class KernelScoring(Scoring):
     """
 
     prefix: ClassVar[str] = "Kernel"
-    # how reports and errors of an output say it
+    # words for reports and errors
     parts_name: ClassVar[str]
     anchors_name: ClassVar[str]
     examples_name: ClassVar[str]
@@ -89,7 +89,7 @@ class KernelScoring(Scoring):
         return np.diff(lengths_offset(X))
 
     def inputs(self, X: Any) -> Any:
-        """What the kernel compares of these sequences; None without a kernel."""
+        """Inputs of the kernel; None without a kernel."""
         kernel, anchors = self.index.kernel, self.index.anchors
         if kernel is None or anchors is None:
             return None
@@ -142,11 +142,11 @@ class KernelScoring(Scoring):
 
     @property
     def key_names(self) -> list[str]:
-        """What the keys stand for."""
+        """The keys in words."""
         return self.index.names
 
     def anchor_names(self) -> list[str]:
-        """Where each anchor stands in the training data, and its words."""
+        """Place of each anchor in the training data, and its words."""
         anchors = self.index.anchors
         if anchors is None:
             return []
@@ -165,8 +165,8 @@ class KernelScoring(Scoring):
         size = np.bincount(key, beta * beta, minlength=len(index.key))
         largest = np.argsort(-size, kind="stable")[:MOST_SHOWN]
         for k in sorted(largest.tolist(), key=lambda k: index.names[k]):
-            here = slice(index.begin[k], index.begin[k + 1])
-            yield index.names[k], [names[a] for a in index.anchor[here]], beta[here]
+            rows = slice(index.begin[k], index.begin[k + 1])
+            yield index.names[k], [names[a] for a in index.anchor[rows]], beta[rows]
 
     def shares(
         self, X: Any, keys: Any, parts: list[int], weights: Floats
@@ -212,7 +212,7 @@ class KernelScoring(Scoring):
         }
 
     def report_facts(self) -> list[tuple[str, str]]:
-        """What is compared, and how much of the training data is kept."""
+        """Hash functions, kernel, and the number of anchors."""
         facts = [(f"{self.parts_name} match by", ", ".join(self.hasher.names))]
         if self.index.kernel is not None:
             facts.append(("Kernel", str(self.index.kernel)))

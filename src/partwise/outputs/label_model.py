@@ -1,4 +1,4 @@
-"""What models share that label tokens: of sequences, or rows as single tokens."""
+"""The base class of models that label tokens; a row of a matrix is a token, too."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.outputs.explanation import (
-    Contribution,
-    Explanation,
-    SupportSequence,
-)
+from partwise.outputs.explanation import Contribution, Explanation, SupportSequence
 from partwise.outputs.labels import encode_labels
 from partwise.outputs.model import LabelledModel, one_cut
-from partwise.protocol import Floats, Ints, Latent, offers, take
+from partwise.protocol import Floats, Ints, Latent, offers
 
 
 class LabelModel(LabelledModel):
@@ -33,7 +29,7 @@ class LabelModel(LabelledModel):
 
     def problems(self, X: Any, n_jobs: int = 1) -> Iterator[Any]:
         """Packed sequences to decode: all at once, or in turn what fits in memory."""
-        refuse_one_sequence(X)
+        _refuse_one_sequence(X)
         if not len(X):
             return
         for parts, scorer in self.scoring.batches(X):
@@ -71,7 +67,7 @@ class LabelModel(LabelledModel):
         Raises
         ------
         ForeignData
-            The model can tell that it was not trained on these sequences.
+            The anchors of a kernel model are not in these sequences.
         """
         parts, scorer = self.scoring.training(X, n_jobs)
         problem = self.structure.pack(
@@ -141,9 +137,9 @@ class LabelModel(LabelledModel):
         support = self.support
         assert support is not None
         fit = self.scoring.on(X)
-        here = self.structure.pack(fit.parts, winner, scorer=fit.scorer(1))
-        lead = here.compact(here.combine(one_cut(runner), np.ones(1)))
-        scoring, weights = fit.finish(here, lead)
+        example = self.structure.pack(fit.parts, winner, scorer=fit.scorer(1))
+        lead = example.compact(example.combine(one_cut(runner), np.ones(1)))
+        scoring, weights = fit.finish(example, lead)
         parts, scorer = scoring.parts_of(support.inputs)
         training = self.structure.pack(parts, support.y, scorer=scorer)
         return training.margins(training.expand(weights), support.cuts)
@@ -152,28 +148,23 @@ class LabelModel(LabelledModel):
         """Planes with the largest share of the lead."""
         support = self.support
         assert support is not None
-        best = np.argsort(-np.abs(shares))[:top]
-        chosen = take(support.cuts, best)
-        outputs = np.split(chosen.code, chosen.indptr[1:-1])
-        starts = support.offset
-        answers = []
-        for k, output in zip(best, outputs, strict=True):
+        supporters = []
+        for k in np.argsort(-np.abs(shares))[:top]:
             block = support.cuts.block[k]
-            truth = support.y[starts[block] : starts[block + 1]]
-            answers.append(
+            supporters.append(
                 SupportSequence(
                     row=int(support.rows[block]),
                     tokens=support.tokens[block],
-                    truth=self._name(truth),
-                    output=self._name(output),
+                    truth=self._name(support.truth(block)),
+                    output=self._name(support.output(k)),
                     alpha=float(support.alpha[k]),
                     share=float(shares[k]),
                 )
             )
-        return answers
+        return supporters
 
 
-def refuse_one_sequence(X: Any) -> None:
+def _refuse_one_sequence(X: Any) -> None:
     """Refuse a sequence where sequences are needed."""
     if isinstance(X, str):
         raise ValueError("X is one string; give lists of words: [X.split()]")

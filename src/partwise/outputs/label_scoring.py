@@ -1,4 +1,4 @@
-"""How labels of tokens are scored: by features of tokens, or by keys and a kernel."""
+"""Scores of the labels of tokens, by features, or by keys and a kernel."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from partwise.features import featurizer_from_state
 from partwise.features.label_keys import LabelHasher
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.kernel_scoring import KernelScoring, Listing
-from partwise.outputs.scoring import (
-    Arrays,
-    FeatureScoring,
-    State,
-    optional_state,
-)
+from partwise.outputs.scoring import Arrays, FeatureScoring, State, optional_state
 from partwise.protocol import Floats, Ints
 from partwise.scorers.index_file import index_from_state, match_from_state
 from partwise.structures.chain import Chain

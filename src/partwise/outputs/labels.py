@@ -11,7 +11,7 @@ from partwise.bounds import MAX_FEATURE, entry, read_numbers, require
 from partwise.parameters import ParameterError
 from partwise.protocol import Ints
 
-MAX_LABELS = 5000  # kernels want several tables of labels × labels
+MAX_LABELS = 5000  # training makes several tables of labels × labels
 POSITIVE = ("+1", "+", "1", "yes", "true", "pos", "positive", "bound")
 
 
@@ -25,7 +25,7 @@ def cost_state(cost: Any, name: str = "cost") -> tuple[str, dict[str, np.ndarray
 def cost_from_state(
     settings: dict[str, Any], arrays: Any, size: int, name: str = "cost"
 ) -> Any:
-    """What `cost_state` gave, of as many labels."""
+    """The cost of `size` labels from the state that `cost_state` makes."""
     cost = entry(settings, "cost", str)
     if cost == "matrix":
         return read_numbers(arrays, name, MAX_FEATURE, size, size)
@@ -62,7 +62,7 @@ def check_labels(labels: Iterable[Any]) -> None:
 
 
 def labels_from_state(settings: dict[str, Any], n: int | None = None) -> list[Any]:
-    """Labels of one kind, each once, and as many as the output has where it says n."""
+    """Labels of one type without duplicates; n of them, where n is given."""
     labels = entry(settings, "labels", list)
     require(0 < len(labels) <= MAX_LABELS, f"{len(labels)} labels")
     require(n in (None, len(labels)), f"{len(labels)} labels where there are {n}")

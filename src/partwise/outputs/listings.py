@@ -1,4 +1,4 @@
-"""Tables and warnings of evaluations."""
+"""Tables and warnings of evaluations and reports."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from partwise.outputs.task import Details, Listing
 if TYPE_CHECKING:
     from partwise.report import FeatureGroup
     from partwise.report.content import MetricTable
+
+
+MOST_ROWS = 100  # of a table of weights
 
 
 def unseen_warning(
@@ -41,7 +44,7 @@ def label_details(
     rows : list of LabelRow
     unseen : from `unseen_warning`
     **json
-        What else ``--json`` tells.
+        Further fields for ``--json``.
     """
     shown = listing(what, ("precision", "recall", "f1", "n"), rows)
     document = {"unseen_labels": unseen[0], "labels": [row._asdict() for row in rows]}
@@ -114,7 +117,7 @@ def telling_features(model: Any, top: int = 10) -> list[FeatureGroup]:
 
 
 def weight_table(
-    caption: str, tables: Iterable[Any], weights: Any, start: Any = None, top: int = 100
+    caption: str, tables: Iterable[Any], weights: Any, start: Any = None
 ) -> MetricTable:
     """
     Named weights for a report, beside those that training started from.
@@ -126,12 +129,10 @@ def weight_table(
         Each has `names`, and `base`, the place of its first weight.
     weights : array (n_weights,)
     start : array (n_weights,), optional
-    top : int
-        Rows at most.
     """
     from partwise.report.content import MetricTable
 
     columns = [weights] if start is None else [weights, start]
     places = [(n, t.base + k) for t in tables for k, n in enumerate(t.names)]
-    rows = [[name, *(float(c[place]) for c in columns)] for name, place in places[:top]]
+    rows = [[name, *(float(c[p]) for c in columns)] for name, p in places[:MOST_ROWS]]
     return MetricTable(caption, {}, ["", "score", "start"][: len(columns) + 1], rows)

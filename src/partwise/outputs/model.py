@@ -1,4 +1,4 @@
-"""What trained models share."""
+"""Base classes of trained models: scores, k best, margins, probabilities."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Ints,
-    Marginals,
-    refuse_lacking,
-)
+from partwise.protocol import Cuts, Floats, Ints, Marginals, refuse_lacking
 
-# of scores in probabilities; beyond it they are as good as equal, or as certain
+# beyond it all outputs are equally probable, and below its inverse one is certain
 MAX_TEMPERATURE = 1e4
 
 
@@ -29,10 +23,10 @@ class WeightedModel:
         Of the output; see `partwise.outputs.scoring`.
     structure : Structure
     labels : list
-        Label of each number, as the user knows it; empty where there are none.
+        The user's label for each number; empty where there are none.
     weights : array (n_weights,)
     info : dict
-        What a model file says about itself: certificate, settings, history; JSON.
+        Certificate, settings and history, as a model file holds them: JSON.
     support : SupportSet or the like, optional
         The support structures of the dual.
     """
@@ -112,7 +106,7 @@ class ScoredModel(WeightedModel):
 
     @property
     def temperature(self) -> float:
-        """T of P(output) ∝ exp(score/T): 1, or what `calibrate` has found."""
+        """T of P(output) ∝ exp(score/T): 1, or the result of `calibrate`."""
         return float(self.info.get("temperature", 1.0))
 
     @property
@@ -167,10 +161,10 @@ class ScoredModel(WeightedModel):
             return total
 
         span = float(np.log(MAX_TEMPERATURE))
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             loss, bounds=(-span, span), method="bounded", options={"xatol": 1e-6}
         )
-        self.info["temperature"] = float(np.exp(found.x))
+        self.info["temperature"] = float(np.exp(optimum.x))
         return self.temperature
 
 
@@ -224,15 +218,16 @@ def one_cut(output: Ints) -> Cuts:
 
 
 def stepwise_shares(problem: Any, model: Floats, other: Ints) -> tuple[Ints, Floats]:
-    """Where another output of the only example differs from its truth, and what of it.
+    """Divide the lead of the truth over another output among the tokens that differ.
 
-    The truth becomes the other one token after the other. What a step costs is the
-    share of its token in the lead, so the shares add up to it, whatever the parts are.
+    The truth is changed into the other output token by token. The share of a token is
+    what the score loses in its step, so the shares add up to the lead, whatever the
+    parts are. The problem has one example.
 
     Parameters
     ----------
     problem : PackedProblem
-        Of one example, whose codes have a number for each token.
+        Its codes have a number for each token.
     model : array (n_weights,)
         Of the problem.
     other : int array (n_tokens,)

@@ -1,4 +1,4 @@
-"""How a fit tells where it stands: callbacks, lines of text, the share of work done."""
+"""Progress of a fit: callbacks, lines of text, the estimated share of work done."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def share_of_work(solver: Solver, state: State, first: float) -> float:
     """
     Estimate how much of a fit is done, from 0 to 1.
 
-    Gaps close about geometrically, so their logarithm tells how far it is from the
-    first one to the tolerance. A limit may come before.
+    Gaps close about geometrically, so the share is that of the logarithm of the gap,
+    from the first one to the tolerance; or the share of a limit, if that is larger.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def share_of_work(solver: Solver, state: State, first: float) -> float:
 
 
 def aim(solver: Solver, state: State) -> tuple[float, float]:
-    """What the stopping rule waits for, and what it is now."""
+    """The value at which the stopping rule ends the fit, and the present value."""
     if solver.eps is not None:
         return solver.eps, state.violation
     value = state.point().objective
@@ -100,16 +100,16 @@ class FitProgress:
 
     @property
     def pulse(self) -> Callable[[State], None] | None:
-        """What the solver calls within an iteration, for those who listen."""
+        """What the solver calls within an iteration; None without callbacks for it."""
         listeners = [each for each in self.callbacks if hasattr(each, "on_pulse")]
         if not listeners:
             return None
 
-        def tell(state: State) -> None:
+        def call(state: State) -> None:
             for listener in listeners:
                 listener.on_pulse(state.n_iter + 1, state.share)
 
-        return tell
+        return call
 
     def end(self, state: State) -> None:
         """The last line, and the end of all tasks."""

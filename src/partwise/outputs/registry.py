@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 
 class Output(NamedTuple):
-    """Where the parts of an output are.
+    """The record of an output: names of its modules and classes.
 
     Parameters
     ----------
@@ -90,11 +90,7 @@ OUTPUTS = [
         task=("depparse", "DependencyTask", "Dependency trees, from CoNLL-U files."),
         structures=(("Arborescence", "partwise.structures.dependency"),),
         toy="partwise.datasets.toy_dependencies",
-        variants=(
-            {"projective": False},
-            {"order": 2},
-            {"kernel": "ngram"},
-        ),
+        variants=({"projective": False}, {"order": 2}, {"kernel": "ngram"}),
     ),
     Output(
         "partwise.outputs.phrase",
@@ -180,11 +176,7 @@ OUTPUTS = [
         "partwise.outputs.diversity",
         "DiverseSelector",
         {"DiversityModel.v1": "file"},
-        task=(
-            "diversify",
-            "DiversityTask",
-            "Documents that cover subtopics.",
-        ),
+        task=("diversify", "DiversityTask", "Documents that cover subtopics."),
         structures=(("Coverage", "partwise.structures.coverage"),),
         metrics=("subtopic_coverage", "subtopic_loss"),
         toy="partwise.datasets.toy_candidates",
@@ -255,9 +247,7 @@ OUTPUTS = [
 ]
 
 if TYPE_CHECKING:  # the public names for editors and type checkers
-    from partwise.outputs.alignment.estimator import (
-        SequenceAligner as SequenceAligner,
-    )
+    from partwise.outputs.alignment.estimator import SequenceAligner as SequenceAligner
     from partwise.outputs.clustering.estimator import (
         SupervisedClusterer as SupervisedClusterer,
     )

@@ -1,4 +1,4 @@
-"""What estimators share that take a matrix and predict for each row."""
+"""Base classes of estimators that take a matrix and predict for each row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import (
     KernelFit,
     KernelParameters,
+    begin_features,
     read_kernel,
-    refuse_kernel_settings,
 )
 from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
@@ -34,7 +34,7 @@ class RowEstimator(SavedEstimator):
     feature_names_in_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse matrices are welcome."""
+        """Sparse matrices are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -108,10 +108,9 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
         `last` is the model that a warm start goes on with.
         """
         if self.kernel is None:
-            refuse_kernel_settings(self)
+            begin_features(self, last)
             featurizer = self._featurizer(names, has_intercept=has_intercept)
             if last is not None:
-                last.scoring.check_start(None, None)
                 n_last = last.featurizer.n_features_
                 if n_last != featurizer.n_features_:
                     raise ValueError(
@@ -191,7 +190,7 @@ class RowClassifier(ClassifierMixin, RowEstimator):
 
 
 def repetitions(weight: Floats) -> Ints:
-    """Numbers of rows, each as often as its weight says.
+    """Numbers of rows, each repeated by its weight.
 
     A measure is a function of how many rows are right and wrong, so a row may count
     several times or not at all, but not one and a half times.

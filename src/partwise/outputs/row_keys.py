@@ -1,4 +1,4 @@
-"""How classes of rows are scored through a kernel on rows."""
+"""Scores of the classes of rows through a kernel on rows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class RowKeyScoring(TokenKeyScoring):
         return np.concatenate(scores)
 
     def row_shares(self, X: Any, weights: Floats) -> Floats:
-        """What each anchor adds to the score of a few rows, (n, n_anchors)."""
+        """Shares of the anchors in the score of a few rows, (n, n_anchors)."""
         index = self.index
         values, column = index.values(self.inputs(X), index.key, 1)
         return values[:, column[index.anchor]] * weights

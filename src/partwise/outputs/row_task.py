@@ -1,4 +1,4 @@
-"""What tasks share whose files hold rows of numbers: svmlight, CSV and ARFF."""
+"""Base class of tasks whose files hold rows of numbers: svmlight, CSV and ARFF."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import label_details, label_sections, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
+from partwise.readers.limits import ReaderError
 
 if TYPE_CHECKING:
     from partwise.protocol import Ints
@@ -22,9 +23,7 @@ class RowTask(Task):
     label_name: ClassVar[str] = "class"
     json_names: ClassVar[tuple[str, str]] = ("labels", "label")
     file_options: ClassVar[tuple[str, ...]] = ("label", "separator")
-    aliases: ClassVar[dict[str, str]] = {
-        "fit_intercept": "--intercept/--no-intercept",
-    }
+    aliases: ClassVar[dict[str, str]] = {"fit_intercept": "--intercept/--no-intercept"}
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class RowTask(Task):
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """A matrix of features, and labels if asked."""
+        """A matrix of features; with `truth`, also labels."""
         import numpy as np
 
         files = [self._read_one(path, truth) for path in paths]
@@ -92,8 +91,6 @@ class RowTask(Task):
         """
         import numpy as np
         from scipy import sparse
-
-        from partwise.readers import ReaderError
 
         if any(sparse.issparse(file.X) for file in files):
             width = self.width or max(file.X.shape[1] for file in files)
@@ -159,7 +156,7 @@ class RowTask(Task):
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
-        """Number of classes, and what the scoring says of itself."""
+        """Number of classes, and facts of the scoring."""
         return [("Classes", str(len(model.labels))), *model.scoring.report_facts()]
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:

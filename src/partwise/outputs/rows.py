@@ -1,7 +1,7 @@
 """Rows of a matrix: what outputs share that take one and predict for each row.
 
-A row is a sequence of one token, so what taggers know of scores serves rows, too; what
-differs is how a matrix becomes rows.
+A row is a sequence of one token, so the scorings of taggers serve rows, too; the
+difference is how a matrix becomes rows.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class RowFeatureScoring(TokenFeatureScoring):
         return _as_csr(features) @ weights
 
     def row_shares(self, X: Any, weights: Floats) -> Floats:
-        """What each feature adds to the scores of a few rows, (n, n_features)."""
+        """Shares of the features in the scores of a few rows, (n, n_features)."""
         features: Any = self.featurizer.transform(X)
         if isinstance(features, DenseFeatures):
             return features.X * weights
@@ -190,11 +190,7 @@ class ScoreModel(WeightedModel):
     # `labels` are the negative and the positive one; none for a mere score
 
     def __init__(
-        self,
-        scoring: Any,
-        structure: Any,
-        weights: Floats,
-        info: dict[str, Any],
+        self, scoring: Any, structure: Any, weights: Floats, info: dict[str, Any]
     ) -> None:
         super().__init__(scoring, structure, [], weights, info)
 

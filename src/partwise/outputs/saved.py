@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from os import PathLike
@@ -14,34 +13,34 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from partwise.metrics import metric as find_metric
-from partwise.outputs.estimator import MAX_JOBS, StructuredEstimator, as_object_array
+from partwise.outputs.estimator import StructuredEstimator, as_object_array
 from partwise.outputs.labels import check_labels
+from partwise.outputs.portable import portable_parameters
 from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.protocol import Floats, State, Support
 from partwise.readers.refusals import refuse_single
 
-MAX_DEPTH = 8  # of lists within lists; a model file has room for some more
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SavedEstimator(StructuredEstimator):
-    """A `StructuredEstimator` that keeps all it has learnt in ``model_``.
+    """A `StructuredEstimator` whose fit ends in a model, ``model_``, with a file.
 
-    The model's `info` tells its certificate; `save` adds the settings, so that `verify`
-    can rebuild the objective, the history, and the parameters, so that a loaded
-    estimator can be fitted again. Parameters that no file can hold (functions, solvers,
-    arrays) are left out: a loaded estimator has their defaults.
+    The model's `info` holds its certificate. `save` adds the settings, from which
+    `verify` rebuilds the objective; the history; and the parameters, with which a
+    loaded estimator can be fitted again. Parameters that no file can hold (functions,
+    solvers, arrays) are left out: a loaded estimator has their defaults.
     """
 
     model_: Any = field(init=False)
     _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
     unit: ClassVar[str] = "sentence"  # what an example is called in messages
-    told: ClassVar[tuple[str, ...]] = (
+    # parameters among the settings of a model file
+    settings_names: ClassVar[tuple[str, ...]] = (
         "C", "loss", "formulation", "penalty", "random_state",
     )  # fmt: skip
-    # what a model knows as `fit` resolved it, a file as it was given: the file's goes
-    # first. Only what has no part in the layout of weights, for a warm start.
+    # Parameters that `load` takes as the user gave them, not as `fit` resolved them in
+    # the model. None of them may change the layout of weights, which a warm start uses.
     as_given: ClassVar[tuple[str, ...]] = ()
 
     def save(self, path: str | PathLike[str], *, keep_dual: bool = False) -> None:
@@ -60,12 +59,12 @@ class SavedEstimator(StructuredEstimator):
         save_model(model, path)
 
     def described_model(self) -> Any:
-        """The model with all that its file tells of the training."""
+        """The model with everything that its file holds about the training."""
         self._check_fitted()
         model = copy(self.model_)
         model.info = dict(model.info)
         model.info["parameters"] = portable_parameters(self.get_params(deep=False))
-        if hasattr(self, "objective_"):  # a loaded estimator has told all this already
+        if hasattr(self, "objective_"):  # else loaded: `info` is that of the file
             model.info |= {
                 "settings": self._settings(),
                 "history": [list(point) for point in self.history_],
@@ -74,8 +73,8 @@ class SavedEstimator(StructuredEstimator):
         return model
 
     def _settings(self) -> dict[str, Any]:
-        """What `verify` needs to rebuild the objective, and people like to know."""
-        settings = {name: getattr(self, name) for name in self.told}
+        """Settings of the training, from which `verify` rebuilds the objective."""
+        settings = {name: getattr(self, name) for name in self.settings_names}
         return settings | {
             "C": float(self.objective_.weight.sum()),
             "n_examples": len(self.objective_.weight),
@@ -226,14 +225,15 @@ class SavedEstimator(StructuredEstimator):
         """
         Fit the temperature T of P(y) ∝ exp(score/T) by the likelihood of other data.
 
-        Probabilities of `predict_marginals`, `confidence` and `predict_topk` follow it
-        from now on, also from the model's file; predictions and scores stay. A fit
-        begins with T = 1 again.
+        `predict_marginals`, `confidence` and `predict_topk` use it from now on, also
+        after `save` and `load`; predictions and scores do not change. `fit` sets T = 1
+        again.
 
         Parameters
         ----------
         X, y : as in `fit`
-            Examples that the model was not trained on, or it will be too sure.
+            Examples that the model was not trained on; on its training examples the
+            model would be overconfident.
         """
         self._check_fitted()
         self.model_.calibrate(X, y, n_jobs=self._n_jobs())
@@ -288,70 +288,16 @@ class SavedEstimator(StructuredEstimator):
     def _parameters_in(cls, model: Any) -> dict[str, Any]:
         """The estimator's parameters as stored in a file of perhaps unknown source."""
         settings = model.info.get("settings", {})
-        stated = {name: settings[name] for name in cls.told if name in settings}
+        stated = {n: settings[n] for n in cls.settings_names if n in settings}
         given = portable_parameters(model.info.get("parameters", {}))
-        known = cls._parameters_of(model)
+        resolved = cls._parameters_of(model)
         for name in given.keys() & set(cls.as_given):
-            known.pop(name, None)
+            resolved.pop(name, None)
         names = cls._get_param_names()
-        parameters = stated | given | known
+        parameters = stated | given | resolved
         return {name: value for name, value in parameters.items() if name in names}
 
     @classmethod
     @abstractmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        """The estimator's parameters that a model knows by itself."""
-
-
-def portable_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    Keep what a model file can hold and another machine can use.
-
-    Parameters
-    ----------
-    params : mapping
-        Of an estimator, or of a file that may come from an unknown source.
-
-    Returns
-    -------
-    dict
-        None, strings, booleans, finite numbers, lists and dicts of such; the others
-        are absent.
-
-    Examples
-    --------
-    >>> portable_parameters({"tol": 0.01, "solver": print, "order": np.int64(2)})
-    {'tol': 0.01, 'order': 2}
-    """
-    found = {name: _portable(value) for name, value in params.items()}
-    options = params.get("gram_options")
-    if isinstance(options, Mapping):  # folders and limits are those of one machine
-        kept = {name: options[name] for name in ("dtype",) if name in options}
-        found["gram_options"] = _portable(kept or None)
-    found.pop("vectors", None)  # a featurizer keeps them
-    n_jobs = found.get("n_jobs")
-    if n_jobs is not None and not (type(n_jobs) is int and n_jobs <= MAX_JOBS):
-        del found["n_jobs"]
-    return {name: value for name, value in found.items() if value is not _NOTHING}
-
-
-_NOTHING = object()  # None is a value of its own
-
-
-def _portable(value: Any, depth: int = 0) -> Any:
-    """The value in the types of JSON, or `_NOTHING`."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _NOTHING
-    if depth == MAX_DEPTH:
-        return _NOTHING
-    if isinstance(value, list | tuple):
-        items = [_portable(item, depth + 1) for item in value]
-        return _NOTHING if _NOTHING in items else items
-    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        found = {name: _portable(item, depth + 1) for name, item in value.items()}
-        return _NOTHING if _NOTHING in found.values() else found
-    return _NOTHING
+        """The estimator's parameters that follow from the model itself."""

@@ -1,13 +1,13 @@
-"""How a model scores parts of outputs: features with weights, or keys with an index.
+"""Scores of the parts of outputs: features with weights, or keys with an index.
 
 `Scoring` is the trained side: all that a model needs to score new inputs, to explain
 its scores and to be kept in a file. `ScoringFit` is the learning side: the training
 data of one fit, and how the solution becomes a model. Models, files, estimators and
-tasks of an output use these two contracts and do not ask which kind they have.
+tasks of an output use these two contracts, whichever kind they get.
 
 `FeatureScoring` and `FeatureFit` are the linear kind; `kernel_scoring.py` and
-`kernel_fit.py` hold the other one. What only labels or only arcs have stands in the
-folder of the output.
+`kernel_fit.py` hold the other one. `label_scoring.py`, `tree_scoring.py` and
+`row_keys.py` add what labels, trees and rows need.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Arrays = dict[str, np.ndarray]
 State = tuple[dict[str, Any], Arrays]
 Packable = tuple[Any, Scorer | None]  # what a structure packs: parts, and their scorer
 
-MAX_WEIGHTS = 1 << 29  # 4 GB; zeros take no room in the file, but in memory
+MAX_WEIGHTS = 1 << 29  # 4 GB of memory; zeros take no room in the file
 
 WARM = "warm_start=True goes on with the last model"
 
@@ -52,23 +52,23 @@ class Scoring(Protocol):
     """
 
     prefix: ClassVar[str]  # of the kind of a model file: "" or "Kernel"
-    featurizer: Any  # None where the model looks at no features
+    featurizer: Any  # None for a model without features
 
     @property
     def takes(self) -> str:
         """Kind of the inputs: columns, dicts, arrays or arcs."""
 
     def batches(self, X: Any) -> Iterator[Packable]:
-        """New inputs to pack, in turn as many as fit in memory."""
+        """New inputs to pack, in batches that fit in memory."""
 
     def training(self, X: Any, n_jobs: int) -> Packable:
         """The training data to pack, as they were for training.
 
-        Raises `ForeignData` where a model can tell that they are others.
+        Raises `ForeignData` if a kernel model's anchors are not in these data.
         """
 
     def parts_of(self, inputs: Any) -> Packable:
-        """All of `ScoringFit.support_inputs`, to pack like new inputs."""
+        """`ScoringFit.support_inputs`, all at once, to pack like new inputs."""
 
     def on(self, X: Any) -> ScoringFit:
         """A fit of the same kind to other data, for other models of these parts."""
@@ -81,10 +81,10 @@ class Scoring(Protocol):
         return {}
 
     def facts(self) -> dict[str, Any]:
-        """What `inspect` says of it."""
+        """Facts for `partwise inspect`."""
 
     def report_facts(self) -> list[tuple[str, str]]:
-        """What the first lines of a report say of it; nothing by default."""
+        """Facts for the head of a report; none by default."""
         return []
 
     def to_state(self, weights: Floats) -> State:
@@ -150,15 +150,15 @@ class FeatureScoring(Scoring):
         return self.featurizer.transform(X)
 
     def batches(self, X: Any) -> Iterator[Packable]:
-        """All inputs at once."""
+        """All inputs in one batch."""
         yield self.features(X), None
 
     def training(self, X: Any, n_jobs: int) -> Packable:
-        """The training data are like any others."""
+        """The features of the training data."""
         return self.features(X), None
 
     def parts_of(self, inputs: Any) -> Packable:
-        """A support keeps features."""
+        """Their features; those of a support are features already."""
         if not isinstance(inputs, Features | DenseFeatures):
             inputs = self.features(inputs)
         return inputs, None

@@ -11,7 +11,7 @@ from partwise.readers.table import Table
 
 
 class SupportSet(NamedTuple):
-    """Support structures, and what the model needs of their sequences."""
+    """Support structures, with the inputs and truths of their sequences."""
 
     inputs: Any  # Features or DenseFeatures of the sequences; a Table or list of them
     y: Any  # (n_tokens,) their true labels; or a list of trees
@@ -22,7 +22,7 @@ class SupportSet(NamedTuple):
 
     @property
     def offset(self) -> Ints:
-        """Where the sequences begin, (n_sequences + 1,)."""
+        """First token of each sequence, (n_sequences + 1,)."""
         return np.cumsum([0, *map(len, self.tokens)])
 
     def truth(self, row: int) -> Ints:
@@ -54,8 +54,8 @@ class SupportSet(NamedTuple):
         place = np.repeat(np.asarray(offset)[rows] - np.cumsum(length) + length, length)
         token_rows = place + np.arange(len(place))
         shown = [tokens(int(i)) for i in rows]
-        kept = take_sequences(inputs, rows, token_rows)
-        return cls(kept, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
+        chosen = _take_sequences(inputs, rows, token_rows)
+        return cls(chosen, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
 
     @classmethod
     def of_trees(
@@ -71,7 +71,7 @@ class SupportSet(NamedTuple):
         return cls(sentences, trees, cuts, alpha, rows, shown)
 
 
-def take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:
+def _take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:
     """The chosen sequences, which consist of these tokens."""
     if isinstance(inputs, Table):
         return inputs[rows]

@@ -1,4 +1,7 @@
-"""What commands ask of a task: commands are shared, a kind of output is one class."""
+"""Outputs at the command line: commands are shared, and each output is one `Task`.
+
+Help pages load tasks, so tasks import numpy, readers and reports where they use them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FileOptions(NamedTuple):
-    """What the user says of the files; None where nothing was said."""
+    """Options that describe the files; None where the user gave none."""
 
     columns: str | None = None
     label: str | None = None
@@ -35,10 +38,10 @@ class FileOptions(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a file holds, as the estimator of the task takes it."""
+    """The content of a file, as the estimator of the task takes it."""
 
     X: Any
-    y: Any  # None where the truth was not asked for
+    y: Any  # None without the truth
     n_tokens: int
     source: Any  # the whole file, to write it again with predictions
 
@@ -49,15 +52,15 @@ class Data(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Predictions: the best output of each example, and the k best where asked."""
+    """Predictions: the best output of each example, and the k best with --topk."""
 
     best: list[Any]
     ranked: Sequence[list[tuple[Any, float]]] = ()
-    n_failures: int = 0  # examples that the model has no output for
-    n_too_long: int = 0  # those of them that it did not look at
+    n_failures: int = 0  # examples without an output
+    n_too_long: int = 0  # those of them that are longer than the model allows
     scores: Any = None  # (n,) where outputs follow from a score per example
     positive: Any = None  # the label of high scores
-    # what --confidence and --marginals ask for, for JSON
+    # of --confidence and --marginals, for JSON
     probabilities: Mapping[str, Any] = MappingProxyType({})
     more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
 
@@ -71,7 +74,7 @@ class Listing(NamedTuple):
 
 
 class Details(NamedTuple):
-    """What an evaluation tells besides its metrics."""
+    """What an evaluation shows besides its metrics."""
 
     warnings: list[str]
     json: dict[str, Any]
@@ -79,11 +82,10 @@ class Details(NamedTuple):
 
 
 class Task(ABC):
-    """A kind of output at the command line.
+    """An output at the command line: its files, metrics and report.
 
-    Commands do what is common: options, order of work, messages, exit codes. A task
-    knows its files, its estimator, its metrics and its report. Reading refuses bad
-    files with an error that names file and line.
+    Commands do what is common: options, order of work, messages, exit codes. Reading
+    refuses bad files with an error that names file and line.
     """
 
     title: ClassVar[str]  # of the report, as in "Tagger"
@@ -98,12 +100,12 @@ class Task(ABC):
     has_plain_check: ClassVar[bool] = False
     writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
-    # Options of `partwise train`, besides those made from the estimator's parameters:
-    # which of `FileOptions` the training files have; options of other names than their
-    # parameters, "--on/--off" for flags; parameters that `settings` takes from others
-    file_options: ClassVar[tuple[str, ...]] = ()
+    # Options of `partwise train` besides those made from the estimator's parameters
+    file_options: ClassVar[tuple[str, ...]] = ()  # those of `FileOptions` that it has
+    # options named otherwise than their parameters; "--on/--off" for flags
     aliases: ClassVar[dict[str, str]] = {}
-    extra_options: ClassVar[dict[str, tuple[str, str]]] = {}  # metavar and help
+    # options that are no parameters, for `settings`: metavar and help
+    extra_options: ClassVar[dict[str, tuple[str, str]]] = {}
 
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
@@ -111,7 +113,7 @@ class Task(ABC):
         return cls().limited_to(options.max_length)
 
     def limited_to(self, max_length: int | None) -> Self:
-        """Leave examples of files out that are longer."""
+        """Leave out longer examples of files."""
         if max_length is not None and max_length < 1:
             raise ValueError(f"--max-length {max_length}: give a positive whole number")
         self.max_length = max_length
@@ -124,7 +126,7 @@ class Task(ABC):
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
-        """Presets by name, and what refuses templates with a fault."""
+        """Presets by name, and the function that parses templates."""
         raise NotImplementedError
 
     @classmethod
@@ -135,12 +137,12 @@ class Task(ABC):
 
     @classmethod
     def written_labels(cls, model: Any) -> list[str]:
-        """What predictions of the model may add to a file."""
+        """Labels that predictions of the model may write into a file."""
         return list(map(str, model.labels))
 
     @abstractmethod
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """Files as one data set, with the outputs that evaluation needs if `truth`."""
+        """Read files as one data set; with `truth`, also the true outputs."""
 
     def read_dev(self, path: str) -> Data:
         """A file to evaluate on after training, read like the training files."""
@@ -155,7 +157,7 @@ class Task(ABC):
         """Sizes of training data in a line."""
 
     def reader_info(self) -> dict[str, Any]:
-        """What the model file keeps so that later files are read the same way."""
+        """How the training files were read, for the model file and later reading."""
         info: dict[str, Any] = {"format": self.file_format}
         has_limit = "max_length" in self.file_options
         return info | ({"max_length": self.max_length} if has_limit else {})
@@ -163,7 +165,7 @@ class Task(ABC):
     def answer(
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
-        """Predictions, from parts that are `given` (in whatever way the task says)."""
+        """Predictions; `given` names known parts, see `known_parts`."""
         if topk > 1:
             if not hasattr(model, "predict_topk"):
                 raise ValueError(
@@ -192,15 +194,16 @@ class Task(ABC):
     def with_probabilities(
         self, option: str, model: Any, data: Data, answers: Answers, n_jobs: int
     ) -> Answers:
-        """Answers with what ``--confidence`` or ``--marginals`` asks for."""
+        """Answers with the probabilities of ``--confidence`` or ``--marginals``."""
         if not hasattr(model, "marginals"):
             raise ValueError(f"{option}: this model has no probabilities; drop it")
         name = option.removeprefix("--")
         if option == "--confidence":
-            found = model.confidence(data.X, n_jobs=n_jobs).tolist()
+            values = model.confidence(data.X, n_jobs=n_jobs).tolist()
         else:
-            found = [table.tolist() for table in model.marginals(data.X, n_jobs=n_jobs)]
-        return answers._replace(probabilities={**answers.probabilities, name: found})
+            tables = model.marginals(data.X, n_jobs=n_jobs)
+            values = [table.tolist() for table in tables]
+        return answers._replace(probabilities={**answers.probabilities, name: values})
 
     @abstractmethod
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
@@ -219,8 +222,7 @@ class Task(ABC):
 
     def _ranked_json(self, name: str, output: Any, score: float) -> dict[str, Any]:
         value = plain(output)
-        fields = value if isinstance(value, dict) else {name: value}
-        return fields | {"score": score}
+        return (value if isinstance(value, dict) else {name: value}) | {"score": score}
 
     def reference(self, data: Data) -> Any:
         """The true outputs, as metrics compare them with predictions."""
@@ -234,19 +236,18 @@ class Task(ABC):
         return {n: float(metric(n).function(y, answers.best)) for n in self.measures}
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
-        """What else an evaluation shows."""
+        """Warnings and tables of an evaluation."""
         return Details([], {}, [])
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """The report of a training; `common` goes to the report's constructor."""
-        from partwise.report.content import MetricTable
-        from partwise.report.training import training_report
+        from partwise.report import MetricTable, Report
 
         caption = common.pop("caption")
         sections = self.report_sections(model, data, answers)
         metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
         metrics += sections.pop("metrics", [])
-        return training_report(
+        return Report(
             metrics=metrics,
             features=self.telling_features(model, 10),
             **sections,
@@ -267,7 +268,7 @@ class Task(ABC):
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:
-        """What `inspect` says of the model, for people and in JSON."""
+        """Facts for `inspect`, as text and in JSON."""
         return {
             "labels": model.labels,
             **model.scoring.facts(),
@@ -278,7 +279,7 @@ class Task(ABC):
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """What `inspect` says of the structure."""
+        """Facts of the structure for `inspect`."""
         return {}
 
     @classmethod
@@ -364,8 +365,8 @@ class Task(ABC):
 
         structure, blocks = problem.structure, problem.blocks
         outputs, truths = problem.outputs(cuts), blocks.y
-        if hasattr(blocks, "offset"):  # truths of several parts stand end to end
-            truths = np.split(blocks.y, blocks.offset[1:-1])
+        if hasattr(blocks, "offset"):  # one array for the parts of all truths
+            truths = np.split(truths, blocks.offset[1:-1])
         losses = [
             structure.loss(truths[row], output)
             for row, output in zip(rows.tolist(), outputs, strict=True)
@@ -385,16 +386,16 @@ def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:
     from partwise.model_file import ModelFileError, load_model
 
     model = load_model(path)
-    found: type[Task] | None = task_class(model)
-    if found is None:
+    task: type[Task] | None = task_class(model)
+    if task is None:
         raise ModelFileError(
             f"{path}: the model ({type(model).__name__}) has no files of its own; use "
             "it from Python with partwise.load"
         )
-    for label in found.written_labels(model):
+    for label in task.written_labels(model):
         if any(category(c) == "Cc" for c in label):
             raise ModelFileError(
                 f"{path}: label {label[:40]!r} has control characters, which have no "
                 "place in files; use the model from Python with partwise.load"
             )
-    return model, found.of_model(model, path, options)
+    return model, task.of_model(model, path, options)

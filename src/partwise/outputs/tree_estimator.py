@@ -1,4 +1,4 @@
-"""What estimators share that parse sentences."""
+"""The base class of estimators that parse sentences."""
 
 from __future__ import annotations
 
@@ -20,14 +20,11 @@ class TreeParser(KernelParameters, PartlyLabelledEstimator):
     def explain(self, x: Any, top: int = 10) -> Any:
         """Why the best tree of one sentence won.
 
-        Winner against runner-up, with the `top` largest shares of the lead: of arcs, or
-        of rules and features. Then the training sentences that decide: those behind the
-        keys of a kernel, or of support structures of the dual, training sentences whose
-        wrong tree ŷ carries weight α.
+        Compares winner and runner-up, and shows the `top` largest shares of the lead:
+        of arcs, or of rules and features. Then the training sentences that decide:
+        the anchors of a kernel, or sentences of which a wrong tree ŷ has weight α in
+        the dual.
         """
         self._check_fitted()
         refuse_several(x)
         return self.model_.explain([x], top=top)
-
-    def _has_keys(self) -> bool:
-        return self.kernel is not None or self.match is not None

@@ -1,4 +1,4 @@
-"""How the scorings of parsers are learned: from features, or from keys and a kernel.
+"""The training data of parsers: features, or keys and the inputs of a kernel.
 
 Invalid parameters of a parser are refused before any work. `last` is the model
 that a warm start goes on with, or None.
@@ -9,10 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from partwise.features.arc_keys import ArcHasher, default_match
-from partwise.features.arc_templates import (
-    chosen_arc_templates,
-    chosen_label_templates,
-)
+from partwise.features.arc_templates import chosen_arc_templates, chosen_label_templates
 from partwise.features.arcs import ArcFeaturizer
 from partwise.features.phrase_keys import COLUMNS
 from partwise.kernels.clusters import fit_clusters

@@ -1,4 +1,4 @@
-"""What models share that parse sentences."""
+"""The base class of models that parse sentences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TreeModel(ScoredModel):
     """Predicts trees of sentences."""
 
     def parse(self, X: Any, *, n_jobs: int = 1) -> tuple[list[Any], np.ndarray]:
-        """The best tree of each sentence, and which of them are what was asked for."""
+        """The best tree of each sentence, and which of them are parses."""
         raise NotImplementedError
 
     def predict(self, X: Any, *, n_jobs: int = 1, **settings: Any) -> list[Any]:
@@ -81,7 +81,7 @@ class TreeModel(ScoredModel):
         raise NotImplementedError
 
     def _reasons(self, x: Any, codes: Sequence[Ints]) -> list[Any]:
-        """What decides between winner and runner-up, with its share of the lead."""
+        """Reasons for the winner, with their shares of its lead over the runner-up."""
         raise NotImplementedError
 
     def _supporters(self, x: Any, codes: Sequence[Ints], top: int) -> list[Any]:

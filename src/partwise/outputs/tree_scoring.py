@@ -1,8 +1,8 @@
-"""How parts of trees are scored: by features, or by keys and a kernel on sentences.
+"""Scores of the parts of trees, by features, or by keys and a kernel on sentences.
 
 Two parts are compared by the joint kernel of `partwise.scorers.kernel`: the hash
-functions say which arcs, or rules and brackets, may be alike, and the input of a part
-is its whole sentence.
+functions decide which arcs, or rules and brackets, may be alike, and the input of a
+part is its whole sentence.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ArcFeatureScoring(FeatureScoring):
     has_labels: ClassVar[bool] = True
 
     def parameters(self) -> dict[str, Any]:
-        """How the features are made."""
+        """Parameters of the featurizer."""
         featurizer = self.featurizer
         return {
             "min_count": featurizer.min_count,
@@ -129,7 +129,7 @@ class ArcFeatureScoring(FeatureScoring):
     def supporters(
         self, table: Table, weights: Floats, outputs: Sequence[Ints], top: int
     ) -> list[SupportSentence]:
-        """None: weights do not tell which sentences they come from."""
+        """None: weights have no link to the sentences they come from."""
         return []
 
     def to_state(self, weights: Floats) -> State:
@@ -246,7 +246,7 @@ class PhraseFeatureScoring(FeatureScoring):
         return self.grammar.phrases(X)
 
     def facts(self) -> dict[str, Any]:
-        """How many weights there are."""
+        """Number of weights."""
         return {"n_features": self.grammar.n_psi_}
 
     def heaviest(self, weights: Floats) -> Weights:

@@ -1,9 +1,9 @@
-"""What tasks share whose files are treebanks."""
+"""The base class of tasks whose files are treebanks."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from partwise.outputs.listings import shares, unseen_warning
@@ -45,7 +45,3 @@ class TreeTask(Task):
             json[name] = [row._asdict() for row in rows]
             listings.append(Listing("", header, shares(rows)))
         return Details(warnings, json, listings)
-
-    def labels_in(self, data: Data) -> Iterable[str]:
-        """All labels of the true trees."""
-        raise NotImplementedError

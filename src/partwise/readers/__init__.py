@@ -3,8 +3,9 @@
 Names load on first use, so that help pages of the command line need no numpy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from partwise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from partwise.readers.annotations import read_annotations, write_annotations
@@ -58,86 +59,26 @@ if TYPE_CHECKING:
     )
     from partwise.readers.vectors import read_vectors
 
-_NAMES = {
-    "annotations": "read_annotations write_annotations",
-    "arff": "read_arff",
-    "brackets": "format_tree parse_tree read_brackets write_brackets",
-    "candidates": "Candidates read_candidates",
-    "columns": "read_columns write_columns",
-    "conllu": "ConlluDocument read_conllu read_conllu_document write_conllu",
-    "crfsuite": "CrfsuiteModel read_crfsuite read_crfsuite_model",
-    "fasta": "AlignedPairs Family FastaRecord aligned_pairs read_families read_fasta "
-    "write_families write_fasta",
-    "graphs": "Graphs read_graphs",
-    "hierarchies": "path_parents read_parents",
-    "label_sets": "LabelSets read_label_sets",
-    "source": "ReaderError text_encoding",
-    "substitution": "SubstitutionMatrix read_matrix write_matrix",
-    "svm_hmm": "read_svm_hmm",
-    "table": "Column Table",
-    "trees": "DependencyTree PhraseTree as_phrase_tree is_projective tagged_words",
-    "vectors": "read_vectors",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES])
-
-
-__all__ = [
-    "AlignedPairs",
-    "Candidates",
-    "Column",
-    "ConlluDocument",
-    "CrfsuiteModel",
-    "DependencyTree",
-    "Family",
-    "FastaRecord",
-    "Graphs",
-    "LabelSets",
-    "PhraseTree",
-    "ReaderError",
-    "SubstitutionMatrix",
-    "Table",
-    "aligned_pairs",
-    "as_phrase_tree",
-    "format_tree",
-    "is_projective",
-    "parse_tree",
-    "path_parents",
-    "read_annotations",
-    "read_arff",
-    "read_brackets",
-    "read_candidates",
-    "read_columns",
-    "read_conllu",
-    "read_conllu_document",
-    "read_crfsuite",
-    "read_crfsuite_model",
-    "read_families",
-    "read_fasta",
-    "read_graphs",
-    "read_label_sets",
-    "read_matrix",
-    "read_parents",
-    "read_svm_hmm",
-    "read_vectors",
-    "tagged_words",
-    "text_encoding",
-    "write_annotations",
-    "write_brackets",
-    "write_columns",
-    "write_conllu",
-    "write_families",
-    "write_fasta",
-    "write_matrix",
-]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "annotations": "read_annotations write_annotations",
+        "arff": "read_arff",
+        "brackets": "format_tree parse_tree read_brackets write_brackets",
+        "candidates": "Candidates read_candidates",
+        "columns": "read_columns write_columns",
+        "conllu": "ConlluDocument read_conllu read_conllu_document write_conllu",
+        "crfsuite": "CrfsuiteModel read_crfsuite read_crfsuite_model",
+        "fasta": "AlignedPairs Family FastaRecord aligned_pairs read_families "
+        "read_fasta write_families write_fasta",
+        "graphs": "Graphs read_graphs",
+        "hierarchies": "path_parents read_parents",
+        "label_sets": "LabelSets read_label_sets",
+        "source": "ReaderError text_encoding",
+        "substitution": "SubstitutionMatrix read_matrix write_matrix",
+        "svm_hmm": "read_svm_hmm",
+        "table": "Column Table",
+        "trees": "DependencyTree PhraseTree as_phrase_tree is_projective tagged_words",
+        "vectors": "read_vectors",
+    },
+)

@@ -1,6 +1,6 @@
-"""What a CoNLL-U file must keep to: numbers of words, and heads that make trees.
+"""Checks of a CoNLL-U file: numbers of words, and heads that make trees.
 
-All checks run on whole columns. Only when one fails does anybody look for the line.
+All checks run on whole columns; the line is looked up only when one fails.
 """
 
 import re

@@ -78,17 +78,17 @@ def annotated(
 
     def columns(family: str, name: str, text: str) -> dict[str, list[str]]:
         if (family, name) not in known:
-            found = annotations.get(f"{family}/{name}", annotations.get(name))
-            if found is None:
+            table = annotations.get(f"{family}/{name}", annotations.get(name))
+            if table is None:
                 raise ReaderError(
                     f"no annotations of {name!r}, family {family!r}; add its lines"
                 )
-            if "".join(next(iter(found.values()))).upper() != text:
+            if "".join(next(iter(table.values()))).upper() != text:
                 raise ReaderError(
                     f"annotations of {name!r} are of another sequence; their first "
                     "column must have the letters of the FASTA file"
                 )
-            known[family, name] = found
+            known[family, name] = table
         return known[family, name]
 
     return [

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.readers.fields import column_number
 from partwise.readers.hierarchies import path_parents
 from partwise.readers.matrices import MatrixData
 from partwise.readers.source import ReaderError, Source, read_text_bytes
@@ -85,7 +86,7 @@ class ArffColumns(NamedTuple):
 def read_arff_columns(
     path: Source, choose: Callable[[list[str]], list[int]]
 ) -> ArffColumns:
-    """Read an ARFF file; `choose` tells from the names which columns are labels."""
+    """Read an ARFF file; `choose` picks the columns of labels by their names."""
     name, lines, attributes, first = _opened(path)
     places = choose([attribute.name for attribute in attributes])
     X, names, cells = _table(name, lines[first:], attributes, places)
@@ -192,13 +193,7 @@ def _class_column(name: str, attributes: list[Attribute], label: str | None) -> 
         if "hierarchical" in kinds:
             return kinds.index("hierarchical")
         return len(names) - 1
-    if label in names:
-        return names.index(label)
-    try:
-        return range(len(names))[int(label)]
-    except (ValueError, IndexError):
-        shown = ", ".join(names[:20])
-        raise ReaderError(f"{name}: no column {label!r}; there are {shown}") from None
+    return column_number(name, names, label)
 
 
 def _columns(attributes: list[Attribute], places: list[int]) -> tuple[list[int], int]:

@@ -239,14 +239,14 @@ def simplify(
     label, children = tree
     if isinstance(children[0], str):
         return tree if traces or label != TRACE else None
-    kept = []
+    remaining = []
     for child in children:
         simple = simplify(child, traces=traces, functions=functions)
         if simple is not None:
-            kept.append(simple)
-    if not kept:
+            remaining.append(simple)
+    if not remaining:
         return None
-    return (label if functions else without_functions(label)), tuple(kept)
+    return (label if functions else without_functions(label)), tuple(remaining)
 
 
 def without_functions(label: str) -> str:

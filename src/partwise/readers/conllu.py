@@ -61,7 +61,7 @@ class ConlluDocument:
     table : Table
         Columns form, lemma, upos, xpos, feats (and misc) of the words.
     trees : list of DependencyTree or None
-        None when every HEAD is `_`, or when they are not asked for.
+        None when every HEAD is `_`, or without `trees`.
     place : int64 array of shape (n_words, 2)
         The bytes of HEAD, tab and DEPREL of each word, which `fill` replaces.
     """
@@ -213,9 +213,7 @@ def read_conllu_document(
 
 
 def write_conllu(
-    path: Source,
-    X: ConlluDocument | Table,
-    y: Sequence[DependencyTree] | None = None,
+    path: Source, X: ConlluDocument | Table, y: Sequence[DependencyTree] | None = None
 ) -> None:
     r"""
     Write trees as CoNLL-U; a file appears whole or not at all.

@@ -130,7 +130,7 @@ def _attribute(field: str, where: str) -> tuple[str, float]:
 
 
 class CrfsuiteModel(NamedTuple):
-    """What a model file of CRFsuite holds."""
+    """The content of a model file of CRFsuite."""
 
     labels: list[str]
     attributes: list[str]

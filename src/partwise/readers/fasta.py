@@ -247,11 +247,11 @@ def write_alignments(
 ) -> None:
     """Write a family of two rows for each alignment (k, 2) of each pair."""
     families = []
-    for (family, *names), (a, b), found in zip(
+    for (family, *names), (a, b), ranked in zip(
         pairs.names, pairs.X, alignments, strict=True
     ):
-        for each in found:
-            rows = zip(names, aligned_rows(a, b, each), strict=True)
+        for alignment in ranked:
+            rows = zip(names, aligned_rows(a, b, alignment), strict=True)
             records = [FastaRecord(*row) for row in rows]
             families.append(Family(family or "-", records))
     write_families(path, families)

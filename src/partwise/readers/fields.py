@@ -1,5 +1,6 @@
 """Fields of a file of columns: where they are, and their strings as numbers."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,13 +53,13 @@ def scan_fields(
     from partwise.readers import _columns_compiled as kernels
 
     buffer = np.frombuffer(data, np.uint8)
-    # a row of `width` fields has at least `width` bytes, its newline included; a first
-    # line of a million columns must not make us ask for a matrix of lines × columns
+    # a row of `width` fields has at least `width` bytes, its newline included: a first
+    # line of a million columns must not lead to a matrix of lines × columns
     most_rows = min(data.count(b"\n"), len(data) // width) + 1
     start = np.empty((width, most_rows), np.int64)
     stop = np.empty((width, most_rows), np.int64)
     offset = np.empty(most_rows + 1, np.int64)
-    n_rows, n_sequences, line, found = kernels.scan_rows(
+    n_rows, n_sequences, line, n_fields = kernels.scan_rows(
         buffer,
         -1 if separator is None else ord(separator),
         np.frombuffer(comment, np.uint8),
@@ -67,7 +68,7 @@ def scan_fields(
         offset,
     )
     if line:
-        raise ReaderError(_ragged(name, data, line, found, width, separator))
+        raise ReaderError(_ragged(name, data, line, n_fields, width, separator))
     fields = Fields(
         start[:, :n_rows], stop[:, :n_rows], offset[: n_sequences + 1].copy()
     )
@@ -135,6 +136,19 @@ def _ragged(
         else f"separate columns by {separator!r}"
     )
     return f"{name}:{line}: {columns} where the first line has {width}; {remedy}"
+
+
+def column_number(source: str, names: Sequence[str], wanted: str) -> int:
+    """Number of the column that a user gives by name, or by number as text."""
+    if wanted in names:
+        return list(names).index(wanted)
+    try:
+        return range(len(names))[int(wanted)]
+    except (ValueError, IndexError):
+        raise ReaderError(
+            f"{source}: no column {wanted!r}; there are {', '.join(names[:20])} "
+            f"(0 to {len(names) - 1})"
+        ) from None
 
 
 def is_number(field: str | bytes) -> bool:

@@ -97,7 +97,7 @@ def write_graphs(
         Several labellings of each graph, for the entry ``topk``.
     """
     lines = [
-        {**found, "labels": row} for found, row in zip(objects, labels, strict=True)
+        {**entries, "labels": row} for entries, row in zip(objects, labels, strict=True)
     ]
     for line, several in zip(lines, ranked, strict=False):
         line["topk"] = [{"labels": y, "score": score} for y, score in several]
@@ -105,10 +105,10 @@ def write_graphs(
     write_bytes(path, "".join(texts).encode())
 
 
-def _graph(found: Any) -> tuple[Any, ...]:
-    if not isinstance(found, dict):
+def _graph(graph: Any) -> tuple[Any, ...]:
+    if not isinstance(graph, dict):
         raise ValueError('no graph; write {"nodes": […], "edges": […]}')
-    nodes, edges = found.get("nodes"), found.get("edges")
+    nodes, edges = graph.get("nodes"), graph.get("edges")
     if not isinstance(nodes, list) or not nodes:
         raise ValueError('"nodes" must be a list of the features of the nodes')
     _check_features(nodes, "nodes")
@@ -122,7 +122,7 @@ def _graph(found: Any) -> tuple[Any, ...]:
                 f'"edges": {edge!r:.40} (number {k}) is no pair of different nodes '
                 f"below {len(nodes)}"
             )
-    described, types = found.get("edge_features"), found.get("types")
+    described, types = graph.get("edge_features"), graph.get("types")
     if described is not None:
         if not isinstance(described, list) or len(described) != len(edges):
             raise ValueError(f'"edge_features" must be a list of {len(edges)} rows')
@@ -145,7 +145,7 @@ def _check_features(rows: list[Any], what: str) -> None:
 
 
 def _kind(row: Any) -> str:
-    """What a row of features is; empty where it is invalid."""
+    """The kind of a row of features; empty if it is invalid."""
     if isinstance(row, dict):
         values = row.values()
         fits = all(isinstance(v, str) or _is_number(v) for v in values)
@@ -166,11 +166,11 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _labels(found: dict[str, Any]) -> list[Any] | None:
-    labels = found.get("labels")
+def _labels(graph: dict[str, Any]) -> list[Any] | None:
+    labels = graph.get("labels")
     if labels is None:
         return None
-    n = len(found["nodes"])
+    n = len(graph["nodes"])
     if not isinstance(labels, list) or len(labels) != n:
         raise ValueError(f'"labels" must be a list of {n} labels, one for each node')
     for label in labels:

@@ -1,4 +1,4 @@
-"""Column files in, as the model's columns and labels."""
+"""Column files of the command line: names of columns, and which has the labels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from partwise.readers.limits import ReaderError
+
 if TYPE_CHECKING:
     from partwise.readers import Table
 
 
 @dataclass
 class Layout:
-    """How a file is read; a model file keeps that of its training data."""
+    """Columns and separators of files; a model file keeps those of its training."""
 
     columns: list[str] | None = None  # of the whole file, the label's included
     label: str | None = None  # a name, or a number as text; None is the last column
@@ -65,9 +67,9 @@ class Layout:
 def read_tables(paths: Sequence[str], layout: Layout) -> Table:
     """All columns of all files, one after the other, under the names of the layout.
 
-    Files without the label column are welcome where the layout knows its name.
+    Files may lack the label column if the layout has its name.
     """
-    from partwise.readers import ReaderError, Table, read_columns
+    from partwise.readers import Table, read_columns
 
     tables: list[Table] = []
     for path in paths:
@@ -89,8 +91,6 @@ def read_tables(paths: Sequence[str], layout: Layout) -> Table:
 
 
 def _names_for(path: str, width: int, layout: Layout) -> list[str]:
-    from partwise.readers import ReaderError
-
     names = list(layout.columns or [])
     if len(set(names)) < len(names) or "" in names:
         raise ReaderError(f"--columns {','.join(names)}: give different names")
@@ -107,28 +107,18 @@ def _names_for(path: str, width: int, layout: Layout) -> list[str]:
 
 def find_column(table: Table, wanted: str | None, paths: Sequence[str]) -> str:
     """Name of a column given by name or number; the last one by default."""
-    from partwise.readers import ReaderError
+    from partwise.readers.fields import column_number
 
     names = list(table.columns)
     if wanted is None:
         return names[-1]
-    if wanted in names:
-        return wanted
-    try:
-        return names[int(wanted)]
-    except (ValueError, IndexError):
-        raise ReaderError(
-            f"{paths[0]}: no column {wanted!r}; there are {', '.join(names)} "
-            f"(0 to {len(names) - 1})"
-        ) from None
+    return names[column_number(paths[0], names, wanted)]
 
 
 def split_label(
     table: Table, label: str, paths: Sequence[str]
 ) -> tuple[Table, list[list[str]]]:
     """The columns without the labels, and the labels."""
-    from partwise.readers import ReaderError
-
     others = [name for name in table.columns if name != label]
     if not others:
         raise ReaderError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.parameters import ParameterError
-from partwise.readers.fields import is_number
+from partwise.readers.fields import column_number, is_number
 from partwise.readers.limits import COLUMNS, check_limit
 from partwise.readers.source import (
     ReaderError,
@@ -76,7 +76,7 @@ def read_svmlight(path: Source) -> MatrixData:
 
 
 def _svmlight_fault(name: str, data: bytes, error: Exception) -> str:
-    """What is wrong, at the first line that is none of the format."""
+    """The error message, with the first line that does not have the format."""
     for number, line in enumerate(data.decode().splitlines(), 1):
         text = line.strip()
         if text and not text.startswith("#") and not LINE.fullmatch(text):
@@ -137,7 +137,9 @@ def read_csv(
                 "give every row one cell per column"
             )
     header = [cell.strip() for cell in rows[0]]
-    place = _label_column(name, header, label, width) if truth else None
+    place = None
+    if truth:
+        place = width - 1 if label is None else column_number(name, header, label)
     others = [column for column in range(width) if column != place]
     if not all(is_number(header[column]) for column in others):
         rows, lines = rows[1:], lines[1:]
@@ -184,20 +186,6 @@ def _cells(name: str, data: bytes, separator: str) -> list[list[str]]:
     except csv.Error as error:
         raise ReaderError(
             f"{name}:{reader.line_num}: {error}; correct the quotes of the row"
-        ) from None
-
-
-def _label_column(name: str, header: list[str], label: str | None, width: int) -> int:
-    if label is None:
-        return width - 1
-    if label in header:
-        return header.index(label)
-    try:
-        return range(width)[int(label)]
-    except (ValueError, IndexError):
-        raise ReaderError(
-            f"{name}: no column {label!r}; there are {', '.join(header[:20])} "
-            f"(0 to {width - 1})"
         ) from None
 
 

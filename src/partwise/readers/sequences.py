@@ -16,7 +16,7 @@ class LabelledSequences(NamedTuple):
     """Sequences of a file."""
 
     X: list[str]
-    y: list[str] | None  # None where the truth was not asked for
+    y: list[str] | None  # None without the truth
     names: list[str]
 
 

@@ -1,4 +1,4 @@
-"""Where the bytes of a result go: a file appears whole or not at all."""
+"""Writing of results: a file appears whole or not at all."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Where the bytes of a data file come from, and what is wrong with them."""
+"""Reading of text files: decompression, encoding, limits, errors."""
 
 import codecs
 import gzip
@@ -40,7 +40,7 @@ _encoding: ContextVar[str] = ContextVar("encoding", default="utf-8")
 @contextmanager
 def text_encoding(name: str = "utf-8") -> Iterator[None]:
     """
-    Read text files in another encoding, whatever reader reads them.
+    Read text files in another encoding, with any reader.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
     """
     Name and content of a text file, decompressed, as UTF-8.
 
-    The file is UTF-8 itself, unless `text_encoding` says otherwise.
+    The file is UTF-8 itself, or in the encoding of `text_encoding`.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
 
 
 def _as_utf8(name: str, data: bytes) -> bytes:
-    """Text in the encoding that the user says, as UTF-8; checked."""
+    """Text in the encoding of `text_encoding` as UTF-8; checked."""
     encoding, likely = _encoding.get(), "latin-1"
     try:
         return data.decode(encoding).encode()

@@ -72,7 +72,7 @@ def parse_tag(label: str) -> tuple[str, str]:
 
 
 def is_span_tag(label: Any) -> bool:
-    """Whether a label says something of spans: O, or a prefix with or without type."""
+    """Whether a label is a tag of spans: O, or a prefix with or without type."""
     try:
         spans([label])
     except ValueError:

@@ -19,7 +19,7 @@ class SubstitutionMatrix(NamedTuple):
     scores: np.ndarray  # (n_rows, n_columns)
 
     def score(self, a: str, b: str) -> float:
-        """Score of one pair of letters; those that it does not know have 0."""
+        """Score of one pair of letters; those without a score have 0."""
         i, j = self.rows.find(a), self.columns.find(b)
         return float(self.scores[i, j]) if a and b and min(i, j) >= 0 else 0.0
 

@@ -259,7 +259,8 @@ class Table:
         # scikit-learn indexes arrays as X[key, ...]
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
-        rows = np.arange(len(self))[[] if _is_empty_list(key) else key]
+        is_empty = isinstance(key, list) and not key  # an array of floats to numpy
+        rows = np.arange(len(self))[[] if is_empty else key]
         if rows.ndim > 1:
             raise IndexError("a table has one axis: its sequences")
         rows = np.atleast_1d(rows)

@@ -19,7 +19,7 @@ class Treebank(NamedTuple):
     documents: list[ConlluDocument]
     rows: np.ndarray  # numbers of the sentences over all documents, rising
     table: Table  # columns of their words
-    trees: list[DependencyTree] | None  # None where they are not asked for
+    trees: list[DependencyTree] | None  # None without trees
 
     @classmethod
     def read(

@@ -11,13 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from partwise.readers.fields import is_number
-from partwise.readers.limits import (
-    COMPRESSION,
-    LINE_BYTES,
-    beyond,
-    check_limit,
-    limit,
-)
+from partwise.readers.limits import COMPRESSION, LINE_BYTES, beyond, check_limit, limit
 from partwise.readers.source import (
     BOMB,
     BYTE_ORDER_MARK,
@@ -42,8 +36,8 @@ def read_vectors(
     Parameters
     ----------
     path : path, or open binary file
-        UTF-8, gzip is recognised by its content. The first line may tell the number of
-        words and of dimensions. Words may hold spaces. Of a word that stands several
+        UTF-8, gzip is recognised by its content. The first line may hold the number
+        of words and of dimensions. Words may hold spaces. Of a word that stands several
         times the first vector counts.
 
     Returns
@@ -67,7 +61,7 @@ def read_vectors(
     if isinstance(path, str | os.PathLike):
         name = os.fspath(path)
     n_lines = declared = size = 0
-    found: dict[str, np.ndarray] = {}
+    vectors: dict[str, np.ndarray] = {}
     for number, line in _lines(path, name):
         place = f"{name}:{number}"
         fields = line.replace(b"\t", b" ").rstrip(b" \r\n").split(b" ")
@@ -82,15 +76,15 @@ def read_vectors(
             _check_size(place, size)
         n_lines += 1
         word, vector = _parse(place, fields, size)
-        found.setdefault(word, vector)
-    if not found:
+        vectors.setdefault(word, vector)
+    if not vectors:
         raise ReaderError(f"{name}: no word vectors; give a word and numbers per line")
     if declared and declared != n_lines:
         raise ReaderError(
             f"{name}:1: the first line promises {declared} words, the file has "
             f"{n_lines}; copy it again, or correct the line"
         )
-    return list(found), np.stack(list(found.values()))
+    return list(vectors), np.stack(list(vectors.values()))
 
 
 def as_vectors(vectors: Any) -> tuple[list[str], np.ndarray]:

@@ -1,4 +1,4 @@
-"""One HTML file that tells how training went and what the model does; drawings.
+"""The report of a training as one HTML file, and drawings of outputs.
 
 >>> from partwise import Certificate
 >>> from partwise.report import Report, render

@@ -51,7 +51,7 @@ def draw_alignment(
     """
     chosen = [(int(i), int(j)) for i, j in pairs]
     reference = {(int(i), int(j)) for i, j in (() if truth is None else truth)}
-    found = reference & set(chosen)
+    matched = reference & set(chosen)
     columns = list(_columns(len(a), len(b), chosen))
     shapes: list[str] = []
     n_rows = -(-len(columns) // _COLUMNS)
@@ -60,7 +60,7 @@ def draw_alignment(
         y = _MARGIN + (3 * _ROW + _NAMES) * (k // _COLUMNS)
         if i is not None and j is not None:
             colour = EXTRA
-            if (i, j) in found or truth is None:
+            if (i, j) in matched or truth is None:
                 colour = RIGHT
             elif any(i == p or j == q for p, q in reference):
                 colour = WRONG
@@ -78,14 +78,14 @@ def draw_alignment(
                 pair[side] == token for pair in reference
             )
             if marked:
-                is_found = any(pair[side] == token for pair in found)
+                is_found = any(pair[side] == token for pair in matched)
                 level = y + 2 if side == 0 else y + 2.3 * _ROW + 8
                 shapes.append(_dot(x, level, is_found))
     width = 2 * _MARGIN + _CELL * min(len(columns), _COLUMNS)
     height = 2 * _MARGIN + n_rows * (3 * _ROW + _NAMES)
     label = f"Alignment of {len(a)} and {len(b)} letters, {len(chosen)} pairs"
     if truth is not None:
-        label += f"; {len(found)} of {len(reference)} reference pairs are there"
+        label += f"; {len(matched)} of {len(reference)} reference pairs are there"
     return svg.drawing(width, height, label, shapes, css="alignment", standalone=True)
 
 
@@ -155,17 +155,10 @@ def _columns(
 
 
 def _letter(x: float, y: float, words: str, faint: bool, anchor: str = "middle") -> str:
-    attributes: dict[str, object] = {
-        "x": float(x),
-        "y": float(y),
-        "text-anchor": anchor,
-        "font-size": _TYPE,
-        "font-family": _FONT,
-        "fill": "currentColor",
-    }
+    style: dict[str, object] = {"text-anchor": anchor, "font-family": _FONT}
     if faint:
-        attributes["opacity"] = "0.4"
-    return svg.element("text", attributes, svg.escape(words))
+        style["opacity"] = "0.4"
+    return svg.styled_text(x, y, words, _TYPE, style)
 
 
 def _dot(x: float, y: float, is_found: bool) -> str:

@@ -19,7 +19,6 @@ _LEVEL = 22.0  # between arcs above each other, room for a label
 _RADIUS = 11.0
 _ARROW = 4.0
 _MARGIN = 10.0
-_FONT = "system-ui, sans-serif"
 
 
 class Arc(NamedTuple):
@@ -150,7 +149,7 @@ class _Side:
         return most * _LEVEL + _LABEL + 2 if most else 0.0
 
     def port(self, arc: Arc, word: int) -> float:
-        """Where an arc meets a word, from the word's centre."""
+        """Distance of the end of an arc from the centre of its word."""
         order = self.ports[word]
         return (order.index(arc) - (len(order) - 1) / 2) * _PORT
 
@@ -296,12 +295,11 @@ def _words(
     bold: bool = False,
     faint: bool = False,
 ) -> str:
-    style: dict[str, object] = {"x": float(x), "y": float(y), "text-anchor": anchor}
-    style |= {"font-family": _FONT, "font-size": size, "fill": "currentColor"}
+    style: dict[str, object] = {"text-anchor": anchor}
     if kind:
         style |= {"fill": svg.COLOURS[kind], "class": kind, "font-weight": 600}
     if bold:
         style["font-weight"] = 600
     if faint:
         style["opacity"] = ".65"
-    return svg.element("text", style, svg.escape(words))
+    return svg.styled_text(x, y, words, size, style)

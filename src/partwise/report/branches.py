@@ -27,7 +27,6 @@ _RADIUS = 7.0
 _BRANCH = 2.0  # room beside a branch
 _MARGIN = 12.0
 _TITLE = 26.0
-_FONT = "system-ui, sans-serif"
 
 
 @dataclass
@@ -185,22 +184,22 @@ def _draw(root: Node, title: str, kind: str) -> tuple[list[str], float, float]:
     frames: list[str] = []
     texts: list[str] = []
     if title:
-        at = {"x": _MARGIN, "y": _MARGIN + _TAG, "opacity": ".7"}
-        texts.append(_text(title, _TAG, at))
+        style: dict[str, object] = {"text-anchor": "start", "opacity": ".7"}
+        texts.append(svg.styled_text(_MARGIN, _MARGIN + _TAG, title, _TAG, style))
     deepest = 0.0
 
     def visit(node: Node, x: float, y: float) -> None:
         nonlocal deepest
         if node.word:
-            texts.append(_text(node.label, _TAG, _at(x, y) | {"opacity": ".7"}))
-            texts.append(_text(node.word, _WORD, _at(x, y + _WORD + 5)))
+            texts.append(svg.styled_text(x, y, node.label, _TAG, {"opacity": ".7"}))
+            texts.append(svg.styled_text(x, y + _WORD + 5, node.word, _WORD))
             deepest = max(deepest, y + _WORD + 5)
             return
-        style = _at(x, y) | {"font-weight": 600}
+        style: dict[str, object] = {"font-weight": 600}
         if node.is_marked:
             style |= {"fill": svg.COLOURS[kind], "class": kind}
             frames.append(_frame(node, x, y, kind))
-        texts.append(_text(node.label, _LABEL, style))
+        texts.append(svg.styled_text(x, y, node.label, _LABEL, style))
         for child in node.children:
             below = y + (node.row - child.row) * _LEVEL
             branches.append(_branch(x, y, x + child.x, below))
@@ -208,9 +207,9 @@ def _draw(root: Node, title: str, kind: str) -> tuple[list[str], float, float]:
 
     visit(root, _MARGIN - min(root.left), _MARGIN + head + _LABEL)
     # one opacity for all, or branches that share a piece would be darker there
-    style = {"fill": "none", "stroke": "currentColor", "stroke-width": "1.1"}
+    lines = {"fill": "none", "stroke": "currentColor", "stroke-width": "1.1"}
     shapes = [svg.element("path", {"d": data}) for data in branches]
-    grouped = [svg.element("g", style | {"opacity": ".5"}, *shapes)] if shapes else []
+    grouped = [svg.element("g", lines | {"opacity": ".5"}, *shapes)] if shapes else []
     size = max(width, least) + 2 * _MARGIN, deepest + _MARGIN
     return [*grouped, *frames, *texts], *size
 
@@ -236,12 +235,3 @@ def _frame(node: Node, x: float, y: float, kind: str) -> str:
     frame |= {"width": node.width, "height": 20, "fill": "none"}
     frame |= {"stroke": svg.COLOURS[kind], "stroke-width": "1.5"}
     return svg.element("rect", frame | {"class": f"{kind}-frame"})
-
-
-def _at(x: float, y: float) -> dict[str, object]:
-    return {"x": x, "y": y, "text-anchor": "middle"}
-
-
-def _text(words: str, size: int, style: dict[str, Any]) -> str:
-    plain = {"font-family": _FONT, "font-size": size, "fill": "currentColor"}
-    return svg.element("text", plain | style, svg.escape(words))

@@ -1,18 +1,19 @@
-"""What a report says, as plain data.
+"""The content of a report, as plain data.
 
-Any estimator fills these classes with strings and numbers; nothing here knows
-chains, trees or solvers, so a new kind of output needs no change in the page.
-A section whose field is empty is left out of the page.
+Any output fills these classes with strings and numbers, so a new output needs no change
+in the page. A section whose field is empty is left out of the page.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from partwise.certificate import Certificate
+    from partwise.state import HistoryPoint as SolverPoint
 
 Cell = str | float | int | None
 
@@ -31,6 +32,12 @@ class HistoryPoint:
     primal: float
     dual: float | None = None
     is_estimate: bool = False
+
+    @classmethod
+    def of_solver(cls, point: SolverPoint) -> HistoryPoint:
+        """A point of an estimator's ``history_``."""
+        is_estimate = not math.isfinite(point.primal)
+        return cls(*point[:2], point.objective, point.dual, is_estimate)
 
 
 @dataclass
@@ -129,9 +136,9 @@ class Report:
         Data, number of examples, C, solver, seed, seconds, versions.
     certificate : Certificate or None
     history : list of HistoryPoint
-        In the order of time.
+        In the order of time; also the ``history_`` of an estimator.
     tolerance : float or None
-        Relative gap asked for; told in the headline, a line in the gap chart.
+        Relative gap asked for, for the headline and as a line in the gap chart.
     metrics : list of MetricTable
     confusion : Confusion or None
     features : list of FeatureGroup
@@ -151,7 +158,7 @@ class Report:
     subtitle: str = ""
     facts: list[tuple[str, str]] = field(default_factory=list)
     certificate: Certificate | None = None
-    history: list[HistoryPoint] = field(default_factory=list)
+    history: Sequence[Any] = ()
     tolerance: float | None = None
     metrics: list[MetricTable] = field(default_factory=list)
     confusion: Confusion | None = None
@@ -162,3 +169,9 @@ class Report:
     pictures_note: str = ""
     drawings: list[Picture] = field(default_factory=list)
     drawings_note: str = ""
+
+    def __post_init__(self) -> None:
+        self.history = [
+            p if isinstance(p, HistoryPoint) else HistoryPoint.of_solver(p)
+            for p in self.history
+        ]

@@ -1,4 +1,4 @@
-"""How primal, dual and relative gap moved during training."""
+"""Charts of primal, dual and relative gap during training."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -241,11 +241,7 @@ def _named(ticks: list[float]) -> list[tuple[float, str]]:
 
 
 def _line(
-    xs: list[float],
-    ys: list[float],
-    x: svg.Scale,
-    y: svg.Scale,
-    css: str,
+    xs: list[float], ys: list[float], x: svg.Scale, y: svg.Scale, css: str
 ) -> list[str]:
     """One series: its line, markers when they are few, and a dot at the end."""
     known = [p for p in zip(xs, ys, strict=True) if math.isfinite(sum(p))]

@@ -15,7 +15,6 @@ _SPACE = 8
 _LABELS = 46  # height of the two lines of labels
 _MARGIN = 74  # room for the words "truth" and "predicted"
 _WRONG = svg.COLOURS["wrong"]
-_FONT = "system-ui, sans-serif"
 
 
 def draw_digits(
@@ -110,15 +109,14 @@ def draw_digits(
 
 def _words(x: int, y: int, words: object, kind: str) -> str:
     """One label, or the name of a line of labels."""
-    style: dict[str, object] = {"x": x, "y": y, "class": kind, "font-family": _FONT}
-    style["fill"] = _WRONG if kind == "wrong" else "currentColor"
+    colour = _WRONG if kind == "wrong" else "currentColor"
+    style: dict[str, object] = {"class": kind, "fill": colour}
     if kind == "row-name":
-        style |= {"font-size": 13, "opacity": ".7"}
-        return svg.element("text", style, svg.escape(str(words)))
-    style |= {"font-size": 15, "text-anchor": "middle"}
+        style |= {"text-anchor": "start", "opacity": ".7"}
+        return svg.styled_text(x, y, str(words), 13, style)
     if kind == "wrong":
         style["font-weight"] = 700
-    return svg.element("text", style, svg.escape(visible(words, 6)))
+    return svg.styled_text(x, y, visible(words, 6), 15, style)
 
 
 def _wrong_frame(x: int, y: int, width: int, height: int) -> str:

@@ -13,7 +13,6 @@ _LINE = 17.0  # from label to label
 _GAP, _BETWEEN = 12.0, 16.0  # between tokens, between lines of them
 _MARGIN = 8.0
 _WIDEST = 860.0  # longer sequences wrap
-_FONT = "system-ui, sans-serif"
 
 
 def draw_sequence(
@@ -78,19 +77,14 @@ def _token(x: float, y: float, word: str, label: str, other: str) -> list[str]:
         style = _colour("wrong")
     below = y + _WORD + 3 + _LINE
     shapes = [
-        _text(x, y + _WORD, word, _WORD, bold),
-        _text(x, below, label, _LABEL, style),
+        svg.styled_text(x, y + _WORD, word, _WORD, bold),
+        svg.styled_text(x, below, label, _LABEL, style),
     ]
     if is_wrong:
-        shapes.append(_text(x, below + _LINE, other, _LABEL, _colour("truth")))
+        truth = svg.styled_text(x, below + _LINE, other, _LABEL, _colour("truth"))
+        shapes.append(truth)
     return shapes
 
 
 def _colour(kind: str) -> dict[str, object]:
     return {"fill": svg.COLOURS[kind], "class": kind, "font-weight": 600}
-
-
-def _text(x: float, y: float, words: str, size: int, more: dict[str, object]) -> str:
-    style: dict[str, object] = {"x": x, "y": y, "text-anchor": "middle"}
-    style |= {"font-family": _FONT, "font-size": size, "fill": "currentColor"}
-    return svg.element("text", style | more, svg.escape(words))

@@ -1,4 +1,4 @@
-"""What notebooks show of certificates, explanations and tables: fragments of HTML.
+"""Certificates, explanations and tables in notebooks: fragments of HTML.
 
 Notebooks have style sheets of their own, light or dark ones. So fragments bring their
 style in attributes, take the colour of text from where they stand, and use beside it
@@ -61,10 +61,7 @@ def certificate_html(certificate: Certificate) -> str:
 
 
 def explanation_html(
-    picture: str,
-    caption: str,
-    summary: str,
-    reasons: Iterable[str],
+    picture: str, caption: str, summary: str, reasons: Iterable[str]
 ) -> str:
     """
     An explanation: the outputs drawn, and a table of reasons.

@@ -31,7 +31,7 @@ _CONTEXT = 8  # tokens kept around a difference
 
 
 class ReportPathError(ValueError):
-    """The report cannot be written where it was asked for."""
+    """The report cannot be written to the given path."""
 
 
 def render(report: Report) -> str:

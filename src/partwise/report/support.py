@@ -26,7 +26,6 @@ _MARGIN = 8.0
 _LONGEST = 20  # tokens of a sentence that is drawn: longer ones are too small to read
 _WRONG = svg.COLOURS["wrong"]
 
-
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 TITLE = "Support structures"
@@ -38,8 +37,8 @@ NOTE = (
 
 
 def support_fact(model: Any, n_examples: int) -> list[tuple[str, str]]:
-    """How many training examples have no support structure: they meet their margin."""
-    if getattr(model, "support", None) is None:
+    """The number of training examples without support structures."""
+    if model.support is None:
         return []
     n_without = n_examples - len(model.support.rows)
     return [("Examples without support structures", f"{n_without:,}")]
@@ -113,15 +112,7 @@ def draw_support(
 
 
 def _text(x: float, line: int, words: str, style: dict[str, object]) -> str:
-    plain: dict[str, object] = {
-        "x": float(x),
-        "y": float(_LINE * (line + 1) - 5),
-        "text-anchor": "middle",
-        "font-family": "system-ui, sans-serif",
-        "font-size": _SIZE,
-        "fill": "currentColor",
-    }
-    return svg.element("text", plain | style, svg.escape(words))
+    return svg.styled_text(x, _LINE * (line + 1) - 5, words, _SIZE, style)
 
 
 def heaviest(
@@ -143,8 +134,8 @@ def heaviest(
     example, planes
         Planes by falling α.
     """
-    # the mass of an example is at most its weight in the objective, which many reach:
-    # their largest α tells more
+    # many examples reach the largest possible mass, their weight in the objective, so
+    # they are ranked by their largest α
     largest = np.zeros(len(is_shown))
     np.maximum.at(largest, block, alpha)
     largest *= is_shown

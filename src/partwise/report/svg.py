@@ -1,4 +1,4 @@
-"""Small drawing vocabulary shared by the figures: elements, scales, ticks, lines.
+"""Elements of the figures: shapes, text, scales, ticks, lines.
 
 The figures are written by hand instead of by matplotlib: an SVG from matplotlib
 turns text into paths or names fonts, fixes its colours and weighs 20-50 kB a
@@ -20,6 +20,8 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 # of drawings that stand alone: both are legible on white and on black. The page's style
 # sheet overrides them by the classes "wrong" and "truth".
 COLOURS = {"wrong": "#c85408", "truth": "#2b7cc4"}
+
+FONT = "system-ui, sans-serif"
 
 Point = tuple[float, float]
 
@@ -62,11 +64,20 @@ def element(name: str, attributes: Mapping[str, object], *children: str) -> str:
 
 
 def text(x: float, y: float, words: str, css: str = "", anchor: str = "middle") -> str:
-    """Write words at a point; they are escaped here."""
+    """Write words at a point, in the type of the page; they are escaped here."""
     attributes = {"x": float(x), "y": float(y), "text-anchor": anchor}
     if css:
         attributes["class"] = css
     return element("text", attributes, escape(words))
+
+
+def styled_text(
+    x: float, y: float, words: str, size: float, style: Mapping[str, object] = {}
+) -> str:
+    """Write words of a size at a point; `style` has more or other attributes."""
+    plain: dict[str, object] = {"x": float(x), "y": float(y), "text-anchor": "middle"}
+    plain |= {"font-family": FONT, "font-size": size, "fill": "currentColor"}
+    return element("text", plain | dict(style), escape(words))
 
 
 # in parts of the type size, as the usual sans-serif faces have them
@@ -142,11 +153,11 @@ def linear_ticks(low: float, high: float, n: int = 5) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def decades(low: float, high: float, n: int = 6) -> list[int]:
-    """Exponents of the powers of ten between two positive bounds, at most about `n`."""
+def decades(low: float, high: float) -> list[int]:
+    """Exponents of the powers of ten between two positive bounds, about six at most."""
     first = math.ceil(math.log10(low) - 1e-9)
     last = math.floor(math.log10(high) + 1e-9)
-    every = max(1, math.ceil((last - first + 1) / n))
+    every = max(1, math.ceil((last - first + 1) / 6))
     return [e for e in range(first, last + 1) if e % every == 0]
 
 

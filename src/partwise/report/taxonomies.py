@@ -16,9 +16,8 @@ _STEP = 26.0  # from parent to child
 _SIZE = 13
 _MARGIN = 10.0
 _WIDEST = 7.0  # edge
-_FONT = "system-ui, sans-serif"
+_MOST_NODES = 80  # drawn: those with the most errors, and the way to them
 _WRONG = svg.COLOURS["wrong"]
-
 
 NOTE = (
     "The way from the true to the predicted class passes along edges: the wider an "
@@ -51,16 +50,13 @@ def node_errors(
     ]
 
 
-def draw_taxonomy(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:
+def draw_taxonomy(nodes: Sequence[NodeErrors]) -> str:
     """Draw a taxonomy with errors along its edges.
 
     Parameters
     ----------
     nodes : sequence of NodeErrors
         Parents before children.
-    most : int
-        Nodes to draw; of larger taxonomies those with the most errors, and the way to
-        them.
 
     Returns
     -------
@@ -74,7 +70,7 @@ def draw_taxonomy(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:
     >>> drawn.startswith("<svg") and "missed 2, wrong 1" in drawn
     True
     """
-    shown = _chosen(nodes, most)
+    shown = _chosen(nodes)
     order = _in_lines(nodes, shown)
     line = {z: n for n, (z, _) in enumerate(order)}
     depth = dict(order)
@@ -110,7 +106,7 @@ def draw_taxonomy(nodes: Sequence[NodeErrors], *, most: int = 80) -> str:
     )  # fmt: skip
 
 
-def _chosen(nodes: Sequence[NodeErrors], most: int) -> set[int]:
+def _chosen(nodes: Sequence[NodeErrors]) -> set[int]:
     """Nodes with the most errors, with all that are above them."""
     ranked = sorted(
         range(len(nodes)), key=lambda z: -(nodes[z].missed + nodes[z].wrong)
@@ -121,7 +117,7 @@ def _chosen(nodes: Sequence[NodeErrors], most: int) -> set[int]:
         while z >= 0 and z not in shown:
             way.append(z)
             z = nodes[z].parent
-        if len(shown) + len(way) > most:
+        if len(shown) + len(way) > _MOST_NODES:
             break
         shown.update(way)
     return shown
@@ -155,7 +151,4 @@ def _edge(x: float, above: float, y: float, errors: int, share: float) -> str:
 
 
 def _text(x: float, y: float, words: str, style: dict[str, object]) -> str:
-    plain = {"x": x, "y": y, "font-family": _FONT, "font-size": _SIZE}
-    return svg.element(
-        "text", plain | {"fill": "currentColor"} | style, svg.escape(words)
-    )
+    return svg.styled_text(x, y, words, _SIZE, {"text-anchor": "start"} | style)

@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from partwise.report import svg
-from partwise.report.wording import (
-    Digits,
-    at_most_percent,
-    bracket,
-    nonfinite,
-    number,
-)
+from partwise.report.wording import Digits, at_most_percent, bracket, nonfinite, number
 
 if TYPE_CHECKING:
     from partwise.certificate import Certificate
@@ -40,7 +34,7 @@ _STOPPED = {
 
 @dataclass
 class Verdict:
-    """What the head of the page says."""
+    """The head of the page."""
 
     headline: str
     explanation: str
@@ -142,7 +136,7 @@ def verdict(certificate: Certificate, tolerance: float | None = None) -> Verdict
 
 
 def _end(c: Certificate, tolerance: float | None) -> str:
-    """How training ended, beside what was asked for."""
+    """How training ended, and the tolerance."""
     if tolerance is None or c.is_generative or c.relative_gap is None:
         return _STOPPED.get(c.stopped, c.stopped.capitalize())
     target = f"a relative gap of {at_most_percent(tolerance)}"
@@ -198,12 +192,10 @@ def _figure(lower: float, upper: float) -> str:
     beam = [(left, top), (right, top), (_WIDTH, bottom), (0, bottom)]
     shapes = [
         svg.element(
-            "rect",
-            {"x": 0, "y": 0, "width": _WIDTH, "height": _BAR, "class": "track"},
+            "rect", {"x": 0, "y": 0, "width": _WIDTH, "height": _BAR, "class": "track"}
         ),
         svg.element(
-            "rect",
-            {"x": 0, "y": 0, "width": left, "height": _BAR, "class": "below"},
+            "rect", {"x": 0, "y": 0, "width": left, "height": _BAR, "class": "below"}
         ),
         svg.element("path", {"d": svg.path(beam) + "Z", "class": "beam"}),
         svg.element(

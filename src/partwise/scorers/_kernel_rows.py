@@ -1,7 +1,7 @@
 """Parts scored through the index, as numba tags: arcs, labels of tokens, phrases.
 
 All look up the slots of a part in one table; how a model is kept stands in
-`_postings.py`.
+`postings.py`.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel
-from partwise.scorers._postings import (
+from partwise.scorers.postings import (
     Postings,
     add_part,
     part_score,

@@ -1,6 +1,6 @@
 """Single weights: read, add, erase.
 
-One text for the three, so that they cannot disagree about what a part has.
+One text for the three, so that they cannot disagree about the weights of a part.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Anchors of a trained kernel model: which inputs of the training data it keeps."""
+"""Anchors of a trained kernel model: inputs of the training data that it needs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class Anchors(NamedTuple):
     words: list[str]  # these tokens, to show them; empty for whole sequences
 
     def places(self, offset: Ints) -> Ints:
-        """
-        Numbers of the anchors among the inputs of the training data.
+        """Numbers of the anchors among the inputs of the training data.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from partwise.compiled import jitted
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats
-from partwise.scorers._postings import Postings
+from partwise.scorers.postings import Postings
 
 WAYS = ("project", "merge", "drop")
 
@@ -29,14 +29,13 @@ def check_budget(budget: Any, how: str) -> None:
 def keep_within(
     postings: Postings, beta: Floats, budget: int, how: str = "project"
 ) -> Floats:
-    """
-    Coefficients of the model on at most `budget` anchors.
+    """Coefficients of the model on at most `budget` anchors.
 
     Anchor a is as useful as its part of the model is long, √(k(a, a) Σ_κ β(κ, a)²). The
-    least useful ones go, key by key, in one of three ways; S are the kept anchors that
-    have the key. ``"project"`` finds the model on S that is nearest to the whole one,
-    β_S = K_SS⁻¹ K_S: β. ``"merge"`` puts one anchor b of S in the place of a, the
-    nearest in direction: β_b += β_a·k(a, b)/k(b, b). ``"drop"`` forgets a.
+    least useful ones are dropped, key by key, in one of three ways; S are the remaining
+    anchors that have the key. ``"project"`` finds the model on S that is nearest to the
+    whole one, β_S = K_SS⁻¹ K_S: β. ``"merge"`` puts one anchor b of S in the place of
+    a, the nearest in direction: β_b += β_a·k(a, b)/k(b, b). ``"drop"`` leaves a out.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def keep_within(
     Returns
     -------
     array (n_slots,)
-        Zero for the anchors that went; the same array when none had to go.
+        Zero for the anchors dropped; the same array when there are none.
 
     Examples
     --------
@@ -71,24 +70,24 @@ def keep_within(
     square = np.diagonal(gram).astype(np.float64)
     use = np.bincount(anchor, beta * beta, minlength=n) * square
     order = with_weight[np.argsort(-use[with_weight], kind="stable")]
-    is_kept = np.zeros(n, np.uint8)
-    is_kept[order[:budget]] = 1
-    small = np.where(is_kept[anchor] == 1, beta, 0.0)
+    in_budget = np.zeros(n, np.uint8)
+    in_budget[order[:budget]] = 1
+    small = np.where(in_budget[anchor] == 1, beta, 0.0)
     if how == "merge":
-        merge_postings(postings.begin, anchor, gram, is_kept, beta, small)
+        merge_postings(postings.begin, anchor, gram, in_budget, beta, small)
     elif how == "project":
-        _project(postings, is_kept == 1, beta, small)
+        _project(postings, in_budget == 1, beta, small)
     return small
 
 
-def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> None:
-    """Add the projections of what went, for all keys with the same anchors at once."""
+def _project(postings: Postings, in_budget: Any, beta: Floats, small: Floats) -> None:
+    """Add the projections of dropped anchors; keys with the same anchors at once."""
     begin, anchor, gram = postings.begin, postings.anchor, postings.gram
-    stays = is_kept[anchor]
+    stays = in_budget[anchor]
     groups: dict[bytes, list[int]] = {}
     for key in np.unique(postings.key[(beta != 0.0) & ~stays]).tolist():
         anchors = anchor[begin[key] : begin[key + 1]]
-        groups.setdefault(anchors[is_kept[anchors]].tobytes(), []).append(key)
+        groups.setdefault(anchors[in_budget[anchors]].tobytes(), []).append(key)
     for keys in groups.values():
         first = slice(begin[keys[0]], begin[keys[0] + 1])
         anchors_left = anchor[first][stays[first]]
@@ -97,8 +96,8 @@ def _project(postings: Postings, is_kept: Any, beta: Floats, small: Floats) -> N
         outer = np.empty((len(anchors_left), len(keys)))
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
-            gone = slots[~stays[slots] & (beta[slots] != 0.0)]
-            outer[:, column] = gram[np.ix_(anchors_left, anchor[gone])] @ beta[gone]
+            out = slots[~stays[slots] & (beta[slots] != 0.0)]
+            outer[:, column] = gram[np.ix_(anchors_left, anchor[out])] @ beta[out]
         solution = _solve(gram[np.ix_(anchors_left, anchors_left)], outer)
         for column, key in enumerate(keys):
             slots = np.arange(begin[key], begin[key + 1])
@@ -121,17 +120,17 @@ def _solve(inner: Any, outer: Floats) -> Floats:
 
 
 @jitted
-def merge_postings(begin, anchor, gram, is_kept, beta, small):
-    """Project the coefficients of anchors that went on the nearest kept ones."""
+def merge_postings(begin, anchor, gram, in_budget, beta, small):
+    """Project the coefficients of dropped anchors on the nearest remaining ones."""
     for key in range(begin.shape[0] - 1):
         for s in range(begin[key], begin[key + 1]):
             a = anchor[s]
-            if beta[s] == 0.0 or is_kept[a]:
+            if beta[s] == 0.0 or in_budget[a]:
                 continue
             best, nearest = -1, 0.0
             for p in range(begin[key], begin[key + 1]):
                 b = anchor[p]
-                if is_kept[b] and gram[b, b] > 0.0:
+                if in_budget[b] and gram[b, b] > 0.0:
                     near = gram[a, b] * gram[a, b] / gram[b, b]
                     if near > nearest:
                         best, nearest = p, near

@@ -1,4 +1,4 @@
-"""What a model file keeps of a `KernelIndex`, and the checks when it is read.
+"""A `KernelIndex` in a model file, and the checks when it is read.
 
 Kernels do not check bounds, so nothing leaves this module that could make them read
 outside their arrays.

@@ -7,7 +7,7 @@ The joint kernel of two inputs with their outputs is
 with an input kernel k and hash functions h of parts. The input x_p of a part is the
 whole x (the atomic structural SVM, 003 sections 4.2 and 4.4.2), its own token (hidden
 Markov SVMs, 002 eq. 7, where h is the label), or nothing: k = 1. What a model is, and
-how it is kept, stands in `_postings.py`; the trained one in `kernel_index.py`.
+how it is kept, stands in `postings.py`; the trained one in `kernel_index.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from partwise.features.label_keys import LabelKeys
 from partwise.features.phrase_keys import PhraseKeys
 from partwise.protocol import CapabilityError, Floats, Ints, Scorer
 from partwise.scorers._kernel_rows import ArcSlots, PhraseSlots, TokenSlots
-from partwise.scorers._postings import (
+from partwise.scorers.postings import (
     Postings,
     complete_keys,
     number_locally,
@@ -35,8 +35,7 @@ Slots = ArcSlots | TokenSlots | PhraseSlots
 
 
 class KernelScorer(Scorer):
-    """
-    Scores parts through their keys.
+    """Scores parts through their keys.
 
     Parameters
     ----------
@@ -83,8 +82,7 @@ class KernelScorer(Scorer):
                 )
 
     def bind(self, parts: Keys, width: int = 0) -> Slots:
-        """
-        Parts of the training data with their slots.
+        """Parts of the training data with their slots.
 
         Parameters
         ----------
@@ -149,7 +147,7 @@ class KernelScorer(Scorer):
         return 2 * rows.postings.n_slots
 
     def local(self, rows: Slots, offset: Ints) -> Slots:
-        """Slots numbered block by block; a block has as many inputs as the longest.
+        """Slots numbered block by block, with room for the inputs of the longest block.
 
         Gram matrices of a pool use it: a model of one block stays in the cache.
         """
@@ -197,8 +195,8 @@ class KernelScorer(Scorer):
         """Refuse: gradients of a log loss have a coefficient in every slot."""
         raise CapabilityError(
             "<loss='log'> and <solver='hmm'> have no kernel form here; use a margin, "
-            "or an "
-            "explicit approximation of the kernel (Nystroem, random Fourier features)"
+            "or an explicit approximation of the kernel (Nystroem, random Fourier "
+            "features)"
         )
 
     def fill(

@@ -17,7 +17,6 @@ from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.positive import refuse_indefinite
 from partwise.protocol import Floats, Ints
-from partwise.scorers._postings import mark_anchors, weigh_keys
 from partwise.scorers.anchors import Anchors, ForeignData
 from partwise.scorers.kernel import (
     KernelScorer,
@@ -27,6 +26,7 @@ from partwise.scorers.kernel import (
     input_of_parts,
     key_values,
 )
+from partwise.scorers.postings import mark_anchors, weigh_keys
 from partwise.threads import run_sharded
 
 BATCH = 1 << 23  # kernel values, and keys, that are held at once: 64 MB each
@@ -64,8 +64,7 @@ class KernelIndex(NamedTuple):
         describe: Any,
         dtype: str,
     ) -> tuple[KernelIndex, Floats]:
-        """
-        Keep what carries weight.
+        """The index of the coefficients that are not zero.
 
         Parameters
         ----------
@@ -80,9 +79,9 @@ class KernelIndex(NamedTuple):
         offset : int array (n_sequences + 1,)
             Tokens of the training data.
         words : callable
-            Tells the tokens of a sequence, to show them.
+            From the number of a sequence to its tokens as text.
         describe : callable or None
-            Tells what the key of (part, hash function) stands for; None with a kernel
+            From (part, hash function) to what its key stands for; None with a kernel,
             whose many keys need no names.
         dtype : str
 
@@ -133,8 +132,7 @@ class KernelIndex(NamedTuple):
         return gram(self.kernel, inputs, dtype=self.dtype, n_jobs=n_jobs)
 
     def slots(self, inputs: Any, keys: Keys, rows: Slots, offset: Ints) -> Ints:
-        """
-        Slots of the postings among those of the training data.
+        """Slots of the postings among those of the training data.
 
         Parameters
         ----------
@@ -181,14 +179,7 @@ class KernelIndex(NamedTuple):
         return at
 
     def values(self, inputs: Any, keys: Ints, n_jobs: int) -> tuple[Any, Ints]:
-        """
-        Kernel values of inputs with the anchors that these keys have.
-
-        Parameters
-        ----------
-        inputs : inputs of the kernel
-        keys : int64 array
-        n_jobs : int
+        """Kernel values of inputs with the anchors that these keys have.
 
         Returns
         -------
@@ -235,15 +226,7 @@ class KernelIndex(NamedTuple):
     def shares(
         self, inputs: Any, keys: Keys, parts: Sequence[int], beta: Floats
     ) -> Iterator[tuple[int, int, int, float]]:
-        """
-        What the score of each part is made of.
-
-        Parameters
-        ----------
-        inputs : inputs of the kernel
-        keys : ArcKeys or LabelKeys
-        parts : sequence of int
-        beta : array (n_postings,)
+        """What the score of each part is made of.
 
         Yields
         ------
@@ -264,8 +247,7 @@ class KernelIndex(NamedTuple):
                     yield part, number, anchor, share
 
     def runs(self, offset: Ints, parts_of: Ints) -> Iterator[slice]:
-        """
-        Consecutive sequences whose keys and kernel values fit in a batch.
+        """Consecutive sequences whose keys and kernel values fit in a batch.
 
         Parameters
         ----------
@@ -295,8 +277,7 @@ def _examples(rows: Slots, slots: Ints) -> tuple[Ints, Ints]:
 
 
 class IndexScorer(KernelScorer):
-    """
-    Scores new inputs by the index of a trained model.
+    """Scores new inputs by the index of a trained model.
 
     Each input has slots of its own, and none of them is an anchor: a model of these
     inputs has no coefficients, only scores.
@@ -337,8 +318,7 @@ class IndexScorer(KernelScorer):
 
 
 class TrainedScorer(KernelScorer):
-    """
-    Scores the training data of a model again, by its index.
+    """Scores the training data of a model again, by its index.
 
     The Gram matrix is computed anew. A model has coefficients for the postings of the
     index only; the slots of all other parts are zero.
@@ -353,7 +333,7 @@ class TrainedScorer(KernelScorer):
     Raises
     ------
     ValueError
-        The kernel is not positive semidefinite, and certificates say nothing.
+        The kernel is not positive semidefinite, so certificates would be invalid.
     """
 
     def __init__(self, index: KernelIndex, inputs: Any, n_jobs: int = 1) -> None:

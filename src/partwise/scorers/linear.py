@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from partwise.compiled import plain_array
-from partwise.features.arrays import check_features
+from partwise.features.arrays import DenseFeatures, check_features
 from partwise.protocol import Floats, Ints, Scorer
 from partwise.scorers._rows import (
     DenseRows,
@@ -18,6 +18,8 @@ from partwise.scorers._rows import (
     number_locally,
     sparse_gram,
 )
+
+__all__ = ["DenseRows", "LinearScorer", "SparseRows"]
 
 
 class LinearScorer(Scorer):
@@ -38,17 +40,17 @@ class LinearScorer(Scorer):
     def bind(self, parts: Any, width: int = 0) -> SparseRows | DenseRows:
         """Rows with normalised array types, so that kernels compile once."""
         check_features(parts)
-        if hasattr(parts, "indptr"):
-            data = plain_array(parts.data, np.float64)
-            return SparseRows(
-                plain_array(parts.indptr, np.int64),
-                plain_array(parts.indices, np.int32),
-                data,
-                int(len(data) == len(parts.indices)),
-                int(parts.n_features),
-            )
-        x = plain_array(parts.X, np.float64)
-        return DenseRows(x, x.shape[1])
+        if isinstance(parts, DenseFeatures):
+            x = plain_array(parts.X, np.float64)
+            return DenseRows(x, x.shape[1])
+        data = plain_array(parts.data, np.float64)
+        return SparseRows(
+            plain_array(parts.indptr, np.int64),
+            plain_array(parts.indices, np.int32),
+            data,
+            int(len(data) == len(parts.indices)),
+            int(parts.n_features),
+        )
 
     def ordered(self, rows: Any) -> tuple[Any, Ints]:
         """Rows with features numbered for speed, and the new number of each feature."""

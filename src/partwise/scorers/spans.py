@@ -1,8 +1,8 @@
 """The scorer of phrases: scores of the rules of a grammar, and of brackets over spans.
 
 A part of a tree is a rule, which has one score in a sentence wherever it stands, or a
-bracket: a label over a span. The operations below are what a grammar asks of any
-scorer, in the manner of `partwise.compiled`. `PhraseRows` is the linear one,
+bracket: a label over a span. Rows of any scorer of phrases have the operations below,
+as those of `partwise.compiled`. `PhraseRows` is the linear one,
 
     score of rule k = w[k]        score of (A, i, j) = Σ_f w[A, f(x, i, j)]
 
@@ -20,6 +20,7 @@ from partwise.compiled import operation
 from partwise.features.spans import LENGTHS, PhraseFeatures
 from partwise.protocol import Ints, Scorer
 from partwise.scorers._span_rows import PhraseRows
+from partwise.scorers._touch import ADD, DOT, WIPE  # noqa: F401 — for structures
 
 
 @operation

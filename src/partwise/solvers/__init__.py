@@ -8,14 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from partwise.parameters import SettingsError
-from partwise.protocol import (
-    Generative,
-    Latent,
-    Objective,
-    Problem,
-    Solver,
-    offers,
-)
+from partwise.protocol import Generative, Latent, Objective, Problem, Solver, offers
 
 SOLVERS = {
     "bcfw": ("bcfw", "BCFW"),
@@ -53,7 +46,7 @@ def is_generative(name: str) -> bool:
 
 
 def suitable_solver(problem: Problem, objective: Objective) -> str:
-    """The name that ``solver="auto"`` stands for.
+    """The name of the solver that ``solver="auto"`` means.
 
     A single example, as of a measure over all data, is one joint plane: a bundle. Else
     Frank-Wolfe, and for the conditional likelihood L-BFGS. Hidden parts need rounds of

@@ -6,15 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Ints,
-    Model,
-    Objective,
-    Problem,
-    Support,
-)
+from partwise.protocol import Cuts, Floats, Ints, Model, Objective, Problem, Support
 from partwise.solvers import _pool_compiled as kernels
 from partwise.solvers._passes import Pass
 from partwise.solvers._pieces import in_pieces
@@ -25,6 +17,7 @@ from partwise.state import State
 MAX_MASS = 1e100  # of all α b; only an unbounded dual comes near it
 PENALTY = {"l1": 0, "l2": 1, "hard": 2}
 NO_MODEL = np.zeros(0)
+IDLE_VISITS = 10  # with α = 0, after which a plane is dropped
 
 
 class BlockDual:
@@ -73,7 +66,7 @@ class BlockDual:
         *,
         eps: float = -1.0,
         steps: int = 10,
-        limit: int = 10,
+        limit: int = IDLE_VISITS,
     ) -> int:
         """Visit blocks with the oracle; returns the number of planes added.
 
@@ -103,9 +96,7 @@ class BlockDual:
         """The model as kernels get it; narrow blocks have their own."""
         return NO_MODEL if self.is_narrow else self.w
 
-    def show(
-        self, cuts: Cuts, state: State, *, steps: int = 10, limit: int = 10
-    ) -> int:
+    def show(self, cuts: Cuts, state: State, *, steps: int = 10) -> int:
         """Visit blocks with given cuts; returns the number of planes added."""
         added = 0
 
@@ -114,8 +105,8 @@ class BlockDual:
             new, stop = kernels.show(
                 self.blocks, self.problem.local_blocks, self.work, self.pool,
                 self._model(), self.scratch, cuts, first, last, self.objective.weight,
-                self.cap, self.ridge, self.penalty, steps, limit, self.slope, self.old,
-                self.gaps, self.excess,
+                self.cap, self.ridge, self.penalty, steps, IDLE_VISITS, self.slope,
+                self.old, self.gaps, self.excess,
             )  # fmt: skip
             added += int(new)
             if stop < last:
@@ -133,16 +124,16 @@ class BlockDual:
     def polish(
         self, order: Ints, state: State, *, steps: int = 10, tol: float = 0.0
     ) -> float:
-        """Visit blocks without the oracle; returns the largest promise seen."""
+        """Visit blocks without the oracle; returns the largest slope of a pair."""
         largest = 0.0
 
         def visit(first: int, last: int) -> int:
             nonlocal largest
-            promise = kernels.polish(
+            slope = kernels.polish(
                 self.blocks, self.work, self.pool, self._model(), order[first:last],
                 self.cap, self.ridge, steps, self.slope, self.old, tol,
             )  # fmt: skip
-            largest = max(largest, float(promise))
+            largest = max(largest, float(slope))
             return last
 
         in_pieces(self.effort[order], visit, state)
@@ -165,12 +156,12 @@ class BlockDual:
             pool = pool._replace(gram=enlarged(pool.gram, int(ends[2]) + size * size))
         self.pool = pool
 
-    def assess(self, found: Pass, state: State) -> None:
+    def assess(self, evaluation: Pass, state: State) -> None:
         """Renew `gaps`, `excess` and the papers' ε of `state` from a full pass at w.
 
         ε is not below the one that explains the gap, see `Objective.eps_of_gap`.
         """
-        cuts, slack = found.cuts, np.empty(self.problem.n_blocks)
+        cuts, slack = evaluation.cuts, np.empty(self.problem.n_blocks)
         kernels.assess(
             self.problem.blocks, self.work, self.pool, self.w, cuts.violation,
             self.objective.weight, self.penalty, self.slope, self.gaps, slack,
@@ -179,20 +170,21 @@ class BlockDual:
         eps_of_gap = self.objective.eps_of_gap
         state.violation = max(
             float(np.max(cuts.bound - slack)),
-            eps_of_gap(found.primal, state.dual, slack),
+            eps_of_gap(evaluation.primal, state.dual, slack),
             0.0,
         )
         state.violation_found = max(
-            float(np.max(self.excess)), eps_of_gap(found.found, state.dual, slack), 0.0
+            float(np.max(self.excess)),
+            eps_of_gap(evaluation.found, state.dual, slack),
+            0.0,
         )
 
     # ------------------------------------------------------------ the dual point
 
     def rebuild(self, *, recycle: bool = False) -> None:
-        """Recompute w from α alone, in an array of its own; narrow visits end.
+        """Recompute w from α alone, in a new array; narrow visits end.
 
-        With `recycle` in the memory of the last w, which must not be in use elsewhere
-        then.
+        With `recycle`, in the memory of the last w, to which nothing else may refer.
         """
         support, last = self.support(), self.w
         del self.w  # gives memory back before it is needed
@@ -208,7 +200,7 @@ class BlockDual:
         return self.blocks is not self.problem.blocks
 
     def detach(self, model: Model) -> None:
-        """Go on with a copy of w where `model`, which is to stay, is w itself."""
+        """Copy w if `model`, which must not change any more, is w itself."""
         if model is self.w:
             self.w = model.copy()
 
@@ -259,7 +251,7 @@ class BlockDual:
         return self._planes_at(block, place)
 
     def most_violated(self, model: Model) -> Support:
-        """The most violated plane at hand of each block, with its mass as a slope."""
+        """The most violated plane in each pool; α is the slope of the slack term."""
         n = self.problem.n_blocks
         chosen, violation = np.empty(n, np.int64), np.empty(n)
         kernels.choose(
@@ -284,7 +276,7 @@ class BlockDual:
     def load(self, support: Support, *, keep: bool = False) -> None:
         """Replace the dual point by another: planes with their α, each output once.
 
-        With `keep`, planes at hand that it does not have stay, with α = 0.
+        With `keep`, planes of the pools that it lacks stay, with α = 0.
         """
         if keep:
             support = with_idle(support, self.support(idle=True).cuts)
@@ -347,7 +339,7 @@ class BlockDual:
             self.problem.local_blocks, self.work, self.pool, self.scratch,
             old_truths.block, np.zeros(int(self.pool.used.max(initial=1))),
         )  # fmt: skip
-        self.gaps[:] = np.inf  # w has moved for everybody
+        self.gaps[:] = np.inf  # w has moved for all blocks
         self.excess[:] = np.inf
 
     # --------------------------------------------------------------- checkpoints

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partwise.protocol import Cuts, Objective, Problem, Solver, State, Support
+from partwise.protocol import Cuts, Objective, Problem, State, Support
 from partwise.solvers._joint_pool import JointPool
+from partwise.solvers._memo import MemoSolver
 from partwise.solvers._planes import PlaneStore, add_cuts
 
 
@@ -40,21 +41,41 @@ class JointPlanesMemo:
         pool = None if self.pool is None else self.pool.export()
         return {"planes": self.planes.export(), "pool": pool}
 
-    def restore(self, tree: dict[str, Any]) -> None:
+    def restore(self, problem: Problem, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
         self.planes.restore(tree["planes"])
         if self.pool is not None:
             self.pool.restore(tree["pool"])
 
 
-class JointPlanesSolver(Solver):
-    """A solver whose memo is a `JointPlanesMemo`."""
+@dataclass(eq=False, repr=False)
+class JointPlanesSolver(MemoSolver):
+    """A solver whose memo is a `JointPlanesMemo`.
+
+    Parameters
+    ----------
+    tol, eps, max_iter, time_limit
+        See `Solver`; an iteration is a pass over the data.
+    prune_after : int
+        Drop a plane after so many solutions in a row without it.
+    pool : bool
+        Make joint planes of a pool of cuts per example, too.
+    polish : int
+        Passes over the pool after each pass of the oracle.
+    random_state : int
+        Seed of the order in which the pool is polished.
+    """
 
     penalties = ("l1", "l2")
 
-    pool: bool
-    polish: int
-    random_state: int
+    tol: float = 1e-3
+    eps: float | None = None
+    max_iter: int = 10000
+    time_limit: float | None = None
+    prune_after: int = 50
+    pool: bool = True
+    polish: int = 3
+    random_state: int = 0
 
     def _new_pool(self, problem: Problem, objective: Objective) -> JointPool | None:
         if self.pool and problem.n_blocks > 1:  # one example is a joint plane itself
@@ -69,11 +90,3 @@ class JointPlanesSolver(Solver):
         """All planes of the pool, which is nearer to the optimum than single passes."""
         pool = state.memo.pool
         return self.support(state) if pool is None else pool.dual.support(idle=True)
-
-    def rebase(self, state: State, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths."""
-        state.memo.rebase(old_truths)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """All that the next step depends on."""
-        return state.memo.export()

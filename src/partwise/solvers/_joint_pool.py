@@ -13,7 +13,7 @@ from partwise.solvers._planes import PlaneStore, add_plane
 from partwise.solvers._starts import transferred
 
 CAPACITY = 8
-RENEWAL = 10  # ascents over rebased pools, which ask no oracle
+RENEWAL = 10  # ascents over rebased pools, without the oracle
 SOLVED = 1e-4  # relative, of the optimum over the pools of few blocks
 
 
@@ -44,15 +44,13 @@ class JointPool:
         self.dual = BlockDual(problem, objective, CAPACITY)
         self.joint = JointSteps.create(problem, objective)
 
-    def begin(
-        self, planes: PlaneStore, objective: Objective, start: Start, state: State
-    ) -> bool:
+    def begin(self, planes: PlaneStore, start: Start, state: State) -> bool:
         """Take over the dual of another fit; returns whether there was one."""
         support = transferred(self.problem, start)
         if support is None:
             return False
         self.dual.begin_from(support)
-        for _ in range(3):  # cheap: it asks no oracle
+        for _ in range(3):  # cheap: without the oracle
             self._ascend(state)
         self._join(planes, state)
         return True

@@ -2,9 +2,9 @@
 
 Ascent over one block at a time takes short steps where few blocks share a large C. The
 dual point of all pools, Σ α a, is a plane under the whole slack term; so is the sum of
-the most violated planes at hand at any model. Cutting planes over these (one-slack,
-with the pools in the place of the oracle) end at the optimum over the pools in a few
-rounds, each a small quadratic program, and the pools take over its α.
+the most violated planes in the pools at any model. Cutting planes over these
+(one-slack, with the pools in the place of the oracle) end at the optimum over the pools
+in a few rounds, each a small quadratic program, and the pools take over its α.
 
 The quadratic programs grow with the number of planes, and on most problems sweeps over
 single blocks do well alone: 40 dependency trees at C = 400 spent 0.5 s on each joint
@@ -24,11 +24,12 @@ from partwise.solvers._cut_pool import BlockDual
 from partwise.solvers._planes import PlaneStore, add_plane
 
 FEW = 256  # blocks up to which planes of all of them are few and small
-PRUNE_AFTER = 50  # rounds in a row without a plane, after which it is forgotten
+ROUNDS = 50  # of cutting planes in a call, at most
+PRUNE_AFTER = 50  # rounds in a row without a plane, after which it is dropped
 
 
 class JointSteps:
-    """Planes made of dual points and of planes at hand, kept between sweeps."""
+    """Planes made of dual points and of planes in the pools, kept between sweeps."""
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
         self.problem = problem
@@ -65,12 +66,12 @@ class JointSteps:
             self.pause = 2 ** (self.in_vain - 1)
         return is_solved
 
-    def _solve_pools(self, dual: BlockDual, tol: float, rounds: int = 50) -> bool:
+    def _solve_pools(self, dual: BlockDual, tol: float) -> bool:
         planes, objective = self.planes, self.objective
         is_solved = False
         add_plane(planes, self.problem, objective, dual.support())
         bound = planes.lower_bound()
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
             model = planes.combine(planes.alpha)
             square = self.problem.dot(model, model)
             worst = dual.most_violated(model)

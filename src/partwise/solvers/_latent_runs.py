@@ -15,12 +15,15 @@ from partwise.protocol import (
     KnownParts,
     Model,
     Objective,
+    RandomStarts,
     Solver,
     Start,
     State,
     Support,
     offers,
 )
+from partwise.solvers._passes import evaluate
+from partwise.state import EXACT
 
 
 def best_of(
@@ -67,7 +70,7 @@ def best_of(
 def learn_known(
     problem: Any, objective: Objective, convex: Solver, state: State
 ) -> Model | None:
-    """The model of what is known, where a problem can tell: see `KnownParts`."""
+    """The model of the problem's known parts, None without: see `KnownParts`."""
     if not offers(problem, KnownParts):
         return None
     known, block = problem.known_problem()
@@ -75,6 +78,39 @@ def learn_known(
     solved = convex.solve(known, weighted)
     state.oracle_calls += solved.oracle_calls
     return solved.model
+
+
+def complete_at_random(problem: Any, seed: int) -> None:
+    """Complete by the problem's own draw, or at a model of normal random numbers."""
+    rng = np.random.default_rng(seed)
+    if offers(problem, RandomStarts):
+        problem.complete_at_random(rng)
+        return
+    model = problem.zero()
+    model[:] = rng.normal(size=model.shape)
+    problem.complete(model)
+
+
+def follow_truths(
+    problem: Any,
+    objective: Objective,
+    state: State,
+    old_truths: Cuts,
+    *,
+    is_current: bool,
+) -> None:
+    """Change the objective of a state from the old completions to the new ones.
+
+    `is_current` says whether its value is that of the old ones, with all weights.
+    """
+    is_exact = abs(state.primal - state.found) <= EXACT * abs(state.found)
+    if is_current and problem.formulation.is_additive and is_exact:
+        # a better completion is an output without loss, which the search has scored
+        gain = problem.margins(state.model, old_truths)
+        drop = float(np.sum(objective.weight[old_truths.block] * gain))
+        state.primal, state.found = state.primal - drop, state.found - drop
+    elif len(old_truths.block) or not is_current:
+        evaluate(problem, objective, state)
 
 
 def as_start(problem: Any, convex: Solver, solved: State) -> Start:
@@ -115,11 +151,7 @@ def restore_last(
 
 
 def local_dual(
-    problem: Any,
-    objective: Objective,
-    convex: Solver,
-    solved: State,
-    old_truths: Cuts,
+    problem: Any, objective: Objective, convex: Solver, solved: State, old_truths: Cuts
 ) -> float:
     """A lower bound for the convex problem at the new completions."""
     if not len(old_truths.block):

@@ -1,7 +1,8 @@
 """Sweeps of the online solvers, one text for compiled and for Python structures.
 
 An average of the models w_1 … w_T after each visit costs no pass over the weights: a
-change δ made after τ visits is part of the last T − τ models, so with u = Σ τ δ
+change δ made after τ visits is part of the last T − τ models, so with u = Σ τ δ, the
+`sum_offset` of all sweeps,
 
     (1/T) Σ_t w_t = w_T − u/T.
 """
@@ -25,10 +26,10 @@ QP_TOL = 1e-12
 
 
 @both_ways
-def change(blocks, w, late, i, code, coef, n_seen):
-    """Add coef·δ(code) to w, and to `late` as often as w was counted without it."""
+def change(blocks, w, sum_offset, i, code, coef, n_seen):
+    """Add coef·δ(code) to w, and n_seen times as much to `sum_offset`."""
     push(blocks, w, i, code, coef)
-    push(blocks, late, i, code, n_seen * coef)
+    push(blocks, sum_offset, i, code, n_seen * coef)
 
 
 @both_ways
@@ -42,7 +43,7 @@ def square_of(blocks, scratch, i, code):
 
 @sweep_of(blocks=("output_loss", "push"), plain=("find_output",))
 def perceptron_sweep(
-    blocks, plain, work, w, late, order, first, last, n_seen, indptr, log, step
+    blocks, plain, work, w, sum_offset, order, first, last, n_seen, indptr, log, step
 ):
     """Predict the blocks order[first:last]; where one is wrong, add its δ.
 
@@ -56,7 +57,7 @@ def perceptron_sweep(
         find_output(plain, work, w, i, code)
         step[q] = 0.0
         if output_loss(blocks, i, code) > 0.0:
-            change(blocks, w, late, i, code, 1.0, n_seen + q)
+            change(blocks, w, sum_offset, i, code, 1.0, n_seen + q)
             step[q] = 1.0
             mistakes += 1
     return mistakes
@@ -67,8 +68,8 @@ def perceptron_sweep(
     plain=("find_output",),
 )
 def mira_sweep(
-    blocks, plain, work, w, late, scratch, order, first, last, cap, ridge, augmented,
-    n_seen, indptr, log, steps,
+    blocks, plain, work, w, sum_offset, scratch, order, first, last, cap, ridge,
+    augmented, n_seen, indptr, log, steps,
 ):  # fmt: skip
     """The smallest change of w that satisfies one cut per block. Counts changes.
 
@@ -92,7 +93,7 @@ def mira_sweep(
         if violation < step * curvature:
             step = violation / curvature
         if 0.0 < step < np.inf:
-            change(blocks, w, late, i, code, step * scale, n_seen + q)
+            change(blocks, w, sum_offset, i, code, step * scale, n_seen + q)
             steps[q] = step * scale
             changes += 1
     return changes
@@ -100,7 +101,7 @@ def mira_sweep(
 
 @sweep_of(blocks=("margin", "push", "wipe"))
 def mira_update(
-    blocks, w, late, scratch, i, cuts, cap, ridge, n_seen, gram, slope, alpha
+    blocks, w, sum_offset, scratch, i, cuts, cap, ridge, n_seen, gram, slope, alpha
 ):
     """The smallest change of w for all given cuts of block i; returns whether any.
 
@@ -132,7 +133,7 @@ def mira_update(
     for p in range(m):
         if alpha[p] > 0.0:
             code = codes[indptr[p] : indptr[p + 1]]
-            change(blocks, w, late, i, code, alpha[p] * scale[p], n_seen)
+            change(blocks, w, sum_offset, i, code, alpha[p] * scale[p], n_seen)
     return True
 
 
@@ -144,11 +145,11 @@ def shrink(w, factor):
 
 
 @kernel
-def project(w, radius, late, clock):
+def project(w, radius, sum_offset, clock):
     """Scale w into the ball.
 
-    The sum of models moves from A·v into `late` first: were A divided by the factor
-    instead, it would grow with every projection until the sum drowns in rounding.
+    The sum of models moves from A·v into `sum_offset` first: were A divided by the
+    factor instead, it would grow with every projection until rounding spoils the sum.
     """
     square = 0.0
     for k in range(w.shape[0]):
@@ -157,20 +158,20 @@ def project(w, radius, late, clock):
         factor = radius / np.sqrt(square)
         share = clock[1] * clock[0]
         for k in range(w.shape[0]):
-            late[k] += share * w[k]
+            sum_offset[k] += share * w[k]
             w[k] *= factor
         clock[1] = 0.0
 
 
 @sweep_of(blocks=("code_length", "find_output", "push"))
 def pegasos_sweep(
-    blocks, work, w, late, order, begin, stop, batch, weight, is_square, radius, clock,
-    rooms, coefs,
+    blocks, work, w, sum_offset, order, begin, stop, batch, weight, is_square, radius,
+    clock, rooms, coefs,
 ):  # fmt: skip
     """Subgradient steps of length 1/t on batches of the blocks order[begin:stop].
 
     ``clock`` holds t, the number of steps made; A, such that with v = t·w the sum of
-    all v so far is A·v + late; and Σ t.
+    all v so far is A·v + sum_offset; and Σ t.
     """
     n = order.shape[0]
     for first in range(begin, stop, batch):
@@ -191,9 +192,9 @@ def pegasos_sweep(
             if coef != 0.0:
                 code = rooms[q - first, : code_length(blocks, i)]
                 push(blocks, w, i, code, coef / t)
-                push(blocks, late, i, code, -clock[1] * coef)
+                push(blocks, sum_offset, i, code, -clock[1] * coef)
         clock[0] = t
         if radius < np.inf:
-            project(w, radius, late, clock)
+            project(w, radius, sum_offset, clock)
         clock[1] += 1.0
         clock[2] += t

@@ -17,6 +17,7 @@ from partwise.protocol import (
     State,
     Support,
 )
+from partwise.solvers._passes import evaluate
 from partwise.solvers._pieces import in_pieces
 from partwise.solvers._step_log import StepLog
 
@@ -26,10 +27,10 @@ class OnlineMemo:
     """Weights in motion, and what the average and the order of visits need."""
 
     w: Floats
-    late: Floats  # Σ τ·step: what the running sum of models is short of
+    sum_offset: Floats  # of the sum of all models, see `_online_compiled.py`
     work: Any
     rng: np.random.Generator
-    room: Ints  # codes of the blocks at hand
+    room: Ints  # codes of the blocks of a batch
     effort: Floats
     n_seen: int = 0
     mistakes: int = 0  # examples that changed w, over all epochs
@@ -39,7 +40,7 @@ class OnlineMemo:
 
 
 class Epoch(NamedTuple):
-    """The visits of one pass over the data, and what they did."""
+    """The visits of one pass over the data, and the steps that they took."""
 
     order: Ints  # (n_blocks,) the blocks as they are visited
     indptr: Ints  # where the code of each visit begins
@@ -56,13 +57,25 @@ class Run(NamedTuple):
     epoch: Epoch
 
 
+@dataclass(eq=False, repr=False)
 class OnlineSolver(Solver):
-    """Epochs in random order, and one evaluation at the end."""
+    """Epochs in random order, and one evaluation at the end.
+
+    Parameters
+    ----------
+    max_iter, time_limit, random_state
+        Epochs, seconds, and the seed of the order of visits.
+    averaged : bool
+        Return the average of the models after each visit instead of the last one.
+    """
 
     tol = 1e-3  # never reached without a lower bound
     eps = None
-    averaged: bool
-    random_state: int
+
+    max_iter: int = 20
+    time_limit: float | None = None
+    random_state: int = 0
+    averaged: bool = True
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """Zero weights, or a copy of the given ones."""
@@ -75,7 +88,7 @@ class OnlineSolver(Solver):
         longest = int(np.diff(problem.indptr_of(np.arange(problem.n_blocks))).max())
         return OnlineMemo(
             w=problem.zero(),
-            late=problem.zero(),
+            sum_offset=problem.zero(),
             work=problem.borrow_work(),
             rng=np.random.default_rng(self.random_state),
             room=np.zeros(longest, np.int32),
@@ -103,7 +116,9 @@ class OnlineSolver(Solver):
         memo.mistakes += changes
         memo.n_seen += done
         state.oracle_calls += done
-        state.model = memo.w - memo.late / memo.n_seen if self.averaged else memo.w
+        state.model = (
+            memo.w - memo.sum_offset / memo.n_seen if self.averaged else memo.w
+        )
         if changes == 0 and done == len(order):
             state.stopped = "converged"
             state.model = memo.w  # w itself is what the epoch has proved
@@ -115,11 +130,7 @@ class OnlineSolver(Solver):
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """Evaluate the model once."""
         problem.return_work(state.memo.work)
-        cuts = problem.oracle(state.model)
-        state.oracle_calls += problem.n_blocks
-        square = problem.dot(state.model, state.model)
-        state.primal = objective.primal(square, cuts.bound)
-        state.found = objective.primal(square, cuts.violation)
+        evaluate(problem, objective, state)
 
     def support(self, state: State) -> Support | None:
         """Outputs that w was moved away from, with the coefficients of the model."""
@@ -132,7 +143,7 @@ class OnlineSolver(Solver):
         memo: OnlineMemo = state.memo
         return {
             "w": memo.w,
-            "late": memo.late,
+            "late": memo.sum_offset,
             "rng": memo.rng.bit_generator.state,
             "n_seen": memo.n_seen,
             "mistakes": memo.mistakes,
@@ -146,7 +157,7 @@ class OnlineSolver(Solver):
     ) -> OnlineMemo:
         """The memo that `export` described."""
         memo = self._new_memo(problem)
-        memo.w[:], memo.late[:] = tree["w"], tree["late"]
+        memo.w[:], memo.sum_offset[:] = tree["w"], tree["late"]
         memo.rng.bit_generator.state = tree["rng"]
         memo.n_seen, memo.mistakes = tree["n_seen"], tree["mistakes"]
         memo.clock, memo.radius = tree["clock"], tree["radius"]

@@ -5,19 +5,19 @@ Rows are searched one by one whatever the pieces, so the bits do not depend on t
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from partwise.protocol import Cuts, Model, Objective, Problem, State, join
+from partwise.solvers._pieces import in_pieces
 
 PIECE = 0.25  # seconds of a piece, about
 GRACE = 0.5  # seconds that a last evaluation may take beyond the time limit
 
 
 class Pass(NamedTuple):
-    """Cuts of all blocks at one model, and what they say about its objective."""
+    """Cuts of all blocks at one model, and its objective by them."""
 
     cuts: Cuts
     primal: float  # at most, by bounds
@@ -47,25 +47,26 @@ def full_pass(
     )
 
 
+def evaluate(problem: Problem, objective: Objective, state: State) -> Cuts:
+    """Set the objective of the model of `state` by a full pass; returns its cuts."""
+    evaluation = full_pass(problem, objective, state.model, state, is_last=True)
+    assert evaluation is not None
+    state.primal, state.found = evaluation.primal, evaluation.found
+    return evaluation.cuts
+
+
 def ask_all(
     problem: Problem, model: Model, state: State, *, is_last: bool = False
 ) -> Cuts | None:
     """The most violated plane of each block, see `full_pass`."""
     n = problem.n_blocks
-    effort = np.concatenate([[0.0], np.cumsum(problem.effort())])
     pieces: list[Cuts] = []
-    first, speed = 0, effort[-1] / 16 / PIECE
-    while first < n:
-        began = time.perf_counter()
-        reach = effort[first] + speed * PIECE
-        last = int(np.searchsorted(effort, reach, side="right")) - 1
-        last = min(max(last, first + 1), n)
+
+    def ask(first: int, last: int) -> int:
         rows = None if last - first == n else np.arange(first, last)
         pieces.append(problem.oracle(model, rows))
         state.oracle_calls += last - first
-        spent = max(time.perf_counter() - began, 1e-6)
-        speed = min((effort[last] - effort[first]) / spent, 8 * speed)
-        first = last
-        if first < n and state.is_late(first / n) and not is_last:
-            return None
-    return join(pieces)
+        return last
+
+    done = in_pieces(problem.effort(), ask, state, seconds=PIECE, is_last=is_last)
+    return join(pieces) if done == n else None

@@ -17,7 +17,13 @@ PIECE = 0.05  # seconds of a piece, about
 
 
 def in_pieces(
-    effort: Floats, visit: Callable[[int, int], int], state: State, unit: int = 1
+    effort: Floats,
+    visit: Callable[[int, int], int],
+    state: State,
+    unit: int = 1,
+    *,
+    seconds: float = PIECE,
+    is_last: bool = False,
 ) -> int:
     """Call ``visit(first, last)`` for consecutive pieces; returns where it ended.
 
@@ -31,13 +37,17 @@ def in_pieces(
         Ends the loop when its time is over.
     unit : int
         Pieces are multiples of so many visits.
+    seconds : float
+        Of a piece, about.
+    is_last : bool
+        Whether to finish although the time is over.
     """
     n = len(effort)
     total = np.concatenate([[0.0], np.cumsum(effort)])
-    first, speed = 0, total[-1] / max(n, 1) * 4 / PIECE
+    first, speed = 0, total[-1] / max(n, 1) * 4 / seconds
     while first < n:
         began = time.perf_counter()
-        reach = total[first] + speed * PIECE
+        reach = total[first] + speed * seconds
         last = int(np.searchsorted(total, reach, side="right")) - 1
         last = first + max((last - first) // unit, 1) * unit
         stop = visit(first, min(last, n))
@@ -45,6 +55,6 @@ def in_pieces(
         if stop > first:
             speed = min((total[stop] - total[first]) / spent, 4 * speed)
         first = stop
-        if state.is_late(first / n):
+        if state.is_late(first / n) and not is_last:
             break
     return first

@@ -276,7 +276,7 @@ class PlaneStore:
         return Support(take(cuts, rows), alpha[rows])
 
     def drop_idle(self, limit: int, is_used: Any) -> Ints:
-        """Forget planes that were not used at `limit` checks in a row.
+        """Drop planes that were not used at `limit` checks in a row.
 
         Returns the places of the planes that stay, for arrays kept beside the store.
         """
@@ -346,7 +346,7 @@ class PlaneStore:
 
 
 def no_cuts() -> Cuts:
-    """Nothing."""
+    """Cuts without a row."""
     none = np.zeros(0)
     places = np.zeros(1, np.int64)
     return Cuts(

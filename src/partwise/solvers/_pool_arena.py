@@ -1,4 +1,4 @@
-"""Where the planes of all blocks are kept: arenas that grow without copying blocks."""
+"""Storage for the planes of all blocks: arenas that grow without copying blocks."""
 
 from typing import Any, NamedTuple
 
@@ -32,25 +32,25 @@ class Pool(NamedTuple):
 def new_pool(lengths: Ints, capacity: int) -> Pool:
     """An empty pool: `capacity` slots per block, for codes of `lengths[i]` integers.
 
-    The arenas are three times as large as that; memory that is not used yet costs none.
+    The arenas are three times as large; memory that was never used costs nothing.
     """
     n = len(lengths)
     slots, codes = n * capacity, int(capacity * lengths.sum())
     tables = slots * capacity
     places = np.arange(n, dtype=np.int64)
-    spare = 3
+    factor = 3
     return Pool(
         first=places * capacity,
         room=np.full(n, capacity, np.int64),
         used=np.zeros(n, np.int64),
-        alpha=np.zeros(spare * slots),
-        b=np.zeros(spare * slots),
-        scale=np.zeros(spare * slots),
-        idle=np.zeros(spare * slots, np.int64),
+        alpha=np.zeros(factor * slots),
+        b=np.zeros(factor * slots),
+        scale=np.zeros(factor * slots),
+        idle=np.zeros(factor * slots, np.int64),
         code_first=(np.cumsum(lengths) - lengths).astype(np.int64) * capacity,
-        code=np.zeros(spare * codes, np.int32),
+        code=np.zeros(factor * codes, np.int32),
         gram_first=places * capacity * capacity,
-        gram=np.zeros(2 * spare * tables),
+        gram=np.zeros(2 * factor * tables),
         ends=np.array([slots, codes, tables], np.int64),
     )
 

@@ -59,7 +59,7 @@ def block_gap(penalty, weight, violation, mass, inner):
 def ascend(gram, slope, alpha, n_planes, cap, ridge, steps, tol):
     """Pairwise steps between the planes of steepest ascent and descent.
 
-    Updates α and slope in place. Stops when no pair promises more than `tol`.
+    Updates α and slope in place. Stops when no pair has a slope above `tol`.
     """
     mass = 0.0
     for p in range(n_planes):
@@ -186,7 +186,7 @@ def visit(
 ):  # fmt: skip
     """Show block i a plane (b, scale, violation): enlarge the pool, ascend, update w.
 
-    `slope` holds b − <w, a> of the planes at hand; the block has room for one more.
+    `slope` holds b − <w, a> of the planes of the pool; it has room for one more.
     ``eps < 0``: Frank-Wolfe; every visit ascends. ``eps ≥ 0``: the working set of
     Algorithm 1 (ICML 2004); the block moves only when its new plane is violated by more
     than ξ_i + ε, so that a sweep without additions leaves w as it was checked. Returns
@@ -340,7 +340,7 @@ def assess(blocks, work, pool, w, violation, weight, penalty, slope, gaps, slack
 
 @sweep_of(blocks=("margins",))
 def choose(blocks, work, pool, w, slope, chosen, violation):
-    """The most violated plane at hand of each block: its place, −1 for none."""
+    """The most violated plane in the pool of each block: its place, −1 for none."""
     for i in range(chosen.shape[0]):
         current_slopes(blocks, work, pool, w, i, slope)
         chosen[i], violation[i] = -1, 0.0
@@ -351,9 +351,9 @@ def choose(blocks, work, pool, w, slope, chosen, violation):
 
 @sweep_of(blocks=("margins", "push_sum"))
 def polish(blocks, work, pool, w, order, cap, ridge, steps, slope, old, tol):
-    """Visit blocks without asking the oracle: ascent over the planes at hand.
+    """Visit blocks without the oracle: ascent over the planes of their pools.
 
-    Returns the largest promise of a step seen, to judge convergence.
+    Returns the largest slope of a pair before its step, to judge convergence.
     """
     largest = 0.0
     for q in range(order.shape[0]):

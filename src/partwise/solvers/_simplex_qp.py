@@ -171,13 +171,13 @@ def _enter(
     sigma: float,
     alpha: Floats,
     p: int,
-    promise: float,
+    ascent: float,
     direction: Floats,
 ) -> int:
     """Make plane p free; returns the number of free planes, −1 when unbounded.
 
     While p depends on F, α moves along the direction (z, 1) with (G + σ11ᵀ)(z, 1) ≈ 0,
-    an ascent of slope `promise`, until a free plane reaches zero and leaves.
+    of slope `ascent`, until a free plane reaches zero and leaves.
     """
     while True:
         pivot = _append(chol, free, n, gram, sigma, p)
@@ -187,7 +187,7 @@ def _enter(
             direction[k] = -chol[n, k]
         _solve_upper(chol, n, direction)
         step, block = _longest(alpha, free, n, direction)
-        if pivot > 0.0 and promise < step * pivot:
+        if pivot > 0.0 and ascent < step * pivot:
             break
         if block < 0:
             return -1
@@ -285,54 +285,3 @@ def maximise(
         if n < 0:
             return UNBOUNDED
     return LIMIT
-
-
-def solve_simplex_qp(
-    gram: Floats,
-    b: Floats,
-    total: float = np.inf,
-    *,
-    is_equality: bool = False,
-    start: Floats | None = None,
-    tol: float = 1e-12,
-) -> tuple[Floats, int]:
-    """Maximise b·α − ½ αᵀGα over α ≥ 0 with Σα ≤ total (or = total).
-
-    Parameters
-    ----------
-    gram : array (m, m)
-    b : array (m,)
-    total : float
-        Infinity for the cone α ≥ 0.
-    is_equality : bool
-        Whether all of `total` must be spent.
-    start : array (m,), optional
-        A feasible point to begin with.
-    tol : float
-        Largest slope above the multiplier, relative to the size of b and Gα.
-
-    Returns
-    -------
-    alpha : array (m,)
-    status : int
-        OPTIMAL, LIMIT or UNBOUNDED.
-
-    Examples
-    --------
-    >>> alpha, status = solve_simplex_qp(np.eye(2), np.array([1.0, 3.0]), 2.0)
-    >>> alpha.tolist(), status == OPTIMAL
-    ([0.0, 2.0], True)
-    """
-    m = len(b)
-    with_rest = np.isfinite(total) and not is_equality
-    table = np.zeros((m + with_rest, m + with_rest))
-    table[:m, :m] = gram
-    offset = np.concatenate([b, np.zeros(int(with_rest))])
-    alpha = np.zeros(len(offset))
-    if start is not None:
-        alpha[:m] = start
-        if with_rest:
-            alpha[m] = total - np.sum(start)
-    size = len(offset)
-    status = maximise(table, offset, alpha, size, total, tol, 100 + 20 * size)
-    return alpha[:m], status

@@ -1,24 +1,10 @@
-"""What a solver makes of a `Start`: a dual of another fit, by the keys of examples."""
+"""The dual of another fit as a start, matched by the keys of examples."""
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 
-from partwise.protocol import Cuts, Objective, Problem, Start, Support, join, take
-
-Memo = TypeVar("Memo")
-
-
-def kept_memo(start: Start, kind: type[Memo], objective: Objective) -> Memo | None:
-    """The memo of an earlier run of the same solver with the same weights, or None."""
-    memo = start.memo
-    if not isinstance(memo, kind):
-        return None
-    before: Objective = memo.objective  # type: ignore[attr-defined]
-    same = before.penalty == objective.penalty
-    return memo if same and np.array_equal(before.weight, objective.weight) else None
+from partwise.protocol import Cuts, Problem, Start, Support, join, take
 
 
 def transferred(problem: Problem, start: Start) -> Support | None:

@@ -1,4 +1,4 @@
-"""What online solvers remember of their steps: support structures, and votes."""
+"""The steps of online solvers, for support structures and votes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StepLog:
     def add(
         self, order: Ints, indptr: Ints, log: Ints, steps: Floats, seen: Ints
     ) -> None:
-        """Enter visits that changed w, each with the number of visits before it."""
+        """Add the visits that changed w, each with the number of visits before it."""
         for q in np.flatnonzero(steps):
             key = int(order[q]), log[indptr[q] : indptr[q + 1]].tobytes()
             place = self.codes.setdefault(key, len(self.sums))

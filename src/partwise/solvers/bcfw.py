@@ -24,8 +24,8 @@ after sweeps, as long as that pays (`_joint_steps.py`). Not from the start: twen
 sentences at C = 100 take 125 sweeps in 0.08 s alone, or 41 with exact solutions that
 take 8 s and kernels of their own.
 
-Stops when (P − D)/P ≤ tol, where P is computed by a full pass; the sum of the shares,
-each as old as the last visit of its block, says when such a pass is worth it. With
+Stops when (P − D)/P ≤ tol, where P is computed by a full pass. It is made when the sum
+of the shares, each as old as the last visit of its block, is small enough. With
 ``eps``: when a full pass finds no constraint violated by more than ξ_i + ε, ξ_i over
 the pool, and the gap is no larger than that allows at the optimum over the pool.
 
@@ -45,22 +45,11 @@ from typing import Any
 import numpy as np
 
 from partwise.compiled import has_own_step
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Ints,
-    Model,
-    Objective,
-    Problem,
-    Solver,
-    Start,
-    State,
-    Support,
-)
+from partwise.protocol import Cuts, Floats, Ints, Model, Objective, Problem, State
 from partwise.solvers._cut_pool import BlockDual
 from partwise.solvers._joint_steps import JointSteps
-from partwise.solvers._passes import GRACE, ask_all, full_pass
-from partwise.solvers._starts import kept_memo, transferred
+from partwise.solvers._passes import GRACE, full_pass
+from partwise.solvers._pool_solver import PoolMemo, PoolSolver
 
 WARM_POLISH = 10  # passes over the pools per sweep that begin with another dual
 PATIENCE = 20  # sweeps in which the gaps of few blocks should halve
@@ -68,23 +57,43 @@ NARROW_TOL = 1e-3  # tolerances that single precision can reach with ease
 
 
 @dataclass
-class Memo:
-    """What a run of Frank-Wolfe remembers between sweeps."""
+class BCFWMemo(PoolMemo):
+    """Pools, order of visits, average; `joint` once sweeps alone are too slow."""
 
-    objective: Objective
-    dual: BlockDual
     rng: np.random.Generator
     average: Floats | None
     effort: Floats
-    joint: JointSteps | None  # once sweeps alone are too slow
     totals: list[float]  # gaps of all blocks, after each of the last sweeps
     polish: int  # passes over the pools per sweep
 
+    def rebase(self, old_truths: Cuts) -> None:
+        """Pools and joint planes follow the new truths."""
+        super().rebase(old_truths)
+        self.totals = []
 
-def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> Ints:
+    def export(self) -> dict[str, Any]:
+        """Pools, random state, average, joint planes."""
+        return super().export() | {
+            "rng": self.rng.bit_generator.state,
+            "average": self.average,
+            "polish": self.polish,
+            "totals": np.array(self.totals),
+        }
+
+    def restore(self, problem: Problem, tree: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        super().restore(problem, tree)
+        self.rng.bit_generator.state = tree["rng"]
+        self.polish = int(tree["polish"])
+        if self.average is not None:
+            self.average[:] = tree["average"]
+        self.totals = [float(total) for total in tree["totals"]]
+
+
+def visits(priority: Floats, rng: np.random.Generator, run_length: int = 1) -> Ints:
     """Which blocks a sweep visits, n of n in random order, some several times.
 
-    Four fifths of the visits follow the `promise` of each block, one fifth is for all
+    Four fifths of the visits follow the `priority` of each block, one fifth is for all
     alike. A block with an expected number of visits v gets ⌊v⌋ or ⌈v⌉ of them: on
     CoNLL-2000, independent draws needed a sixth more visits to a gap of 1 %.
 
@@ -92,8 +101,8 @@ def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> In
     block is then drawn once at most, and there are fewer than n of them: n/5 on the
     tokens of CoNLL-2000 as single examples.
     """
-    n = len(promise)
-    share = np.maximum(promise, 0.0)
+    n = len(priority)
+    share = np.maximum(priority, 0.0)
     is_known = bool(np.isfinite(share).all()) and share.sum() > 0
     if run_length > 1:
         drawn: Ints = np.arange(n)
@@ -111,19 +120,13 @@ def visits(promise: Floats, rng: np.random.Generator, run_length: int = 1) -> In
 
 
 @dataclass(eq=False, repr=False)
-class BCFW(Solver):
+class BCFW(PoolSolver):
     """Block-coordinate Frank-Wolfe; the default solver.
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    eps : float or None
-        The papers' constraint violation instead of `tol`.
-    max_iter : int
-        Sweeps over the data.
-    time_limit : float or None
-        Seconds.
+    tol, eps, max_iter, time_limit
+        See `Solver`; an iteration is a sweep over the data.
     random_state : int
         Seed of the order of visits.
     steps : int
@@ -131,7 +134,7 @@ class BCFW(Solver):
     polish : int
         Passes over the pools after each sweep with the oracle.
     batch : int
-        Blocks whose oracles are asked at the same w, on `n_jobs` threads. Larger
+        Blocks whose oracles are called at the same w, on `n_jobs` threads. Larger
         batches see older models: worth it where the oracle is slow.
     capacity : int
         Planes per block to begin with; blocks that need more get more.
@@ -146,6 +149,7 @@ polish=1, batch=16, capacity=8, averaging=False)
     """
 
     loops = "bcfw"
+    memo_type = BCFWMemo
 
     tol: float = 1e-3
     eps: float | None = None
@@ -158,50 +162,31 @@ polish=1, batch=16, capacity=8, averaging=False)
     capacity: int = 8
     averaging: bool = False
 
-    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
-        """Empty pools and the zero model; a start brings its dual, or cuts."""
-        memo = kept_memo(start, Memo, objective)
-        if memo is not None:
-            memo.dual.rebuild()
-            return State(model=start.model, memo=memo, dual=memo.dual.value())
-        support = transferred(problem, start)
-        # planes at hand have parts that narrow searches do not score
-        is_new = support is None and start.model is None
-        memo = self._new_memo(problem, objective, narrow=is_new)
-        state = State(model=problem.zero(), memo=memo, dual=0.0)
-        if support is not None:
-            memo.dual.begin_from(support)
-            if not has_own_step(problem.blocks):
-                memo.polish = max(self.polish, WARM_POLISH)
-            self._polish(state)
-            state.dual = max(memo.dual.value(), 0.0)
-        elif start.model is not None:
-            cuts = ask_all(problem, start.model, state, is_last=True)
-            assert cuts is not None
-            memo.dual.show(cuts, state, steps=self.steps)
-        return state
+    def _improve_start(self, problem: Problem, state: State) -> None:
+        """Passes over the given planes, and more of them in each sweep."""
+        if not has_own_step(problem.blocks):
+            state.memo.polish = max(self.polish, WARM_POLISH)
+        self._polish(state)
 
     def _new_memo(
-        self, problem: Problem, objective: Objective, *, narrow: bool
-    ) -> Memo:
-        return Memo(
+        self, problem: Problem, objective: Objective, *, narrow: bool = True
+    ) -> BCFWMemo:
+        narrow = narrow and self.batch == 1  # a batch is searched by `Problem.oracle`
+        return BCFWMemo(
             objective,
-            # a batch is searched by `Problem.oracle`
-            BlockDual(
-                problem, objective, self.capacity, narrow=narrow and self.batch == 1
-            ),
-            np.random.default_rng(self.random_state),
-            problem.zero() if self.averaging else None,
-            problem.effort(),
-            None,
-            [],
+            BlockDual(problem, objective, self.capacity, narrow=narrow),
+            joint=None,
+            rng=np.random.default_rng(self.random_state),
+            average=problem.zero() if self.averaging else None,
+            effort=problem.effort(),
+            totals=[],
             # visits with a step of their own cost no more than those of the pool alone
-            0 if has_own_step(problem.blocks) else self.polish,
+            polish=0 if has_own_step(problem.blocks) else self.polish,
         )
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """One sweep with the oracle, cheap ones without, a full pass when due."""
-        memo: Memo = state.memo
+        memo: BCFWMemo = state.memo
         dual = memo.dual
         dual.detach(state.model)
         if self.batch == 1:
@@ -237,7 +222,7 @@ polish=1, batch=16, capacity=8, averaging=False)
 
     def _sweep(self, problem: Problem, state: State) -> None:
         """About n visits with the oracle, in several turns where these are short."""
-        memo: Memo = state.memo
+        memo: BCFWMemo = state.memo
         dual, done = memo.dual, 0
         while done < problem.n_blocks:
             order = visits(dual.gaps / memo.effort, memo.rng, problem.run_length)
@@ -248,21 +233,21 @@ polish=1, batch=16, capacity=8, averaging=False)
 
     def _polish(self, state: State) -> None:
         """Visits that reuse the pools, in one random order."""
-        memo: Memo = state.memo
+        memo: BCFWMemo = state.memo
         if not memo.polish:
             return
-        everyone = memo.rng.permutation(len(memo.effort))
+        order = memo.rng.permutation(len(memo.effort))
         for _ in range(memo.polish):
-            memo.dual.polish(everyone, state, steps=self.steps)
+            memo.dual.polish(order, state, steps=self.steps)
 
-    def _is_stalled(self, memo: Memo) -> bool:
+    def _is_stalled(self, memo: BCFWMemo) -> bool:
         """Whether the gaps of all blocks have not halved in `PATIENCE` sweeps."""
         total = float(np.sum(memo.dual.gaps))
         memo.totals = [*memo.totals[-PATIENCE:], total]
         return len(memo.totals) > PATIENCE and total > 0.5 * memo.totals[0]
 
     def _is_due(self, objective: Objective, state: State) -> bool:
-        """Whether what is known of the blocks promises a successful full pass."""
+        """Whether the last shares of the gap predict a successful full pass."""
         dual = state.memo.dual
         least = NARROW_TOL if dual.is_narrow else 0.0
         if self.eps is not None:
@@ -271,7 +256,7 @@ polish=1, batch=16, capacity=8, averaging=False)
         if objective.penalty == "hard":  # ½‖w‖²/(1 − v)² is within 2v of the optimum
             return bool(np.max(dual.gaps) <= 0.5 * tol)
         # Shares seen at the last visits add up to more than the gap: on CoNLL-2000, the
-        # only corpus where it was looked at, by 6 to 60 % and less towards the end. A
+        # only corpus where it was measured, by 6 to 60 % and less towards the end. A
         # pass that fails renews them, so a wrong guess costs one pass.
         # Narrow sweeps end a little earlier: one more sweep comes before the pass.
         allowed = tol / max(1 - tol, 1e-9) * state.dual
@@ -280,7 +265,7 @@ polish=1, batch=16, capacity=8, averaging=False)
 
     def _evaluate(self, problem: Problem, objective: Objective, state: State) -> bool:
         """Full passes at the last model, and at the average; whether time allowed."""
-        memo: Memo = state.memo
+        memo: BCFWMemo = state.memo
         dual = memo.dual
         # rounding of many small steps, or Ctrl-C between α and w
         dual.rebuild(recycle=state.model is not dual.w)
@@ -289,72 +274,29 @@ polish=1, batch=16, capacity=8, averaging=False)
         if memo.average is not None:
             models.insert(0, memo.average)
         for model in models:
-            found = full_pass(problem, objective, model, state)
-            if found is None:
+            evaluation = full_pass(problem, objective, model, state)
+            if evaluation is None:
                 return False
+            primal, found = evaluation.primal, evaluation.found
             if model is dual.w:
-                dual.assess(found, state)
+                dual.assess(evaluation, state)
             # A model that meets the rule is preferred to one of smaller primal from
             # an earlier pass: it is the one that the support structures add up to.
-            gap = min(found.primal, found.found) - state.dual
-            meets = self.eps is not None or gap <= self.tol * found.found
-            if meets:
-                state.primal, state.found = found.primal, found.found
-            if meets or state.keep_better(model, found.primal, found.found):
+            gap = min(primal, found) - state.dual
+            is_met = self.eps is not None or gap <= self.tol * found
+            if is_met:
+                state.primal, state.found = primal, found
+            if is_met or state.keep_better(model, primal, found):
                 # not a copy, which is made when there is a next step: models are large
                 state.model = model if model is dual.w else model.copy()
         return True
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
-        """Give the last model its chance: a limit or Ctrl-C may come before a pass."""
+        """Evaluate the last model: a limit or Ctrl-C may come before a full pass."""
         if state.stopped in ("converged", "search exhausted"):
             return
         state.deadline = time.perf_counter() + GRACE
         is_evaluated = self._evaluate(problem, objective, state)
         if not is_evaluated and not state.primal <= state.estimate:
             state.model = state.memo.dual.w.copy()
-            state.primal = state.found = np.inf  # the certificate's pass will tell
-
-    def support(self, state: State) -> Support:
-        """Planes with α > 0."""
-        return state.memo.dual.support()
-
-    def planes_at_hand(self, state: State) -> Support:
-        """All planes of the pools."""
-        return state.memo.dual.support(idle=True)
-
-    def rebase(self, state: State, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths."""
-        memo: Memo = state.memo
-        memo.dual.rebase(old_truths)
-        memo.totals = []
-        if memo.joint is not None:
-            memo.joint.planes.rebase(old_truths)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """Pools, random state, average, joint planes."""
-        memo: Memo = state.memo
-        return {
-            "dual": memo.dual.export(),
-            "rng": memo.rng.bit_generator.state,
-            "average": memo.average,
-            "polish": memo.polish,
-            "joint": None if memo.joint is None else memo.joint.export(),
-            "totals": np.array(memo.totals),
-        }
-
-    def restore(
-        self, problem: Problem, objective: Objective, tree: dict[str, Any]
-    ) -> Memo:
-        """The memo that `export` described."""
-        memo = self._new_memo(problem, objective, narrow=True)
-        memo.dual.restore(tree["dual"])
-        memo.rng.bit_generator.state = tree["rng"]
-        memo.polish = int(tree["polish"])
-        if memo.average is not None:
-            memo.average[:] = tree["average"]
-        memo.totals = [float(total) for total in tree["totals"]]
-        if tree["joint"] is not None:
-            memo.joint = JointSteps(problem, objective)
-            memo.joint.restore(tree["joint"])
-        return memo
+            state.primal = state.found = np.inf  # left to the certificate's pass

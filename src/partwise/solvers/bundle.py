@@ -41,22 +41,22 @@ import numpy as np
 
 from partwise.protocol import Cuts, Floats, Model, Objective, Problem, Start, State
 from partwise.solvers._joint_planes import JointPlanesMemo, JointPlanesSolver
-from partwise.solvers._passes import Pass, full_pass
+from partwise.solvers._memo import reusable_memo
+from partwise.solvers._passes import Pass, evaluate, full_pass
 from partwise.solvers._planes import PlaneStore
-from partwise.solvers._starts import kept_memo
 
-SERIOUS = 0.1  # share of the promised descent that moves the centre
+SERIOUS = 0.1  # share of the predicted descent that moves the centre
 GOOD = 0.5  # share above which ρ may fall
-POOR = 1.0  # error of a plane at z, in promised descents, above which ρ may rise
+POOR = 1.0  # error of a plane at z, in predicted descents, above which ρ may rise
 PATIENCE = 3  # steps of one kind in a row before ρ changes
 MAX_RHO = 100.0  # beyond it steps stall: with one example and a large C it would rise
-FAMILIAR = 0.1  # of the first ρ, where planes of an earlier run know F already
-NOTHING = 1e-15  # a promise this small, relative to the value, is rounding
+FAMILIAR = 0.1  # of the first ρ, where planes of an earlier run are a model of F
+NOTHING = 1e-15  # a predicted descent this small, relative to P, is rounding
 
 
 @dataclass
 class BundleMemo(JointPlanesMemo):
-    """Planes and pool, and where they were last used."""
+    """Planes and pool, multipliers, and the weight of the proximal term."""
 
     alpha: Floats  # (m,) multipliers of the proximal dual
     margin: Floats  # (m,) <g_p, z>
@@ -78,9 +78,9 @@ class BundleMemo(JointPlanesMemo):
             "run": self.run,
         }
 
-    def restore(self, tree: dict[str, Any]) -> None:
+    def restore(self, problem: Problem, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
-        super().restore(tree)
+        super().restore(problem, tree)
         self.alpha, self.margin = tree["alpha"], tree["margin"]
         self.rho, self.run = tree["rho"], tree["run"]
 
@@ -91,25 +91,11 @@ class ProximalBundle(JointPlanesSolver):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    eps : float or None
-        The papers' constraint violation instead of `tol`.
-    max_iter : int
-        Passes over the data.
-    time_limit : float or None
-        Seconds.
+    tol, eps, max_iter, time_limit, prune_after, pool, polish, random_state
+        See `JointPlanesSolver`.
     rho : float
         First weight of the proximal term, relative to the ½‖w‖² of the objective; a
         tenth of it after a warm start.
-    prune_after : int
-        Forget a plane after so many steps in a row without it.
-    pool : bool
-        Make joint planes of a pool of cuts per example, too.
-    polish : int
-        Passes over the pool after each pass of the oracle.
-    random_state : int
-        Seed of the order in which the pool is polished.
 
     Examples
     --------
@@ -120,36 +106,25 @@ class ProximalBundle(JointPlanesSolver):
 
     loops = "bundle"
 
-    tol: float = 1e-3
-    eps: float | None = None
-    max_iter: int = 10000
-    time_limit: float | None = None
     rho: float = 1.0
-    prune_after: int = 50
-    pool: bool = True
-    polish: int = 3
-    random_state: int = 0
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """The first centre, with the planes of its pass and those of a given dual."""
-        earlier = kept_memo(start, BundleMemo, objective)
+        earlier = reusable_memo(start, BundleMemo, objective)
         memo = self._new_memo(problem, objective) if earlier is None else earlier
         memo.rho, memo.run = self.rho, 0
         centre = problem.zero() if start.model is None else start.model
         state = State(model=centre, dual=0.0, memo=memo)
         if memo.pool is not None and earlier is None:
-            if memo.pool.begin(memo.planes, objective, start, state):
+            if memo.pool.begin(memo.planes, start, state):
                 memo.rho *= FAMILIAR
             memo.alpha = memo.planes.alpha.copy()
-        elif memo.pool is not None:  # rebased planes know more than the last centre
+        elif memo.pool is not None:  # rebased planes give a better centre than the last
             memo.pool.renew(memo.planes, state)
             state.dual = memo.planes.lower_bound()
             memo.alpha, memo.rho = memo.planes.alpha.copy(), self.rho * FAMILIAR
             state.model = centre = memo.planes.combine(memo.alpha)
-        found = full_pass(problem, objective, centre, state, is_last=True)
-        assert found is not None
-        state.primal, state.found = found.primal, found.found
-        memo.add_pass(problem, state, found.cuts)
+        memo.add_pass(problem, state, evaluate(problem, objective, state))
         memo.margin = memo.planes.dots(centre)
         return state
 
@@ -160,7 +135,7 @@ class ProximalBundle(JointPlanesSolver):
         )
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
-        """Solve the proximal dual, ask every oracle once, move or stay.
+        """Solve the proximal dual, call every oracle once, move or stay.
 
         Values by the violations found decide: planes are made of nothing else.
         """
@@ -171,12 +146,12 @@ class ProximalBundle(JointPlanesSolver):
         model = planes.combine(share * memo.alpha, state.model, share * rho)
         margin = planes.dots(model)
         square = problem.dot(model, model)
-        promise = state.found - 0.5 * square - float(np.max(planes.offset - margin))
-        if promise > NOTHING * abs(state.found):
-            found = full_pass(problem, objective, model, state)
-            if found is None:
+        predicted = state.found - 0.5 * square - float(np.max(planes.offset - margin))
+        if predicted > NOTHING * abs(state.found):
+            evaluation = full_pass(problem, objective, model, state)
+            if evaluation is None:
                 return
-            self._move(problem, state, model, margin, promise, found)
+            self._move(problem, state, model, margin, predicted, evaluation)
         state.dual = max(state.dual, planes.lower_bound())
         is_used = (planes.alpha > 0) | (memo.alpha > 0)
         keep = planes.drop_idle(self.prune_after, is_used)
@@ -184,7 +159,7 @@ class ProximalBundle(JointPlanesSolver):
         total = float(np.sum(objective.weight))
         state.violation = max(state.gap, 0.0) / total
         state.violation_found = max(state.found - state.dual, 0.0) / total
-        if not promise > NOTHING * abs(state.found) and self._verdict(state) is None:
+        if not predicted > NOTHING * abs(state.found) and self._verdict(state) is None:
             state.stopped = "rounding forbids a better step"
 
     def _move(
@@ -193,31 +168,34 @@ class ProximalBundle(JointPlanesSolver):
         state: State,
         model: Model,
         margin: Floats,
-        promise: float,
-        found: Pass,
+        predicted: float,
+        evaluation: Pass,
     ) -> None:
         """A serious step to `model`, or a null step that only adds its planes."""
         memo: BundleMemo = state.memo
         planes = memo.planes
         first = len(planes)
-        memo.add_pass(problem, state, found.cuts)
-        descent = state.found - found.found
-        if descent >= SERIOUS * promise:
-            state.primal, state.found, state.model = found.primal, found.found, model
+        memo.add_pass(problem, state, evaluation.cuts)
+        descent = state.found - evaluation.found
+        if descent >= SERIOUS * predicted:
+            state.primal, state.found = evaluation.primal, evaluation.found
+            state.model = model
             memo.margin = np.append(margin, planes.dots(model, first))
-            self._after_serious(memo, descent, promise)
+            self._after_serious(memo, descent, predicted)
             return
         centre = state.model
         memo.margin = np.append(memo.margin, planes.dots(centre, first))
         slack = state.found - 0.5 * problem.dot(centre, centre)
         error = slack - (planes.offset[first] - memo.margin[first])
-        self._after_null(memo, descent, promise, error)
+        self._after_null(memo, descent, predicted, error)
 
-    def _after_serious(self, memo: BundleMemo, descent: float, promise: float) -> None:
+    def _after_serious(
+        self, memo: BundleMemo, descent: float, predicted: float
+    ) -> None:
         memo.run = max(memo.run + 1, 1)
         rho = memo.rho
-        if descent >= GOOD * promise and memo.run > 1:
-            rho = 2 * rho * (1 - descent / promise)
+        if descent >= GOOD * predicted and memo.run > 1:
+            rho = 2 * rho * (1 - descent / predicted)
         elif memo.run > PATIENCE:
             rho /= 2
         rho = max(rho, memo.rho / 10, 1e-9)
@@ -225,18 +203,10 @@ class ProximalBundle(JointPlanesSolver):
             memo.rho, memo.run = rho, 1
 
     def _after_null(
-        self, memo: BundleMemo, descent: float, promise: float, error: float
+        self, memo: BundleMemo, descent: float, predicted: float, error: float
     ) -> None:
         memo.run = min(memo.run - 1, -1)
-        if error > POOR * promise and memo.run < -PATIENCE:
-            larger = min(2 * memo.rho * (1 - descent / promise), 10 * memo.rho)
+        if error > POOR * predicted and memo.run < -PATIENCE:
+            larger = min(2 * memo.rho * (1 - descent / predicted), 10 * memo.rho)
             memo.rho = max(min(larger, MAX_RHO), memo.rho)
             memo.run = -1
-
-    def restore(
-        self, problem: Problem, objective: Objective, tree: dict[str, Any]
-    ) -> BundleMemo:
-        """The memo that `export` described."""
-        memo = self._new_memo(problem, objective)
-        memo.restore(tree)
-        return memo

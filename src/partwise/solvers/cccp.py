@@ -37,8 +37,6 @@ keeps the one of smallest L.
 loose round with all), and admits those of 1.3 times the slack in each round until all
 are in; only then rounds count for the stopping rule.
 
-The file is longer than others: its rounds, paces and rules to stop share one state.
-
 Yu, Joachims: Learning structural SVMs with latent variables, ICML 2009, section 4 (its
 Algorithm 1 has the sign of line 6 reversed, and v_t lacks the factor −C). Yuille,
 Rangarajan: The concave-convex procedure, Neural Computation 15, 2003. Kumar, Packer,
@@ -59,28 +57,27 @@ from partwise.parameters import ParameterError
 from partwise.protocol import (
     CapabilityError,
     Checkpoint,
-    Cuts,
     Latent,
     Model,
     Objective,
     Problem,
-    RandomStarts,
     Solver,
     Start,
     State,
     Support,
-    offers,
 )
 from partwise.solvers import make_solver
 from partwise.solvers._latent_runs import (
     as_start,
     best_of,
+    complete_at_random,
     export_last,
+    follow_truths,
     learn_known,
     local_dual,
     restore_last,
 )
-from partwise.solvers._passes import full_pass
+from partwise.solvers._passes import evaluate
 from partwise.state import EXACT
 
 EASE = 0.1  # of the last decrease: the gap that the next convex solve may leave
@@ -91,11 +88,11 @@ LIMITS = ("time limit", "interrupted", "callback")
 
 
 class Round(NamedTuple):
-    """What a round did."""
+    """One round, for the log."""
 
     objective: float  # L(w) after completion
     before: float  # L of the start; infinite when it was not known
-    tol: float  # relative gap asked of the convex solve
+    tol: float  # relative gap of the convex solve
     dual: float  # of the convex problem solved
     n_iter: int  # iterations of the convex solver
     oracle_calls: int
@@ -138,7 +135,7 @@ class CCCP(Solver):
     random_state : int
         Seed of random first completions, and of the convex solver.
     first_tol : float
-        Relative gap asked of the first round.
+        Relative gap of the first round.
     first : {"given", "random"}
         Those of the start, of known parts or as packed; or random completions.
     restarts : int
@@ -178,7 +175,7 @@ class CCCP(Solver):
         self._convex().refuse(problem, objective)
 
     def _convex(self) -> Solver:
-        """A convex solver of our own, whose stopping rule rounds may change."""
+        """A copy of the convex solver, whose stopping rule each round sets."""
         if isinstance(self.convex, Solver):
             solver = copy.copy(self.convex)
         else:
@@ -201,23 +198,11 @@ class CCCP(Solver):
         if start.model is not None:
             state.model = start.model
             problem.complete(start.model)
-            found = full_pass(problem, objective, start.model, state, is_last=True)
-            assert found is not None
-            state.primal, state.found = found.primal, found.found
+            evaluate(problem, objective, state)
         elif self.first == "random":
-            self._complete_at_random(problem)
+            complete_at_random(problem, self.random_state)
         state.memo = CCCPMemo(self._convex(), start, self.first_tol)
         return state
-
-    def _complete_at_random(self, problem: Any) -> None:
-        """By the problem's own draw, or at a model drawn from a normal distribution."""
-        rng = np.random.default_rng(self.random_state)
-        if offers(problem, RandomStarts):
-            problem.complete_at_random(rng)
-            return
-        model = problem.zero()
-        model[:] = rng.normal(size=model.shape)
-        problem.complete(model)
 
     def step(self, problem: Any, objective: Objective, state: State) -> None:
         """One round: a convex solve, then completion at its result."""
@@ -244,7 +229,7 @@ class CCCP(Solver):
         old_truths = problem.complete(state.model)
         convex.rebase(solved, old_truths)
         solved.model = state.model
-        self._follow(problem, objective, state, old_truths, known=is_whole)
+        follow_truths(problem, objective, state, old_truths, is_current=is_whole)
         if is_whole:
             state.dual = local_dual(problem, objective, convex, solved, old_truths)
         memo.rounds.append(
@@ -262,27 +247,6 @@ class CCCP(Solver):
             self._judge(objective, state)
         else:
             memo.precision = max(memo.precision / 2, self.tol)
-
-    def _follow(
-        self,
-        problem: Any,
-        objective: Objective,
-        state: State,
-        old_truths: Cuts,
-        *,
-        known: bool,
-    ) -> None:
-        """From the value at the old completions to that at the new ones."""
-        is_exact = abs(state.primal - state.found) <= EXACT * abs(state.found)
-        if known and problem.formulation.is_additive and is_exact:
-            # a better completion is an output of no loss, which the search has seen
-            gain = problem.margins(state.model, old_truths)
-            drop = float(np.sum(objective.weight[old_truths.block] * gain))
-            state.primal, state.found = state.primal - drop, state.found - drop
-        elif len(old_truths.block) or not known:
-            found = full_pass(problem, objective, state.model, state, is_last=True)
-            assert found is not None
-            state.primal, state.found = found.primal, found.found
 
     def _last_precision(self, objective: Objective, state: State) -> float:
         """The relative gap of the last convex problem."""
@@ -348,7 +312,7 @@ class CCCP(Solver):
         return None
 
     def finish(self, problem: Any, objective: Objective, state: State) -> None:
-        """Tell how the rounds went."""
+        """Note the number of rounds, and rises of the objective."""
         memo: CCCPMemo = state.memo
         if not memo.rounds:
             return

@@ -1,7 +1,7 @@
 """Generative baselines: counts instead of optimisation.
 
 The papers compare with an HMM (tags), a PCFG (trees) and log-odds (alignments). Each
-structure estimates its own; this solver only asks for it, so that the baselines run
+structure estimates its own; this solver only calls it, so that the baselines run
 through the same estimators, files and reports as the rest.
 """
 

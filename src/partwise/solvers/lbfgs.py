@@ -178,7 +178,7 @@ class LBFGS(Solver):
         state.dual = max(state.dual, bound, 0.0)  # no term of P is negative
 
     def export(self, state: State) -> dict[str, Any]:
-        """Gradient, and the steps that tell curvature."""
+        """Gradient, and the steps that determine curvature."""
         memo: LBFGSMemo = state.memo
         pairs = [{"change": s, "turn": y, "product": p} for s, y, p in memo.pairs]
         return {"gradient": memo.gradient, "pairs": pairs}

@@ -22,8 +22,8 @@ time, warm-started, with full passes after each sweep. Where that is slow, with 
 blocks and a large C, the dual points of the sweeps are combined as in `bcfw.py`.
 Constraints whose α has been zero for many visits are dropped. A sweep that adds nothing
 leaves w unchanged, so it has checked every constraint at one and the same w: none is
-violated by more than ξ_i + ε. Convergence under ``eps`` also asks that the duality gap
-be no larger than that rule allows at the optimum over S, because S is solved by
+violated by more than ξ_i + ε. Convergence under ``eps`` also requires that the duality
+gap be no larger than that rule allows at the optimum over S, because S is solved by
 iteration.
 
 With `tol` instead of `eps`, ε follows the gap: a sweep looks for violations above the
@@ -44,30 +44,26 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Objective, Problem, Solver, Start, State, Support
+from partwise.protocol import Objective, Problem, State
 from partwise.solvers._cut_pool import BlockDual
 from partwise.solvers._joint_steps import JointSteps
-from partwise.solvers._passes import GRACE, ask_all, full_pass
-from partwise.solvers._starts import kept_memo, transferred
+from partwise.solvers._passes import GRACE, full_pass
+from partwise.solvers._pool_solver import PoolMemo, PoolSolver
 
 REPEATS = 1000  # of one example, at most
+CAPACITY = 4  # constraints per example to begin with
 
 
 @dataclass
-class NSlackMemo:
-    """The working set, and the combination of its dual points."""
-
-    objective: Objective
-    dual: BlockDual
-    joint: JointSteps | None
+class NSlackMemo(PoolMemo):
+    """The working set, and joint solutions over it."""
 
 
 @dataclass(eq=False, repr=False)
-class NSlack(Solver):
+class NSlack(PoolSolver):
     """Working-set algorithm with one slack per example.
 
     Parameters
@@ -91,6 +87,7 @@ class NSlack(Solver):
     """
 
     loops = "n_slack"
+    memo_type = NSlackMemo
 
     tol: float = 1e-3
     eps: float | None = None
@@ -104,31 +101,15 @@ class NSlack(Solver):
     repeat: bool = False
 
     def refuse(self, problem: Problem, objective: Objective) -> None:
-        """Only two things can be re-optimised."""
+        """Refuse an unknown `reoptimise`, too."""
         super().refuse(problem, objective)
         if self.reoptimise not in ("block", "all"):
             raise ValueError(f"reoptimise={self.reoptimise!r}: choose 'block' or 'all'")
 
-    def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
-        """An empty working set and the zero model; a start brings its own."""
-        memo = kept_memo(start, NSlackMemo, objective)
-        if memo is not None:
-            memo.dual.rebuild()
-            return State(model=start.model, memo=memo, dual=memo.dual.value())
-        memo = self._new_memo(problem, objective)
-        state = State(model=memo.dual.w.copy(), memo=memo, dual=0.0)
-        support = transferred(problem, start)
-        if support is not None:
-            memo.dual.begin_from(support)
-            state.dual = max(memo.dual.value(), 0.0)
-        elif start.model is not None:
-            cuts = ask_all(problem, start.model, state, is_last=True)
-            assert cuts is not None
-            memo.dual.show(cuts, state, steps=self.steps)
-        return state
-
-    def _new_memo(self, problem: Problem, objective: Objective) -> NSlackMemo:
-        dual = BlockDual(problem, objective, capacity=4)
+    def _new_memo(
+        self, problem: Problem, objective: Objective, *, narrow: bool = True
+    ) -> NSlackMemo:
+        dual = BlockDual(problem, objective, CAPACITY)  # every search is exact
         return NSlackMemo(objective, dual, JointSteps.create(problem, objective))
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
@@ -149,10 +130,10 @@ class NSlack(Solver):
             self._report_conflict(dual, state)
 
     def _is_due(self, objective: Objective, state: State) -> bool:
-        """Whether the shares of the gap, as of each visit, promise to meet `tol`.
+        """Whether the shares of the gap, as of each visit, sum up to `tol` or less.
 
         The ε of a sweep divides the gap evenly among the blocks. To wait until none of
-        them exceeds its part took 40 trees to a gap of 0.02 % where 1 % was asked for.
+        them exceeds its part took 40 trees to a gap of 0.02 % where 1 % was enough.
         """
         if self.eps is not None or objective.penalty == "hard":
             return False
@@ -185,15 +166,15 @@ class NSlack(Solver):
     ) -> None:
         """Ascend the dual over all constraints.
 
-        Ends when no step of a block promises more than ε/10, or when the dual is known
+        Ends when no pair of a block has a slope above ε/10, or when the dual is known
         to be within ε/10·Σc of its optimum over the working set.
         """
         memo: NSlackMemo = state.memo
         dual = memo.dual
         order = np.arange(dual.problem.n_blocks)
         for _ in range(self.passes):
-            promise = dual.polish(order, state, steps=self.steps, tol=0.1 * eps)
-            if promise <= 0.1 * eps or state.is_late():
+            slope = dual.polish(order, state, steps=self.steps, tol=0.1 * eps)
+            if slope <= 0.1 * eps or state.is_late():
                 break
             dual.rescale()
             if memo.joint is not None:
@@ -215,13 +196,14 @@ class NSlack(Solver):
         dual = state.memo.dual
         dual.rebuild()  # rounding of many small steps, or Ctrl-C between α and w
         state.dual = dual.value()
-        found = full_pass(problem, objective, dual.w, state)
-        if found is None:
+        evaluation = full_pass(problem, objective, dual.w, state)
+        if evaluation is None:
             return
-        dual.assess(found, state)
+        dual.assess(evaluation, state)
+        primal, found = evaluation.primal, evaluation.found
         # the last model is the one that the constraints add up to
-        if state.keep_better(dual.w, found.primal, found.found) or self.eps is not None:
-            state.primal, state.found = found.primal, found.found
+        if state.keep_better(dual.w, primal, found) or self.eps is not None:
+            state.primal, state.found = primal, found
             state.model = dual.w.copy()
 
     def _report_conflict(self, dual: BlockDual, state: State) -> None:
@@ -243,36 +225,3 @@ class NSlack(Solver):
         self._evaluate(problem, objective, state)
         if not np.isfinite(state.found):
             state.model = state.memo.dual.w.copy()
-
-    def support(self, state: State) -> Support:
-        """The working set's constraints with α > 0."""
-        return state.memo.dual.support()
-
-    def planes_at_hand(self, state: State) -> Support:
-        """The whole working set."""
-        return state.memo.dual.support(idle=True)
-
-    def rebase(self, state: State, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths."""
-        memo: NSlackMemo = state.memo
-        memo.dual.rebase(old_truths)
-        if memo.joint is not None:
-            memo.joint.planes.rebase(old_truths)
-
-    def export(self, state: State) -> dict[str, Any]:
-        """The working set."""
-        memo: NSlackMemo = state.memo
-        return {
-            "dual": memo.dual.export(),
-            "joint": None if memo.joint is None else memo.joint.export(),
-        }
-
-    def restore(
-        self, problem: Problem, objective: Objective, tree: dict[str, Any]
-    ) -> NSlackMemo:
-        """The memo that `export` described."""
-        memo = self._new_memo(problem, objective)
-        memo.dual.restore(tree["dual"])
-        if memo.joint is not None:
-            memo.joint.restore(tree["joint"])
-        return memo

@@ -13,14 +13,14 @@ Minimises P(w) = ½‖w‖² + F(w), where F is the whole slack term Σ c_i ξ_i
 The third step is what the papers' algorithm lacks: a plane per pass is little, and the
 number needed grows with C. On CoNLL-2000 chunking (2,000 sentences, C = 200) a gap of
 1 % takes 31 passes with the pool, 362 without (`benchmarks/batch_solvers.py`).
-``pool=False`` is the papers' form; there, while cuts remembered from the last passes
-make a joint plane that is violated by enough, it is added without asking the oracle
+``pool=False`` is the papers' form; there, while cached cuts of the last passes make a
+joint plane that is violated by enough, it is added without a pass of the oracle
 (``cache=0`` for none).
 
 Stops when (P − D)/P ≤ tol, P being the smallest value seen; or, with ``eps``, when
 F(w) ≤ ξ + Cε, C = Σ c_i: the papers' rule that no joint constraint is violated by more
 than ξ + ε. Only full passes count for either. At most O(C/ε) planes are added, whatever
-the number of examples. Planes without a multiplier for 50 solutions are forgotten.
+the number of examples. Planes without a multiplier for 50 solutions are dropped.
 
 Joachims, Hofmann, Yue, Yu: Predicting structured objects with support vector machines,
 CACM 2009 (Algorithm 1, and its refinement with one joint constraint). Joachims, Finley,
@@ -41,9 +41,9 @@ import numpy as np
 
 from partwise.protocol import Cuts, Floats, Model, Objective, Problem, Start, State
 from partwise.solvers._joint_planes import JointPlanesMemo, JointPlanesSolver
+from partwise.solvers._memo import reusable_memo
 from partwise.solvers._passes import full_pass
 from partwise.solvers._planes import PlaneStore, add_cuts
-from partwise.solvers._starts import kept_memo
 
 
 class CutCache:
@@ -52,12 +52,8 @@ class CutCache:
     def __init__(self, size: int) -> None:
         self.passes: deque[Cuts] = deque(maxlen=size)
 
-    def remember(self, cuts: Cuts) -> None:
-        """Keep a pass; the oldest one goes."""
-        self.passes.append(cuts)
-
     def most_violated(self, problem: Problem, model: Model) -> Cuts | None:
-        """Of each block the most violated cut at hand; None while there is none."""
+        """The most violated cut of each block; None while there is no pass."""
         if not self.passes:
             return None
         violation = np.array([c.b - problem.margins(model, c) for c in self.passes])
@@ -78,27 +74,27 @@ class CutCache:
 
 @dataclass
 class OneSlackMemo(JointPlanesMemo):
-    """Planes, pool or remembered cuts, and the solution of the last dual."""
+    """Planes, pool or cached cuts, and the solution of the last dual."""
 
     cache: CutCache
     model: Floats
     slack: float = 0.0
-    in_vain: int = 0  # looks into the cache in a row that found nothing
-    pause: int = 0  # steps to go without a look
+    in_vain: int = 0  # searches of the cache in a row without a useful plane
+    pause: int = 0  # steps to go without a search
 
     def add_pass(self, problem: Problem, state: State, cuts: Cuts) -> None:
-        """Add planes; without a pool, remember the cuts."""
+        """Add planes; without a pool, cache the cuts."""
         super().add_pass(problem, state, cuts)
         if self.pool is None:
-            self.cache.remember(cuts)
+            self.cache.passes.append(cuts)
 
     def rebase(self, old_truths: Cuts) -> None:
-        """Planes and pools follow the new truths; remembered cuts are of old ones."""
+        """Planes and pools follow the new truths; cached cuts are of old ones."""
         super().rebase(old_truths)
         self.cache.passes.clear()
 
     def export(self) -> dict[str, Any]:
-        """Planes, pool, remembered cuts."""
+        """Planes, pool, cached cuts."""
         return super().export() | {
             "cache": [cuts._asdict() for cuts in self.cache.passes],
             "model": self.model,
@@ -107,11 +103,11 @@ class OneSlackMemo(JointPlanesMemo):
             "pause": self.pause,
         }
 
-    def restore(self, tree: dict[str, Any]) -> None:
+    def restore(self, problem: Problem, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
-        super().restore(tree)
+        super().restore(problem, tree)
         for cuts in tree["cache"]:
-            self.cache.remember(Cuts(**cuts))
+            self.cache.passes.append(Cuts(**cuts))
         self.model, self.slack = tree["model"], tree["slack"]
         self.in_vain, self.pause = tree["in_vain"], tree["pause"]
 
@@ -122,25 +118,11 @@ class OneSlack(JointPlanesSolver):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    eps : float or None
-        The papers' constraint violation instead of `tol`.
-    max_iter : int
-        Full passes over the data.
-    time_limit : float or None
-        Seconds.
-    prune_after : int
-        Forget a plane after so many solutions in a row without it.
-    pool : bool
-        Make joint planes of a pool of cuts per example, too.
-    polish : int
-        Passes over the pool after each pass of the oracle.
-    random_state : int
-        Seed of the order in which the pool is polished.
+    tol, eps, max_iter, time_limit, prune_after, pool, polish, random_state
+        See `JointPlanesSolver`.
     cache : int
-        Without a pool: passes whose cuts are remembered; 0 asks the oracle for every
-        plane.
+        Without a pool: passes whose cuts are cached; with 0 every plane takes a pass
+        of the oracle.
     cache_share : float
         A joint plane from the cache is used when its violation is at least this share
         of the duality gap by the violations found.
@@ -156,21 +138,13 @@ class OneSlack(JointPlanesSolver):
 
     loops = "one_slack"
 
-    tol: float = 1e-3
-    eps: float | None = None
-    max_iter: int = 10000
-    time_limit: float | None = None
-    prune_after: int = 50
-    pool: bool = True
-    polish: int = 3
-    random_state: int = 0
     cache: int = 5
     cache_share: float = 0.5
     cache_rounds: int = 10
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """No planes; a given dual or model supplies the first ones."""
-        memo = kept_memo(start, OneSlackMemo, objective)
+        memo = reusable_memo(start, OneSlackMemo, objective)
         if memo is not None:
             state = State(model=memo.model, memo=memo)
             if memo.pool is not None:
@@ -179,8 +153,7 @@ class OneSlack(JointPlanesSolver):
             return state
         memo = self._new_memo(problem, objective)
         state = State(model=memo.model, dual=0.0, memo=memo)
-        planes = memo.planes
-        if memo.pool is not None and memo.pool.begin(planes, objective, start, state):
+        if memo.pool is not None and memo.pool.begin(memo.planes, start, state):
             return state
         if start.model is not None:
             self._pass(problem, objective, state, start.model)
@@ -196,7 +169,7 @@ class OneSlack(JointPlanesSolver):
         )
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
-        """Solve the dual, then ask every oracle once."""
+        """Solve the dual, then call every oracle once."""
         memo: OneSlackMemo = state.memo
         self._solve_dual(state)
         if memo.pool is None:
@@ -206,8 +179,8 @@ class OneSlack(JointPlanesSolver):
     def _use_cache(self, problem: Problem, objective: Objective, state: State) -> None:
         """Add planes from the cache while they are violated by enough.
 
-        A look costs nearly an oracle pass where decoding is cheap, so after looks
-        in vain the next 1, 3, 7, then 15 steps do without.
+        A search of the cache costs nearly an oracle pass where decoding is cheap, so
+        after searches in vain the next 1, 3, 7, then 15 steps do without.
         """
         memo: OneSlackMemo = state.memo
         if memo.pause > 0:
@@ -241,12 +214,12 @@ class OneSlack(JointPlanesSolver):
     ) -> None:
         """Evaluate a model by the oracle, which also yields planes."""
         memo: OneSlackMemo = state.memo
-        found = full_pass(problem, objective, model, state)
-        if found is None:
+        evaluation = full_pass(problem, objective, model, state)
+        if evaluation is None:
             return
-        state.keep_better(model, found.primal, found.found)
+        state.keep_better(model, evaluation.primal, evaluation.found)
         total = float(np.sum(objective.weight))
-        cuts = found.cuts
+        cuts = evaluation.cuts
         excess = objective.slack_term(cuts.bound) - memo.slack
         state.violation = max(excess, 0.0) / total
         excess = objective.slack_term(cuts.violation) - memo.slack
@@ -257,11 +230,3 @@ class OneSlack(JointPlanesSolver):
         """A run that ended within its first pass has the model of that pass."""
         if not np.isfinite(state.found):
             state.model = state.memo.model
-
-    def restore(
-        self, problem: Problem, objective: Objective, tree: dict[str, Any]
-    ) -> OneSlackMemo:
-        """The memo that `export` described."""
-        memo = self._new_memo(problem, objective)
-        memo.restore(tree)
-        return memo

@@ -2,7 +2,7 @@
 
 Each visits examples in random order and changes w at once (`_online_epochs.py`). None
 has a dual bound: it stays −∞, and the primal is evaluated once, after training.
-Perceptron and MIRA remember how often each output was stepped away from, α_i(ŷ) of the
+Perceptron and MIRA count how often each output was stepped away from, α_i(ŷ) of the
 dual perceptron (Altun, Tsochantaridis, Hofmann, ICML 2003, Algorithm 1), so their
 support structures can be shown: the model is Σ α δ.
 
@@ -53,14 +53,7 @@ from partwise.solvers._pieces import in_pieces
 
 @dataclass(eq=False, repr=False)
 class Perceptron(OnlineSolver):
-    """Averaged structured perceptron.
-
-    Parameters
-    ----------
-    max_iter, time_limit, random_state
-        Epochs, seconds, and the seed of the order of visits.
-    averaged : bool
-        Return the average of the models after each visit instead of the last one.
+    """Averaged structured perceptron; its parameters are those of `OnlineSolver`.
 
     Examples
     --------
@@ -69,18 +62,13 @@ class Perceptron(OnlineSolver):
     Perceptron(max_iter=5, time_limit=None, random_state=0, averaged=True)
     """
 
-    penalties = ("l1", "l2")  # it seeks no margin, so a hard one is not its to reach
-
-    max_iter: int = 20
-    time_limit: float | None = None
-    random_state: int = 0
-    averaged: bool = True
+    penalties = ("l1", "l2")  # it seeks no margin, so it reaches no hard one
 
     def visit(self, run: Run, first: int, last: int) -> int:
         """One step of each block whose prediction is wrong."""
         problem, memo, epoch = run.problem, run.memo, run.epoch
         return kernels.perceptron_sweep(
-            problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
+            problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.sum_offset,
             epoch.order, first, last, memo.n_seen, *epoch[1:],
         )  # fmt: skip
 
@@ -121,10 +109,8 @@ class MIRA(OnlineSolver):
 
     Parameters
     ----------
-    max_iter, time_limit, random_state
-        Epochs, seconds, and the seed of the order of visits.
-    averaged : bool
-        Return the average of the models after each visit instead of the last one.
+    max_iter, time_limit, random_state, averaged
+        See `OnlineSolver`.
     k : int
         Cuts per visit; more than one needs a problem with k-best outputs.
     augmented : bool
@@ -141,10 +127,6 @@ class MIRA(OnlineSolver):
     5
     """
 
-    max_iter: int = 20
-    time_limit: float | None = None
-    random_state: int = 0
-    averaged: bool = True
     k: int = 1
     augmented: bool = True
     slack: bool = True
@@ -170,9 +152,9 @@ class MIRA(OnlineSolver):
         scratch = problem.zero()
         if self.k == 1:
             return kernels.mira_sweep(
-                problem.blocks, problem.plain_blocks, memo.work, memo.w, memo.late,
-                scratch, epoch.order, first, last, cap, ridge, self.augmented,
-                memo.n_seen, *epoch[1:],
+                problem.blocks, problem.plain_blocks, memo.work, memo.w,
+                memo.sum_offset, scratch, epoch.order, first, last, cap, ridge,
+                self.augmented, memo.n_seen, *epoch[1:],
             )  # fmt: skip
         assert isinstance(problem, KBest)
         size = self.k + 1
@@ -182,8 +164,8 @@ class MIRA(OnlineSolver):
             i = epoch.order[q]
             cuts = problem.k_cuts(memo.w, epoch.order[q : q + 1], self.k)
             is_changed = kernels.mira_update(
-                problem.blocks, memo.w, memo.late, scratch, i, cuts, cap[i], ridge[i],
-                memo.n_seen + q, *room,
+                problem.blocks, memo.w, memo.sum_offset, scratch, i, cuts, cap[i],
+                ridge[i], memo.n_seen + q, *room,
             )  # fmt: skip
             if is_changed:
                 changes += 1
@@ -200,7 +182,7 @@ class Pegasos(OnlineSolver):
     Parameters
     ----------
     max_iter, time_limit, random_state
-        Epochs, seconds, and the seed of the order of visits.
+        See `OnlineSolver`.
     averaged : bool
         Return the average of the models, weighted by t, instead of the last one.
     batch : int
@@ -221,9 +203,6 @@ class Pegasos(OnlineSolver):
     penalties = ("l1", "l2")
 
     max_iter: int = 50
-    time_limit: float | None = None
-    random_state: int = 0
-    averaged: bool = True
     batch: int = 64
     project: bool = True
 
@@ -240,7 +219,7 @@ class Pegasos(OnlineSolver):
         return state
 
     def refuse(self, problem: Problem, objective: Objective) -> None:
-        """Batches are positive."""
+        """Refuse an empty batch, too."""
         super().refuse(problem, objective)
         if self.batch < 1:
             raise SettingsError(
@@ -261,9 +240,9 @@ class Pegasos(OnlineSolver):
 
         def visit(first: int, last: int) -> int:
             kernels.pegasos_sweep(
-                problem.blocks, memo.work, memo.w, memo.late, order, first, last, batch,
-                objective.weight, objective.penalty == "l2", memo.radius, memo.clock,
-                memo.room, coefs,
+                problem.blocks, memo.work, memo.w, memo.sum_offset, order, first, last,
+                batch, objective.weight, objective.penalty == "l2", memo.radius,
+                memo.clock, memo.room, coefs,
             )  # fmt: skip
             return last
 
@@ -271,8 +250,8 @@ class Pegasos(OnlineSolver):
         t, share, total = memo.clock
         state.model = memo.w
         if self.averaged:
-            state.model = (share * t * memo.w + memo.late) / total
+            state.model = (share * t * memo.w + memo.sum_offset) / total
 
     def support(self, state: State) -> None:
-        """Every step shrinks every coefficient: they are not kept."""
+        """None: every step shrinks every coefficient."""
         return None

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from partwise.protocol import Floats, Objective, Problem, Solver, Start, State
+from partwise.solvers._passes import evaluate
 from partwise.solvers._planes import PlaneStore
 
 
@@ -52,7 +53,7 @@ class SampledCuts(Solver):
     time_limit : float or None
         Seconds.
     prune_after : int
-        Forget a plane after so many solutions in a row without it.
+        Drop a plane after so many solutions in a row without it.
     random_state : int
 
     Examples
@@ -121,11 +122,7 @@ class SampledCuts(Solver):
 
     def finish(self, problem: Problem, objective: Objective, state: State) -> None:
         """Evaluate the model once, on all examples."""
-        cuts = problem.oracle(state.model)
-        state.oracle_calls += problem.n_blocks
-        square = problem.dot(state.model, state.model)
-        state.primal = objective.primal(square, cuts.bound)
-        state.found = objective.primal(square, cuts.violation)
+        evaluate(problem, objective, state)
 
     def export(self, state: State) -> dict[str, Any]:
         """Planes, random state, and the solution over them."""

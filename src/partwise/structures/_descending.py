@@ -21,8 +21,8 @@ class SortWork(NamedTuple):
     """Buffers for sorting up to n numbers."""
 
     key: np.ndarray  # (n,) int64
-    key_spare: np.ndarray  # (n,) int64
-    order_spare: np.ndarray  # (n,) int32
+    other_keys: np.ndarray  # (n,) int64
+    other_order: np.ndarray  # (n,) int32
     tally: np.ndarray  # (8, 2048) int64
 
 
@@ -62,7 +62,7 @@ def order_descending(value, n, work, order):
             count[q, digit] = 0
     # As whole numbers without a sign, these keys fall where doubles rise. Adding 0.0
     # makes −0.0 and 0.0 equal.
-    keys, others = work.key, work.key_spare
+    keys, others = work.key, work.other_keys
     whole = keys.view(np.float64)
     for k in range(n):
         whole[k] = value[k] + 0.0
@@ -72,7 +72,7 @@ def order_descending(value, n, work, order):
         keys[k] = key
         for q in range(n_passes):
             count[q, (key >> (q * bits)) & mask] += 1
-    here, there = order, work.order_spare
+    here, there = order, work.other_order
     for k in range(n):
         here[k] = k
     is_swapped = False

@@ -15,7 +15,7 @@ def sift_up(key, item, at):
 
 @kernel
 def sift_down(key, item, size):
-    """Restore the order after a smaller key on top of so many."""
+    """Restore the order of `size` keys after a smaller one came on top."""
     at = 0
     while True:
         child = 2 * at + 1

@@ -14,16 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import operation
-from partwise.vectors import (
-    add,
-    fill8,
-    largest,
-    load4,
-    load8,
-    spread4,
-    spread8,
-    store,
-)
+from partwise.vectors import add, fill8, largest, load4, load8, spread4, spread8, store
 
 
 class MaxPlus(NamedTuple):

@@ -1,8 +1,8 @@
 """Operations on blocks whose outputs weigh the rows of a block.
 
 Where Ψ(x, ŷ) = Σ_r c_r(ŷ)·x_r over the rows of a block, δ(ŷ) = Σ_r d_r(ŷ)·x_r, and one
-operation, `row_weight`, which tells d_r, gives all others: inner products with a model
-are sums of d_r·<w, x_r>. A model is one flat array (n_features,).
+operation, `row_weight`, which returns d_r, yields all others: inner products with a
+model are sums of d_r·<w, x_r>. A model is one flat array (n_features,).
 
 Tags with these operations have the fields `rows` (of any scorer) and `offset`; their
 buffers have `score` and `spare`, both (most rows of a block,).
@@ -10,18 +10,11 @@ buffers have `score` and `spare`, both (most rows of a block,).
 
 import numpy as np
 
-from partwise import objective
-from partwise.compiled import (
-    add_row,
-    code_length,
-    dot_row,
-    kernel,
-    operation,
-    wipe_row,
+from partwise.compiled import add_row, code_length, dot_row, kernel, operation, wipe_row
+from partwise.structures._formulations import (  # noqa: F401 — for structures
+    plane,
+    violation_of,
 )
-
-plane = kernel(objective.plane)
-violation_of = kernel(objective.violation_of)
 
 
 @operation

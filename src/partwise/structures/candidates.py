@@ -8,7 +8,6 @@ to look, and a change costs two rows of the Gram matrix.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from numbers import Real
@@ -73,7 +72,7 @@ class CandidateBlocks:
         return float(b[best]), float(scale[best]), value, value
 
     def recall_margin(self, work: Any, i: int, code: Ints) -> float:
-        """Scores are at hand anyway."""
+        """From the scores in the model of the last search."""
         return self.margin(work[0], i, code)
 
     def margin(self, w: Floats, i: int, code: Ints) -> float:
@@ -95,8 +94,7 @@ class CandidateBlocks:
 
 
 class CandidateProblem(LoopProblem):
-    """
-    Lists of candidates, packed.
+    """Lists of candidates, packed.
 
     Parameters
     ----------
@@ -138,10 +136,7 @@ class CandidateProblem(LoopProblem):
         self.formulation = formulation
         self.n_blocks = len(offset) - 1
         loss = best - quality
-        blocks: Any = CandidateBlocks(gram, offset, truth, loss, formulation)
-        self.blocks = self.local_blocks = blocks
-        self.plain_blocks = copy.copy(blocks)
-        self.plain_blocks.with_loss = False
+        self.set_blocks(CandidateBlocks(gram, offset, truth, loss, formulation))
         self.n_weights = 2 * len(gram)
 
     def predict_codes(self, model: Floats, rows: Ints | None = None) -> Cuts:
@@ -194,15 +189,15 @@ class Ballot(NamedTuple):
     def create(
         cls, votes: Votes, problem: CandidateProblem, rows: Ints, base: Floats
     ) -> tuple[Ballot, Ints]:
-        """The models that vote, and the candidates that they and others need.
+        """The models that vote, and all candidates that are needed.
 
         Parameters
         ----------
         votes : Votes
         problem : CandidateProblem
             That the models were trained on.
-        kept : int array
-            Numbers of the candidates that are needed otherwise.
+        rows : int array
+            Numbers of the candidates that the final model needs.
         base : array (m,)
             Score of the base model of each candidate, times its weight in the features.
         """

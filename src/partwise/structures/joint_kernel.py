@@ -62,7 +62,7 @@ class JointKernel(Structure):
     ['odd', 'even', 'odd']
     """
 
-    n_psi_: ClassVar[int] = 0  # type: ignore[misc]  # features are never written down
+    n_psi_: ClassVar[int] = 0  # type: ignore[misc]  # features are never computed
 
     @abstractmethod
     def kernel(self, x: Any, y: Any, x2: Any, y2: Any) -> float:
@@ -84,7 +84,7 @@ class JointKernel(Structure):
         """Something hashable that equal outputs share."""
         return output_key(y)
 
-    # ----------------------------------------------- in the words of `Structure`
+    # ------------------------------------------------- the methods of `Structure`
 
     def joint_feature(self, x: Any, y: Any) -> Any:
         """Refuse: there are no explicit features."""
@@ -92,11 +92,11 @@ class JointKernel(Structure):
 
     def argmax(self, x: Any, w: Any) -> Any:
         """The pre-image; `w` is a `KernelModel`, or a `Score` of this input."""
-        return self.pre_image(x, _seen_from(w, x))
+        return self.pre_image(x, _score_of(w, x))
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: Any) -> Any:
         """The penalised pre-image."""
-        return self.pre_image_penalized(x, y, _seen_from(w, x))
+        return self.pre_image_penalized(x, y, _score_of(w, x))
 
     def pack(
         self,
@@ -184,7 +184,7 @@ class KernelModel:
         return self.alpha * self.structure.kernel_row(x, y, self.pairs)
 
 
-def _seen_from(w: Any, x: Any) -> Score:
+def _score_of(w: Any, x: Any) -> Score:
     return w.at(x) if isinstance(w, KernelModel) else w
 
 
@@ -221,14 +221,14 @@ class _Atom:
 
 
 class _Atoms:
-    """All pairs met so far, and the kernel values that were asked for."""
+    """All pairs so far, and the kernel values computed so far."""
 
     def __init__(self, structure: JointKernel, room: int) -> None:
         self.structure = structure
         self.room = room
         self.table: list[_Atom] = []
         self.number: dict[Any, int] = {}
-        self.rows: dict[Any, Floats] = {}  # NaN where not yet asked
+        self.rows: dict[Any, Floats] = {}  # NaN where not computed yet
 
     def enter(self, place: Any, x: Any, y: Any, loss: float) -> int:
         """Number of a pair, new or known."""

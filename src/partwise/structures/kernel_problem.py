@@ -32,7 +32,7 @@ class KernelSpace:
     zero: Callable[[], Floats]
 
     def measure_space(self) -> None:
-        """Find where scores, and weights of transitions, stand in a model."""
+        """Set the places of scores and of weights of transitions in a model."""
         self.n_slots = self.blocks.rows.postings.n_slots
         self.tail = self.n_weights - self._n_tail()  # where transitions begin
 
@@ -64,11 +64,11 @@ class KernelSpace:
         return parts + dot(self.n_jobs, one[tail:], other[tail:])
 
     def coefficients(self, model: Floats) -> Floats:
-        """What determines a model, mostly zero, (n_slots + n_tail,)."""
+        """The numbers that determine a model, mostly zero, (n_slots + n_tail,)."""
         return np.concatenate([model[: self.n_slots], model[self.tail :]])
 
     def values(self, model: Floats) -> Floats:
-        """What coefficients are multiplied with to give `dot`, as many."""
+        """Their plain product with another model's coefficients is `dot`."""
         scores = model[self.n_slots : 2 * self.n_slots]
         return np.concatenate([scores, model[self.tail :]])
 
@@ -84,8 +84,8 @@ class KernelSpace:
         """The same model from its coefficients alone.
 
         Scores carry the rounding of training, and coefficients that cancelled are not
-        quite zero. What counts is β·√k(a, a), the length of a slot's part of the model:
-        a small coefficient of an anchor with large values is not nothing.
+        quite zero. They are compared by β·√k(a, a), the length of a slot's part of the
+        model, because a small coefficient of an anchor with large values matters.
         """
         postings = self.blocks.rows.postings
         gram = postings.gram

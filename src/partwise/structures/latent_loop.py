@@ -19,7 +19,7 @@ class Completing(Protocol):
 
 
 class Drawing(Protocol):
-    """A structure that knows what a random completion is."""
+    """A structure with random completions."""
 
     def complete_at_random(self, x: Any, y: Any, rng: np.random.Generator) -> Any:
         """Any output that agrees with what is observed of the truth."""
@@ -29,7 +29,7 @@ class LatentLoopProblem(LoopProblem):
     """Truths with hidden parts: see `Latent`.
 
     ``structure.complete(x, y, w)`` fills them in; at first at the zero model. Losses
-    look at the observed truth alone.
+    depend on the observed truth alone.
     """
 
     def __init__(

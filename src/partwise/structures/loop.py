@@ -30,7 +30,7 @@ from partwise.structures._outputs_as_json import as_json, from_json
 
 
 class Bounded(Protocol):
-    """A structure whose inexact search knows a bound."""
+    """A structure whose inexact search has a bound."""
 
     def loss_augmented_bound(self, x: Any, y: Any, w: Floats) -> float:
         """At least Δ(y, ŷ) + <w, Ψ(x, ŷ)> of every output ŷ."""
@@ -191,7 +191,7 @@ class LoopBlocks:
             lead = self.table[code[0]].dot(w) - truth
             return 0.0, 1.0, lead, lead
         rule = self.formulation.rule
-        # the truth stands for itself: margin 0, loss 0
+        # the truth is a candidate, too: margin 0, loss 0
         b, scale = self.formulation.plane(0.0)
         best = (b, scale, violation_of(rule, b, scale, 0.0))
         place = -1
@@ -235,10 +235,14 @@ class LoopProblem(Problem):
         self.structure = structure
         self.formulation = formulation
         self.n_blocks = len(X)
-        self.blocks = self.local_blocks = self._make_blocks(X, Y)
-        self.plain_blocks = copy.copy(self.blocks)  # the same table of outputs
-        self.plain_blocks.with_loss = False
+        self.set_blocks(self._make_blocks(X, Y))
         self.n_weights = self._count_weights()
+
+    def set_blocks(self, blocks: Any) -> None:
+        """Set the operations on blocks, and the same without losses."""
+        self.blocks = self.local_blocks = blocks
+        self.plain_blocks = copy.copy(blocks)  # with the same table of outputs
+        self.plain_blocks.with_loss = False
 
     def _make_blocks(self, X: Sequence[Any], Y: Sequence[Any]) -> LoopBlocks:
         return LoopBlocks(self.structure, X, Y, self.formulation)
@@ -251,11 +255,11 @@ class LoopProblem(Problem):
         return self.zero()
 
     def borrow_work(self) -> list[Any]:
-        """A place for the model that `find_output` saw last."""
+        """A place for the model of the last `find_output`."""
         return [None]
 
     def return_work(self, work: Any) -> None:
-        """Nothing to keep."""
+        """Nothing to do: buffers are not reused."""
 
     def indptr_of(self, rows: Ints) -> Ints:
         """Codes have length one."""
@@ -343,7 +347,7 @@ class LoopProblem(Problem):
         return hashlib.blake2b(b"".join([named, *keys])).digest()
 
     def export_codes(self) -> dict[str, Any]:
-        """The table of outputs: whose they are, and what they are, as JSON."""
+        """The table of outputs as JSON, with the example of each."""
         owner = np.zeros(len(self.blocks.table), np.int64)
         for key, place in self.blocks.places.items():
             owner[place] = key[0]

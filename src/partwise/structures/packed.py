@@ -16,14 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import Reference, as_reference
-from partwise.protocol import (
-    CapabilityError,
-    Cuts,
-    Floats,
-    Formulation,
-    Ints,
-    Problem,
-)
+from partwise.protocol import CapabilityError, Cuts, Floats, Formulation, Ints, Problem
+from partwise.scorers.linear import DenseRows
 from partwise.structures import _packed_compiled as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
 
@@ -42,8 +36,8 @@ class PackedProblem(Problem):
     localise : callable
         Makes the same blocks with coordinates of the model numbered block by block, so
         that inner products of planes of one block need only a small, cached vector;
-        and the length of a model over them. Called when a pool asks for the first
-        time: prediction does without.
+        and the length of a model over them. Called when a pool first needs it:
+        prediction does without.
     n_blocks, n_weights : int
         Number of blocks, length of a model.
     formulation : Formulation
@@ -73,9 +67,9 @@ class PackedProblem(Problem):
         self.new_work = new_work
         self.n_jobs = n_jobs
         self._effort: Floats | None = None
-        # not in use; methods of lists are atomic, and solvers may share a problem
-        self._idle: list[Any] = []
-        self._spare: list[Floats] = []
+        # memory not in use; list methods are atomic, and solvers may share a problem
+        self._free_work: list[Any] = []
+        self._free_models: list[Floats] = []
 
     @cached_property
     def _local(self) -> tuple[Any, int]:
@@ -90,13 +84,13 @@ class PackedProblem(Problem):
     def borrow_work(self) -> Any:
         """Buffers for one thread; give them back with `return_work`."""
         try:
-            return self._idle.pop()
+            return self._free_work.pop()
         except IndexError:
             return as_reference(self.new_work())
 
     def return_work(self, work: Any) -> None:
         """Keep buffers for the next borrower."""
-        self._idle.append(work)
+        self._free_work.append(work)
 
     def zero(self) -> Floats:
         """The zero model, shape (n_weights,), beginning at a cache line.
@@ -106,7 +100,7 @@ class PackedProblem(Problem):
         added in 0.1 s.
         """
         try:
-            model = self._spare.pop()
+            model = self._free_models.pop()
         except IndexError:
             return aligned_zeros(self.n_weights)
         model.fill(0.0)
@@ -114,7 +108,7 @@ class PackedProblem(Problem):
 
     def recycle(self, model: Floats) -> None:
         """Keep the memory for the next zero model."""
-        self._spare.append(model)
+        self._free_models.append(model)
 
     def local_zero(self) -> Floats:
         """The zero model over local coordinates."""
@@ -251,7 +245,7 @@ def row_digests(rows: Any, number: Any, truths: Any, offset: Ints) -> list[bytes
         Where the rows of blocks begin.
     """
     pieces = [(truths, offset)]
-    if hasattr(rows, "x"):
+    if isinstance(rows, DenseRows):
         pieces.append((rows.x, offset))
     else:
         plain = np.empty(rows.n_features, np.int32)
@@ -266,7 +260,11 @@ def row_digests(rows: Any, number: Any, truths: Any, offset: Ints) -> list[bytes
 
 def digests(pieces: list[tuple[Any, Ints]], n_blocks: int) -> list[bytes]:
     """A digest of each block: of ``array[first[i]:first[i + 1]]`` of all pieces."""
-    views = [(_as_bytes(array), first, _row_bytes(array)) for array, first in pieces]
+    views = []
+    for array, first in pieces:
+        view = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        row_bytes = int(array.itemsize * np.prod(array.shape[1:], dtype=np.int64))
+        views.append((view, first, row_bytes))
     listed = []
     for i in range(n_blocks):
         digest = hashlib.blake2b(digest_size=12)
@@ -275,14 +273,6 @@ def digests(pieces: list[tuple[Any, Ints]], n_blocks: int) -> list[bytes]:
             digest.update(b"|")
         listed.append(digest.digest())
     return listed
-
-
-def _as_bytes(array: Any) -> Any:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-
-
-def _row_bytes(array: Any) -> int:
-    return int(array.itemsize * np.prod(array.shape[1:], dtype=np.int64))
 
 
 # ------------------------------------------------------------------ several outputs
@@ -295,7 +285,7 @@ class Ranking(NamedTuple):
     code: Ints  # the codes of row r stand end to end from ``indptr[r]·k``
     value: Floats  # (n_rows, k) scores, falling
     n_found: Ints  # (n_rows,) how many outputs there are
-    b: Floats  # (n_rows, k) offsets of their planes, where losses are asked for
+    b: Floats  # (n_rows, k) offsets of their planes, where losses count
     scale: Floats  # (n_rows, k)
     violation: Floats  # (n_rows, k)
 
@@ -374,10 +364,10 @@ class CutRanker(Ranker):
         rows = np.asarray(rows, np.int64)
         ranking = self.ranked(model, rows, k, with_loss=True)
         n_found = ranking.n_found
-        is_found = np.arange(k)[None, :] < n_found[:, None]
+        is_output = np.arange(k)[None, :] < n_found[:, None]
         codes = [ranking.codes(r).ravel() for r in range(len(rows))]
         lengths = np.repeat(np.diff(ranking.indptr), n_found)
-        b, scale, violation = (table[is_found] for table in ranking[-3:])
+        b, scale, violation = (table[is_output] for table in ranking[-3:])
         top = np.maximum.reduceat(violation, np.cumsum(n_found) - n_found)
         return Cuts(
             np.repeat(rows, n_found), b, scale, violation, np.repeat(top, n_found),

@@ -9,10 +9,10 @@ it still bounds the loss of the prediction, is never larger than that of margin
 rescaling, since the second maximum is at least the score of the truth, and at most
 max_ŷ Δ(y_i, ŷ). It is the difference of two convex functions: a problem with hidden
 parts (`Latent`) whose truths are "completed" by the prediction itself, while losses
-look at y_i. `CCCP` begins with the solution of margin rescaling.
+depend on y_i. `CCCP` begins with the solution of margin rescaling.
 
 Any problem has it. With ŷ_t the prediction that stands for the truth, φ(ŷ_t) − φ(ŷ) is
-δ(ŷ) − δ(ŷ_t), so each operation asks that of the given blocks twice.
+δ(ŷ) − δ(ŷ_t), so each operation calls that of the given blocks twice.
 
 Chapelle, Do, Le, Smola, Teo: Tighter bounds for structured estimation, NIPS 2008.
 Collobert, Sinz, Weston, Bottou: Trading convexity for scalability, ICML 2006.
@@ -48,12 +48,12 @@ def length_of(blocks, i):
 
 
 def loss_of(blocks, i, code):
-    """Δ looks at the truth."""
+    """Δ compares with the truth."""
     return output_loss(blocks.inner, i, code)
 
 
 def search(blocks, work, w, i, code):
-    """The same output is the most violated one, whatever it is compared with."""
+    """The most violated output is the same one as in comparison with the truth."""
     b, scale, violation, bound = find_output(blocks.inner, work, w, i, code)
     guess = blocks.guess[blocks.first[i] : blocks.first[i + 1]]
     lead = recall_margin(blocks.inner, work, i, guess)
@@ -113,6 +113,15 @@ class PlainRampBlocks:
         self.inner, self.guess, self.first = inner, guess, first
 
 
+def _forwarded(name: str) -> Any:
+    """The method of this name of the given problem."""
+
+    def method(self: Any, *args: Any) -> Any:
+        return getattr(self.inner, name)(*args)
+
+    return method
+
+
 class RampProblem(Problem):
     """A problem whose slacks compare with predictions instead of truths.
 
@@ -154,7 +163,7 @@ class RampProblem(Problem):
             self._local = self._compared(self.inner.local_blocks)
         return self._local
 
-    # ----------------------------------------------------- what stands for truths
+    # ------------------------------------------- predictions in place of truths
 
     def complete(self, model: Model) -> Cuts:
         """Predict; the old predictions that changed (`Latent`)."""
@@ -167,7 +176,7 @@ class RampProblem(Problem):
         return self.inner, np.arange(self.n_blocks)
 
     def _guesses(self, rows: Ints) -> Cuts:
-        """What stands for the truths of these rows, as cuts of the given problem."""
+        """The predictions for these rows, as cuts of the given problem."""
         n = self.n_blocks
         zero, one = np.zeros(n), np.ones(n)
         everyone = Cuts(np.arange(n), zero, one, zero, zero, self.first, self.guess)
@@ -197,58 +206,17 @@ class RampProblem(Problem):
 
     # --------------------------------------------------- as in the given problem
 
-    def zero(self) -> Model:
-        """The zero model."""
-        return self.inner.zero()
-
-    def local_zero(self) -> Model:
-        """The zero model over local coordinates."""
-        return self.inner.local_zero()
-
-    def borrow_work(self) -> Any:
-        """Buffers of one thread."""
-        return self.inner.borrow_work()
-
-    def return_work(self, work: Any) -> None:
-        """Give buffers back."""
-        self.inner.return_work(work)
-
-    def indptr_of(self, rows: Ints) -> Ints:
-        """Where the codes of these rows begin."""
-        return self.inner.indptr_of(rows)
-
-    def outputs(self, cuts: Cuts) -> list[Any]:
-        """The outputs as the user knows them."""
-        return self.inner.outputs(cuts)
-
-    def effort(self) -> Floats:
-        """What asking each block costs."""
-        return self.inner.effort()
-
-    def compact(self, model: Model) -> Model:
-        """A model in the layout that users see."""
-        return self.inner.compact(model)
-
-    def expand(self, weights: Model) -> Model:
-        """A model in the layout of this problem."""
-        return self.inner.expand(weights)
-
-    def settle(self, model: Model) -> Model:
-        """The trained model."""
-        return self.inner.settle(model)
-
-    def dot(self, one: Model, other: Model) -> float:
-        """<one, other>."""
-        return self.inner.dot(one, other)
-
-    def keys(self) -> list[bytes] | None:
-        """Digests of the examples."""
-        return self.inner.keys()
-
-    def portable_outputs(self, cuts: Cuts) -> list[Any] | None:
-        """Outputs of the cuts, where codes mean nothing elsewhere."""
-        return self.inner.portable_outputs(cuts)
-
-    def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
-        """Planes for outputs found in another problem."""
-        return self.inner.adopt(cuts, outputs)
+    zero = _forwarded("zero")
+    local_zero = _forwarded("local_zero")
+    borrow_work = _forwarded("borrow_work")
+    return_work = _forwarded("return_work")
+    indptr_of = _forwarded("indptr_of")
+    outputs = _forwarded("outputs")
+    effort = _forwarded("effort")
+    compact = _forwarded("compact")
+    expand = _forwarded("expand")
+    settle = _forwarded("settle")
+    dot = _forwarded("dot")
+    keys = _forwarded("keys")
+    portable_outputs = _forwarded("portable_outputs")
+    adopt = _forwarded("adopt")

@@ -9,6 +9,7 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Structure
+from partwise.scorers.linear import SparseRows
 from partwise.structures.packed import PackedProblem
 
 
@@ -50,6 +51,6 @@ class RowStructure(Structure):
 
 def row_effort(rows: Any, n_rows: int) -> Floats:
     """Effort of a visit to each row: its features, and what a visit costs besides."""
-    if hasattr(rows, "indptr"):
+    if isinstance(rows, SparseRows):
         return np.diff(rows.indptr) + 4.0
     return np.ones(n_rows)

@@ -83,8 +83,7 @@ class SignProblem(PackedProblem):
 
 
 def pack_signs(x: Any, y: Any) -> SignProblem:
-    """
-    The problem of learning the sign of each row; L1 margin rescaling.
+    """The problem of learning the sign of each row; L1 margin rescaling.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def pack_signs(x: Any, y: Any) -> SignProblem:
     n_blocks, n_features = blocks.x.shape
     return SignProblem(
         blocks,
-        blocks,  # nothing asks for predictions
+        blocks,  # predictions are not needed
         lambda: (blocks, n_features),
         n_blocks=n_blocks,
         n_weights=n_features,

@@ -17,6 +17,7 @@ from partwise.features.arrays import as_features
 from partwise.features.label_keys import LabelKeys
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
+from partwise.scorers.linear import DenseRows
 from partwise.structures import _weighted_rows_compiled as compiled
 from partwise.structures.packed import PackedProblem, row_digests
 from partwise.structures.row_structure import RowStructure
@@ -24,7 +25,6 @@ from partwise.threads import Shards, run_sharded, shards_by_effort
 
 ROW_SHARD = 8192  # rows that a thread scores at once
 LARGE = 16384  # rows per block from which threads share a block
-
 FEW = 4  # one row in so many: they are added faster one by one than column by column
 
 
@@ -138,7 +138,7 @@ class WeightedRowsProblem(PackedProblem):
         """Σ_t weight[t]·x_t, a model."""
         model = self.zero()
         rows = self.blocks.rows
-        if hasattr(rows, "x"):
+        if isinstance(rows, DenseRows):
 
             def work_on(first: int, last: int) -> None:
                 compiled.add_dense_rows(rows.x, weight, first, last, model)

@@ -149,10 +149,10 @@ def enumerate_planes(
     formulation: Formulation,
     outputs_of: Enumerate,
 ) -> Planes:
-    """One plane per output, except those that ask nothing.
+    """One plane per output, except for outputs that are no constraint.
 
-    These are the truth and whatever has its features and no loss; and, except under
-    margin rescaling, every output without loss.
+    These are the truth and outputs with its features and no loss; and, except under
+    margin rescaling, all outputs without loss.
     """
     block, loss, delta = [], [], []
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
@@ -278,9 +278,7 @@ def _is_separable(planes: Planes) -> bool:
     return bool(program.success)
 
 
-def interior_point(
-    P: Floats, q: Floats, G: Floats, h: Floats, *, max_iter: int = 60
-) -> tuple[Floats, Floats]:
+def interior_point(P: Floats, q: Floats, G: Floats, h: Floats) -> tuple[Floats, Floats]:
     """Minimise ½zᵀPz + qᵀz subject to Gz ≤ h; returns z and the multipliers.
 
     Mehrotra's predictor-corrector on dense matrices, for programs that fit on a page.
@@ -290,7 +288,7 @@ def interior_point(
     s, lam = np.maximum(h, 1.0), np.ones(m)
     size = 1.0 + max(np.abs(q).max(initial=0.0), np.abs(h).max(initial=0.0))
     best = (np.inf, z, lam)
-    for _ in range(max_iter):
+    for _ in range(60):
         dual_residual = P @ z + q + G.T @ lam
         primal_residual = G @ z + s - h
         mu = float(s @ lam) / m

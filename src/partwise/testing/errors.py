@@ -1,4 +1,4 @@
-"""What the checks of this package raise and return."""
+"""Errors and reports of the checks of this package."""
 
 from __future__ import annotations
 

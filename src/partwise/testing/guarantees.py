@@ -18,10 +18,11 @@ from partwise.testing.enumeration import Planes, enumerate_planes, minimum
 from partwise.testing.errors import SolverError
 from partwise.testing.toys import Toy, toy_classes
 
+C = 10.0  # of the toy problems
 EPS = 0.05
 
 
-def number_of_constraints(solver: Any, seed: int, C: float = 10.0) -> None:
+def number_of_constraints(solver: Any, seed: int) -> None:
     """n-slack, slack rescaling with L2: Proposition 2 and Theorem 1 of ICML 2004.
 
     While a constraint is violated by more than ε, adding it raises the dual by at least
@@ -30,7 +31,7 @@ def number_of_constraints(solver: Any, seed: int, C: float = 10.0) -> None:
     """
     toy = toy_classes(seed)
     formulation = Formulation("slack", "l2")
-    problem, objective, planes = _pose(toy, formulation, C)
+    problem, objective, planes = _pose(toy, formulation)
     n, loss, radius = problem.n_blocks, planes.loss.max(), _radius(planes)
     least = 0.5 * EPS**2 / (loss * radius**2 + n / C)
     most = (C * loss**2 * radius**2 + n * loss) / EPS**2
@@ -54,14 +55,14 @@ def number_of_constraints(solver: Any, seed: int, C: float = 10.0) -> None:
         )
 
 
-def number_of_planes(solver: Any, seed: int, C: float = 10.0) -> None:
+def number_of_planes(solver: Any, seed: int) -> None:
     """One-slack, margin rescaling with L1: at most O(C/ε) planes, whatever n.
 
     Theorem 5 of Joachims, Finley, Yu (Machine Learning 2009), with δ = max‖δΨ‖ in place
     of its 2R: ⌈log₂(Δ̄/(δ²C))⌉ + ⌈4δ²C/ε⌉.
     """
     for n in (6, 24):
-        problem, objective, planes = _pose(toy_classes(seed, n), Formulation(), C)
+        problem, objective, planes = _pose(toy_classes(seed, n), Formulation())
         loss, radius = planes.loss.max(), _radius(planes)
         first = max(np.ceil(np.log2(loss / (radius**2 * C))), 0.0)
         most = first + np.ceil(4 * radius**2 * C / EPS)
@@ -78,8 +79,8 @@ def number_of_mistakes(solver: Any, seed: int) -> None:
     1/‖w‖ for the hard-margin solution w.
     """
     toy = toy_classes(seed, separable=True)
-    problem, objective, planes = _pose(toy, Formulation(), 10.0)
-    hard = _pose(toy, Formulation("hard"), 10.0)
+    problem, objective, planes = _pose(toy, Formulation())
+    hard = _pose(toy, Formulation("hard"))
     w: Floats = minimum(hard[2], hard[1]).w
     most = _radius(planes) ** 2 * float(w @ w)
     state = _solve(solver, problem, objective, None)
@@ -88,12 +89,12 @@ def number_of_mistakes(solver: Any, seed: int) -> None:
         raise SolverError(f"{solver!r}: {count} mistakes, more than R²/γ² = {most}")
 
 
-def stop_by_violation(solver: Any, seed: int, C: float = 10.0) -> None:
+def stop_by_violation(solver: Any, seed: int) -> None:
     """With ``eps``, the run ends when no constraint is violated by more than ξ + ε.
 
     Each slack is then at most ε too small: P(w) ≤ optimum + Cε for L1.
     """
-    problem, objective, planes = _pose(toy_classes(seed), Formulation(), C)
+    problem, objective, planes = _pose(toy_classes(seed), Formulation())
     state = _solve(solver, problem, objective, None)
     if state.stopped != "converged" or not state.violation <= EPS:
         raise SolverError(
@@ -118,9 +119,7 @@ GUARANTEES: dict[str, Callable[[Any, int], None]] = {
 }
 
 
-def _pose(
-    toy: Toy, formulation: Formulation, C: float
-) -> tuple[LoopProblem, Objective, Planes]:
+def _pose(toy: Toy, formulation: Formulation) -> tuple[LoopProblem, Objective, Planes]:
     structure, X, Y = toy
     penalty = "hard" if formulation.rescaling == "hard" else formulation.penalty
     return (

@@ -112,7 +112,7 @@ def check_output(output: Output, **parameters: Any) -> Report:
 
 
 class _Checks:
-    """What has passed so far."""
+    """The checks that have passed so far."""
 
     def __init__(self, estimator: str) -> None:
         self.estimator = estimator

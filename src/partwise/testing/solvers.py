@@ -23,6 +23,7 @@ from partwise.testing.guarantees import GUARANTEES
 from partwise.testing.structures import FORMULATIONS
 from partwise.testing.toys import Toy, ToyClasses, toy_chain, toy_classes
 
+C = 10.0  # of the toy problems
 ROUNDING = 1e-7  # of the enumerated optimum and of sums, relative
 
 
@@ -114,9 +115,7 @@ def check_solver(
     return Report(tuple(passed), tuple(skipped))
 
 
-def make_case(
-    toy: Toy, formulation: Formulation, C: float = 10.0, sample_weight: Any = None
-) -> Case:
+def make_case(toy: Toy, formulation: Formulation, sample_weight: Any = None) -> Case:
     """A toy under a formulation, solved by enumeration."""
     structure, X, Y = toy
     penalty = "hard" if formulation.rescaling == "hard" else formulation.penalty
@@ -225,17 +224,15 @@ def _check_reached(watch: _Watch, state: State) -> None:
 def _check_certificate(watch: _Watch, state: State) -> None:
     """The stated primal is that of the model; the bound from data alone holds."""
     case = watch.case
-    found = certify(case.problem, case.objective, state.model)
-    if np.isfinite(state.primal) and (
-        abs(found.primal - state.primal) > ROUNDING * (1 + abs(found.primal))
-    ):
-        watch.fail(f"states primal {state.primal} of a model that has {found.primal}")
-    if found.data_bound is None:
-        return
-    if found.primal - found.data_bound > case.optimum.value + case.slack:
+    certificate = certify(case.problem, case.objective, state.model)
+    primal, bound = certificate.primal, certificate.data_bound
+    is_stated = np.isfinite(state.primal)
+    if is_stated and abs(primal - state.primal) > ROUNDING * (1 + abs(primal)):
+        watch.fail(f"states primal {state.primal} of a model that has {primal}")
+    if bound is not None and primal - bound > case.optimum.value + case.slack:
         watch.fail(
-            f"primal {found.primal} minus its data-only bound {found.data_bound} is "
-            f"above the optimum {case.optimum.value}"
+            f"primal {primal} minus its data-only bound {bound} is above the optimum "
+            f"{case.optimum.value}"
         )
 
 
@@ -328,17 +325,18 @@ def _check_inseparable(solver: Solver) -> None:
         )
 
 
-def _check_log(solver: Solver, toy: Toy, C: float = 10.0) -> None:
+def _check_log(solver: Solver, toy: Toy) -> None:
     structure, X, Y = toy
     problem = EnumeratedProblem(structure, X, Y, Formulation())
     objective = Objective.create(C, len(X), "log")
     copied = _copy(solver)
     state = copied.solve(problem, objective)
     best = log_optimum(problem, objective)
-    found = certify(problem, objective, state.model)
+    certificate = certify(problem, objective, state.model)
+    primal, bound = certificate.primal, certificate.data_bound
     room = ROUNDING * (1 + abs(best))
     where = f"{copied!r} on log likelihood of ToyChain"
-    if found.primal - best > copied.tol * abs(best) + room:
-        raise SolverError(f"{where}: reaches {found.primal}; the optimum is {best}")
-    if found.data_bound is not None and found.primal - found.data_bound > best + room:
-        raise SolverError(f"{where}: data-only bound {found.data_bound} does not hold")
+    if primal - best > copied.tol * abs(best) + room:
+        raise SolverError(f"{where}: reaches {primal}; the optimum is {best}")
+    if bound is not None and primal - bound > best + room:
+        raise SolverError(f"{where}: data-only bound {bound} does not hold")

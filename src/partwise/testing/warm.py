@@ -33,7 +33,7 @@ SOLVERS = (
 
 
 class Compiled(NamedTuple):
-    """What a job has cost."""
+    """The cost of a job."""
 
     job: str
     functions: int
@@ -247,7 +247,7 @@ def run_job(name: str) -> Compiled:
 
         def __init__(self) -> None:
             self.open: list[tuple[float, list[float]]] = []
-            self.found: list[tuple[float, str]] = []
+            self.functions: list[tuple[float, str]] = []
 
         def on_start(self, event: Any) -> None:
             self.open.append((time.process_time(), []))
@@ -256,9 +256,9 @@ def run_job(name: str) -> Compiled:
             began, inner = self.open.pop()
             total = time.process_time() - began
             function = event.data["dispatcher"].py_func
-            seconds_here = total - sum(inner)
-            self.found.append(
-                (seconds_here, f"{function.__module__}.{function.__qualname__}")
+            own_seconds = total - sum(inner)
+            self.functions.append(
+                (own_seconds, f"{function.__module__}.{function.__qualname__}")
             )
             if self.open:
                 self.open[-1][1].append(total)
@@ -267,9 +267,9 @@ def run_job(name: str) -> Compiled:
     warnings.simplefilter("ignore")  # a few iterations converge nowhere
     with event.install_listener("numba:compile", clock):
         jobs()[name].run()
-    seconds = sum(seconds_here for seconds_here, _ in clock.found)
-    slowest = sorted(clock.found, reverse=True)[:3]
-    return Compiled(name, len(clock.found), seconds, slowest)
+    seconds = sum(own_seconds for own_seconds, _ in clock.functions)
+    slowest = sorted(clock.functions, reverse=True)[:3]
+    return Compiled(name, len(clock.functions), seconds, slowest)
 
 
 def compile_jobs(names: list[str], n_processes: int) -> Iterator[Compiled]:

@@ -15,10 +15,10 @@ from partwise.kernels.base import same_kernel
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
-from partwise.outputs.saved import portable_parameters
-from partwise.protocol import Structure, Support
+from partwise.outputs.portable import portable_parameters
+from partwise.protocol import Structure, Support, offers
 from partwise.structures.joint_kernel import KernelModel
-from partwise.structures.loop import sparse_feature
+from partwise.structures.loop import TwoBest, sparse_feature
 from partwise.structures.parts import PartSelection
 from partwise.structures.parts.kernel import PartExpansion
 
@@ -146,23 +146,24 @@ class StructuredSVM(StructuredEstimator):
 
         The structure must offer ``two_best``.
         """
-        self._check_fitted()
-        structure: Any = self.structure_
-        if not hasattr(structure, "two_best"):
-            raise ValueError(
-                f"margin needs `two_best(x, w)`, which {type(structure).__name__} lacks"
-            )
         rows = []
         for x in X:
-            first, *rest = (
-                self._value(x, y) for y in structure.two_best(x, self._seen_from(x))
-            )
+            first, *rest = (self._value(x, y) for y in self._two_best(x, "margin"))
             rows.append((first, first - rest[0] if rest else np.inf))
         return np.array(rows)
 
-    def _seen_from(self, x: Any) -> Any:
-        """What the structure's methods take as a model."""
-        return self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.at(x)
+    def _two_best(self, x: Any, caller: str) -> list[Any]:
+        """The best output of an input, and the second best where there is one."""
+        self._check_fitted()
+        structure: Any = self.structure_
+        if not offers(structure, TwoBest):
+            raise ValueError(
+                f"{caller} needs `two_best(x, w)`, which {type(structure).__name__} "
+                "lacks"
+            )
+        is_linear = isinstance(self.coef_, np.ndarray)
+        model = self.coef_ if is_linear else self.coef_.at(x)
+        return list(structure.two_best(x, model))
 
     def _value(self, x: Any, y: Any) -> float:
         if not isinstance(self.coef_, np.ndarray):
@@ -184,14 +185,7 @@ class StructuredSVM(StructuredEstimator):
         top : int
             Number of coordinates to show.
         """
-        self._check_fitted()
-        structure: Any = self.structure_
-        if not hasattr(structure, "two_best"):
-            raise ValueError(
-                f"explain needs `two_best(x, w)`, which {type(structure).__name__} "
-                "lacks"
-            )
-        outputs = list(structure.two_best(x, self._seen_from(x)))
+        outputs = self._two_best(x, "explain")
         if len(outputs) == 1:
             return Lead(outputs[0], None, np.inf, [])
         shares = np.zeros(len(self.coef_))
@@ -199,7 +193,8 @@ class StructuredSVM(StructuredEstimator):
             if not isinstance(self.coef_, np.ndarray):
                 shares += sign * self.coef_.shares(x, y)
                 continue
-            index, value = sparse_feature(structure.joint_feature(x, y), len(shares))
+            psi = self.structure_.joint_feature(x, y)
+            index, value = sparse_feature(psi, len(shares))
             np.add.at(shares, index, sign * value * self.coef_[index])
         order = np.argsort(-np.abs(shares), kind="stable")[:top]
         reasons = [(int(k), float(shares[k])) for k in order if shares[k]]

@@ -1,4 +1,4 @@
-"""What a model file keeps of a user's own structure: its weights and its name."""
+"""The weights and the name of a user's own structure in a model file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The weights of a user's own structure: all that a file can hold of it.
 
-The structure is code and stays with the user; loading asks for it again.
+The structure is the user's code, and is given again to `load`.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any
 
 from partwise.bounds import entry, require, under
-from partwise.outputs._support_file import (
+from partwise.outputs.dependency.model import DependencyModel
+from partwise.outputs.scoring import Arrays, State, prefixed
+from partwise.outputs.support_file import (
     sentence_support_from_state,
     sentence_support_state,
 )
-from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.outputs.tree_scoring import ArcFeatureScoring, ArcKeyScoring
 from partwise.structures.dependency.file import (
     check_codes,

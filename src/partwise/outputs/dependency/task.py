@@ -151,7 +151,10 @@ class DependencyTask(TreeTask):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by relation and length, confusions, errors and support drawn."""
-        from partwise.report.dependencies import dependency_report, parser_sections
+        from partwise.outputs.dependency.report import (
+            dependency_report,
+            parser_sections,
+        )
 
         sections = parser_sections(model, data.X)
         return dependency_report(y=data.y, y_pred=answers.best, **sections, **common)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.kernel_fit import uses_keys
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
@@ -184,9 +185,9 @@ class ConstituencyParser(TreeParser):
             check_whole(name, getattr(self, name), least)
 
     def _read(self, trees: list[Any]) -> Grammar:
-        # counts and keys know no spans
+        # counts and keys have no spans
         is_plain = isinstance(self.solver, str) and self.solver == "pcfg"
-        is_plain = is_plain or self._has_keys()
+        is_plain = is_plain or uses_keys(self)
         return Grammar(
             horizontal=self.horizontal,
             vertical=self.vertical,
@@ -229,7 +230,7 @@ class ConstituencyParser(TreeParser):
     def _default_C(self, n: int) -> float:
         # rules alone are few features: at n/50 their weights hardly leave zero
         is_rich = self.cost == "brackets" and self.features == "spans"
-        is_rich = is_rich and not self._has_keys()
+        is_rich = is_rich and not uses_keys(self)
         return n * (0.02 if is_rich else 0.5)
 
     # ---------------------------------------------------------------- prediction
@@ -238,8 +239,8 @@ class ConstituencyParser(TreeParser):
         """Best trees: a 1-D object array of (label, children).
 
         A sentence without a tree under the grammar gets a flat one: all words below
-        the most frequent root label; `n_failures_` tells how many there were, and
-        `n_too_long_` how many of them have too many words. A sentence without words
+        the most frequent root label; `n_failures_` counts them, and `n_too_long_` those
+        of them with too many words. A sentence without words
         gets the root label alone, and is no failure.
         """
         self._check_fitted()

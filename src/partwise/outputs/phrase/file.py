@@ -1,4 +1,4 @@
-"""What a model file keeps of a `ConstituencyModel`, and the checks when it is read.
+"""The part of a `ConstituencyModel` in a model file, and checks when it is read.
 
 Two kinds of file hold one: ``ConstituencyModel`` with features,
 ``KernelConstituencyModel`` with keys and an index. The grammar's part is
@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from partwise.bounds import entry, require, under
-from partwise.outputs._support_file import plane_arrays, read_lengths, read_planes
 from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.scoring import Arrays, State, prefixed
 from partwise.outputs.support import SupportSet
+from partwise.outputs.support_file import plane_arrays, read_lengths, read_planes
 from partwise.outputs.tree_scoring import PhraseFeatureScoring, PhraseKeyScoring
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase.file import (

@@ -19,12 +19,7 @@ from partwise.outputs.tree_explanation import Reason, SupportTree, TreeExplanati
 from partwise.outputs.tree_model import TreeModel
 from partwise.outputs.tree_scoring import PhraseFeatureScoring, PhraseKeyScoring
 from partwise.protocol import Floats, Ints, take
-from partwise.readers.trees import (
-    DrawnTree,
-    PhraseTree,
-    TaggedSentence,
-    as_sentences,
-)
+from partwise.readers.trees import DrawnTree, PhraseTree, TaggedSentence, as_sentences
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase.partly_known import LatentGrammarProblem
 from partwise.structures.phrase.problem import GrammarProblem
@@ -47,7 +42,7 @@ class ConstituencyModel(TreeModel):
     max_length : int or None
         Longer sentences are not parsed.
     info : dict
-        What a model file tells about itself: certificate, settings, history; JSON.
+        Certificate, settings and history, as a model file holds them: JSON.
     support : SupportSet, optional
         The support structures of the dual; its truths are trees.
     """

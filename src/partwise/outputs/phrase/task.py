@@ -45,7 +45,7 @@ class PhraseTask(TreeTask):
 
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
-        """Of all trees, whatever their length: long ones give rules."""
+        """Of trees of any length: long ones give rules."""
         return cls(dev_length=settings["max_length"])
 
     @classmethod
@@ -73,7 +73,7 @@ class PhraseTask(TreeTask):
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """Tagged words, and trees if asked; longer sentences are left out."""
+        """Tagged words; with `truth`, also trees. Longer sentences are left out."""
         from partwise.readers.brackets import read_sentences
         from partwise.readers.treebank import short_rows
 
@@ -188,7 +188,7 @@ class PhraseTask(TreeTask):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Scores by label and length, confusions, worst errors drawn."""
-        from partwise.report.phrases import phrase_report
+        from partwise.outputs.phrase.report import phrase_report
 
         return phrase_report(
             y=data.y,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,17 +16,21 @@ from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.explanation import RankExplanation
 from partwise.outputs.reranking.model import RerankerModel, describe
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints
-from partwise.structures.candidates import (
-    Ballot,
-    CandidateProblem,
-    Ranked,
-    check_lists,
-)
+from partwise.structures.candidates import Ballot, CandidateProblem, Ranked, check_lists
+
+
+class RankExplanation(NamedTuple):
+    """Why a candidate won: shares of its lead over the runner-up, largest first."""
+
+    winner: Any
+    runner_up: Any
+    lead: float
+    base: float  # share of the base score
+    anchors: list[tuple[int, int, float]]  # training example, candidate in it, share
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -130,17 +134,18 @@ class Reranker(SavedEstimator):
         self._weighted = sample_weight is not None
         state, _ = self._solve(problem, sample_weight)
         beta = problem.compact(state.model)
-        kept: Ints = np.flatnonzero(beta)
+        anchors: Ints = np.flatnonzero(beta)
         ballot = None
         if self.solver_.is_voting:
             votes = self.solver_.votes(state)
-            ballot, kept = Ballot.create(votes, problem, kept, base * self.base_scale)
-        row = np.searchsorted(offset, kept, side="right") - 1
-        place = np.stack([row, kept - offset[row]], axis=1).astype(np.int64)
+            scaled = base * self.base_scale
+            ballot, anchors = Ballot.create(votes, problem, anchors, scaled)
+        row = np.searchsorted(offset, anchors, side="right") - 1
+        place = np.stack([row, anchors - offset[row]], axis=1).astype(np.int64)
         self.model_ = RerankerModel(
             kernel,
-            kernel.input_family().select(inputs, kept),
-            beta[kept],
+            kernel.input_family().select(inputs, anchors),
+            beta[anchors],
             place,
             float(np.sum(beta * base) * self.base_scale),
             featurizer,

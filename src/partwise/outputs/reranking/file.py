@@ -1,4 +1,4 @@
-"""What a model file keeps of a reranker, and the checks when it comes back."""
+"""The part of a reranker in a model file, and the checks when it is read."""
 
 from __future__ import annotations
 

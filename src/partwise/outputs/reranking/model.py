@@ -38,7 +38,7 @@ class RerankerModel:
     info : dict
     ballot : Ballot or None
         Models that vote on the ranking; the weights then are their average, which
-        decides between candidates with as many votes.
+        decides between candidates with equal votes.
     """
 
     support: ClassVar[None] = None  # the dual is not kept

@@ -9,10 +9,10 @@ import numpy as np
 from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features import featurizer_from_state
 from partwise.features.segments import SegmentFeaturizer
-from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.labels import labels_from_state
 from partwise.outputs.scoring import Arrays, State, optional_state
 from partwise.outputs.segments.model import SegmentModel, SegmentScoring
+from partwise.outputs.support_file import support_from_state, support_state
 from partwise.protocol import Ints
 from partwise.structures.segments.segment_losses import LOSSES
 from partwise.structures.segments.structure import Segments

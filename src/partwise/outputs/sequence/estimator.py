@@ -13,12 +13,12 @@ from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
-from partwise.outputs.label_fit import fit_scoring
 from partwise.outputs.labels import encode_labels, label_set
 from partwise.outputs.latent_estimator import LabelledEstimator
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.segments.learning import SegmentParameters
 from partwise.outputs.segments.model import SegmentModel
+from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
 from partwise.outputs.support import SupportSet
 from partwise.parameters import check_choice
@@ -134,7 +134,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     n_features_in_: int = field(init=False)
 
     model_class = SequenceModel
-    told = (*SavedEstimator.told, "scheme")
+    settings_names = (*SavedEstimator.settings_names, "scheme")
 
     # ------------------------------------------------------------------ learning
 

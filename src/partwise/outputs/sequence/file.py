@@ -1,4 +1,4 @@
-"""What a model file keeps of a `SequenceModel`, and the checks when it is read.
+"""The part of a `SequenceModel` in a model file, and the checks when it is read.
 
 Two kinds of file hold one: ``SequenceModel`` with features, ``KernelSequenceModel``
 with keys and an index. They differ in what the scoring writes.
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import entry, read_array, require
-from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.label_scoring import TokenFeatureScoring, TokenKeyScoring
 from partwise.outputs.labels import cost_from_state, cost_state, labels_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.support_file import support_from_state, support_state
 from partwise.structures.chain import Chain
 
 MASKS = ("transitions", "starts", "ends")
@@ -63,7 +63,7 @@ def from_state(
 
 
 def chain_from_state(settings: dict[str, Any], arrays: Arrays, n_labels: int) -> Chain:
-    """The chain over as many labels."""
+    """The chain over `n_labels` labels."""
     order = entry(settings, "order", int)
     require(order in (0, 1, 2), f"order {order}")
     cost = cost_from_state(settings, arrays, n_labels, "chain/cost")

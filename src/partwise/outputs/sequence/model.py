@@ -14,7 +14,7 @@ import numpy as np
 
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.label_model import LabelModel
-from partwise.outputs.span_probabilities import SpanTags, span_probabilities
+from partwise.outputs.sequence.span_probabilities import SpanTags, span_probabilities
 from partwise.parameters import check_choice
 from partwise.protocol import Ints
 from partwise.readers.span_tags import spans
@@ -35,7 +35,7 @@ class SequenceModel(LabelModel):
 
     @property
     def states(self) -> list[Any]:
-        """What transitions lead from and to, in their order."""
+        """The states of transitions, in the order of their rows and columns."""
         return self.labels
 
     def plain_primal(

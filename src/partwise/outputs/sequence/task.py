@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import listing, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
-from partwise.readers.layout import (
-    Layout,
-    find_column,
-    read_tables,
-    split_label,
-)
+from partwise.readers.layout import Layout, find_column, read_tables, split_label
 
 if TYPE_CHECKING:
     from partwise.objective import Objective
@@ -56,11 +51,11 @@ class TagTask(Task):
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """With the layout of the training files where the user says nothing else."""
+        """With the layout of the training files, changed by the options."""
         from partwise.model_file import ModelFileError
 
         if model.takes == "dicts":
-            from partwise.outputs.item_task import ItemTask
+            from partwise.outputs.sequence.item_task import ItemTask
 
             options.refuse("columns", "label", "separator", "comment", "max_length")
             return ItemTask()  # type: ignore[return-value]
@@ -75,7 +70,7 @@ class TagTask(Task):
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """Columns, and labels if asked; the layout learns the names it lacks."""
+        """Columns; with `truth`, also labels. The layout gets the names it lacks."""
         table = read_tables(paths, self.layout)
         if not truth:
             return Data(table, None, table.n_tokens, table)
@@ -200,7 +195,7 @@ class TagTask(Task):
 
     def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
         """Tables, confusion, telling features, worst errors."""
-        from partwise.report.sequences import sequence_report
+        from partwise.outputs.sequence.report import sequence_report
 
         return sequence_report(
             model,

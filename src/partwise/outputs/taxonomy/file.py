@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import MAX_FEATURE, entry, read_numbers, require
-from partwise.outputs._support_file import support_from_state, support_state
 from partwise.outputs.labels import labels_from_state
 from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.scoring import Arrays, State
+from partwise.outputs.support_file import support_from_state, support_state
 from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
 from partwise.structures.taxonomy import NodeSets, Taxonomy
 from partwise.structures.taxonomy.nodes import Nodes

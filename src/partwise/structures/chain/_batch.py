@@ -4,20 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    allocating,
-    has_pairs,
-    kernel,
-    output_loss,
-    recall_margin,
-)
+from partwise.compiled import allocating, has_pairs, kernel, output_loss, recall_margin
 from partwise.structures._formulations import cut
 from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
-from partwise.structures.chain._compiled import (
-    fill_losses,
-    prepare,
-    score_block,
-)
+from partwise.structures.chain._compiled import fill_losses, prepare, score_block
 from partwise.structures.chain._programs import (
     Edges,
     backward,
@@ -175,8 +165,8 @@ def sum_rows(
 
     node (n_tokens, L) receives c_i·P(label at token); pair (L, L), triple (L, L, L)
     and begin_end (2, L) accumulate c_i times expected counts of transitions, and of
-    labels at both ends. Empty `pair` asks for node marginals only. Rows that have pairs
-    of their own are to be asked for one by one.
+    labels at both ends. Empty `pair` means node marginals only. Rows that have pairs
+    of their own are computed one by one.
     """
     prepare(blocks, work.edges, w, rows[first])
     order, n_labels = blocks.order, work.emit.shape[1]

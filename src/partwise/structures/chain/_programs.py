@@ -169,10 +169,10 @@ def k_best(order, n, k, n_labels, edges, alpha, codes, values):
     """The k outputs of highest score, best first; returns how many there are.
 
     Best-first search from the end; the forward scores `alpha` (MaxPlus) are an exact
-    estimate of what is still to come, so the first k completions are the k best. A
-    candidate is a node (position, state, what follows it); completing it means going
-    back by best sources, and each step on the way offers its other sources as new
-    candidates, k·n·L in all.
+    estimate of the rest, so the first k completions are the k best. A candidate is a
+    node (position, state, what follows it); completing it means going back by best
+    sources, and each step on the way offers its other sources as new candidates,
+    k·n·L in all.
     """
     room = (k * n + 1) * n_labels * n_labels + k * n
     at_t = np.empty(room, np.int32)

@@ -52,7 +52,7 @@ def check_allowed(
     masks : arrays (L, L), (L,), (L,)
         0 where a transition, first or last label is allowed, −inf elsewhere.
     names : sequence, optional
-        Labels as the user knows them.
+        Labels in the user's own form.
     """
     edges, starts, ends = masks
     names = range(len(starts)) if names is None else names

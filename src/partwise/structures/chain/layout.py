@@ -55,7 +55,7 @@ class ChainLayout(NamedTuple):
         ]
 
     def n_weights(self, n_features: int) -> int:
-        """Length of a model over so many features."""
+        """Length of a model over `n_features` features."""
         return sum(prod(shape) for shape in self.shapes(n_features))
 
     def parts(self, model: Floats, n_features: int | None = None) -> Weights:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partwise.features.arrays import DenseFeatures, Features
 from partwise.structures.losses import ADDITIVE
 
 if TYPE_CHECKING:
@@ -94,20 +95,17 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
 SCORES = {"": _by_features, "Kernel": _by_keys}  # by the kind of scoring
 
 
-def feature_rows(features: Any, a: int, b: int) -> Any:
+def feature_rows(features: Features | DenseFeatures, a: int, b: int) -> Any:
     """Rows a to b, (b - a, n_features)."""
     from scipy import sparse
 
-    if not hasattr(features, "indptr"):
+    if isinstance(features, DenseFeatures):
         return features.X[a:b]
     first, last = features.indptr[a], features.indptr[b]
     indices = features.indices[first:last]
     data = features.data
-    data = (
-        data[first:last]
-        if len(data) == len(features.indices)
-        else data.repeat(len(indices))
-    )
+    is_binary = len(data) != len(features.indices)
+    data = data.repeat(len(indices)) if is_binary else data[first:last]
     indptr = features.indptr[a : b + 1] - first
     return sparse.csr_array((data, indices, indptr), (b - a, features.n_features))
 

@@ -10,7 +10,7 @@ import numpy as np
 from partwise.compiled import has_pairs, plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
-from partwise.scorers._rows import DenseRows, SparseRows
+from partwise.scorers.linear import DenseRows, SparseRows
 from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
@@ -23,7 +23,7 @@ from partwise.structures.packed import (
     PackedProblem,
     Ranking,
     aligned_zeros,
-    digests,
+    row_digests,
 )
 from partwise.threads import run_sharded, shard_size
 
@@ -139,23 +139,10 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the featurizer numbers them, and labels."""
-        rows: Any = self.blocks.rows
-        offset = self.blocks.offset
-        pieces = [(self.truths_for_keys(), offset)]
-        if isinstance(rows, DenseRows):
-            pieces.append((rows.x, offset))
-        elif isinstance(rows, SparseRows):
-            number = np.arange(rows.n_features)[self.number]
-            plain = np.empty(rows.n_features, np.int32)
-            plain[number] = np.arange(rows.n_features)
-            first = rows.indptr[offset]
-            pieces.append((plain[rows.indices], first))
-            pieces.append((np.diff(rows.indptr), offset))
-            if rows.step:
-                pieces.append((rows.data, first))
-        else:
+        rows, truths = self.blocks.rows, self.truths_for_keys()
+        if not isinstance(rows, DenseRows | SparseRows):
             return None  # keys of a kernel's parts are numbered by each fit
-        return digests(pieces, self.n_blocks)
+        return row_digests(rows, self.number, truths, self.blocks.offset)
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Label arrays of the cuts."""

@@ -120,14 +120,14 @@ class Chain(ChainReference, Structure):
         return not (is_forbidden or edges[y[:-1], y[1:]].any())
 
     def facts(self) -> dict[str, Any]:
-        """What `inspect` says of it."""
+        """Its settings, for `inspect`."""
         return {
             "chain": {
                 "order": self.order,
                 "boundary": self.boundary,
                 "cost": self.cost if isinstance(self.cost, str) else "matrix",
                 "constrained": self.transitions is not None,
-            },
+            }
         }
 
     def n_outputs(self, n: int) -> int:
@@ -177,7 +177,7 @@ class Chain(ChainReference, Structure):
         scorer : Scorer, optional
             How rows are scored; `LinearScorer` by default.
         label_names : sequence, optional
-            Labels as the user knows them, for error messages.
+            Labels in the user's own form, for error messages.
         may_hide : bool
             Whether −1 in `Y` stands for a label that is not known; the problem is then
             `Latent`. By default −1 is refused like any other label outside the
@@ -192,24 +192,10 @@ class Chain(ChainReference, Structure):
         offset = plain_array(X.offset, np.int64)
         if (offset[1:] <= offset[:-1]).any():
             raise ValueError("X has a sequence without tokens; leave it out")
-        n_tokens = int(offset[-1])
-        edges, starts, ends = self.masks()
-        y = np.zeros(n_tokens, np.int32)
-        if Y is not None:
-            if np.shape(Y) != (n_tokens,):
-                raise ValueError(f"Y has {len(Y)} labels where X has {n_tokens} tokens")
-            check_labels(np.asarray(Y), offset, self.n_labels, may_hide)
-            y = plain_array(Y, np.int32)
+        y = self._checked_labels(Y, offset, label_names, may_hide)
         is_hidden = y < 0
-        if Y is not None and not is_hidden.any():
-            check_allowed(y, offset, (edges, starts, ends), label_names)
-        weight = np.ones(1)
-        if token_weight is not None:
-            weight = plain_array(token_weight, np.float64)
-            check_magnitude(weight, MAX_FEATURE, "token_weight")
-            bad = weight.shape != (n_tokens,)
-            if bad or (weight <= 0).any():
-                raise ValueError("token_weight: give one positive number per token")
+        weight = _checked_weights(token_weight, len(y))
+        edges, starts, ends = self.masks()
         delta = self.delta
         known, step = y, int(token_weight is not None)
         if is_hidden.any():  # they cost nothing, and begin with the most frequent label
@@ -251,13 +237,28 @@ class Chain(ChainReference, Structure):
             return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
         return KernelChainProblem(self, blocks, formulation, n_jobs, scorer, number)
 
+    def _checked_labels(
+        self, Y: Any, offset: Ints, names: Sequence[Any] | None, may_hide: bool
+    ) -> Ints:
+        """True labels of all tokens as kernels read them; zeros without any."""
+        n_tokens = int(offset[-1])
+        if Y is None:
+            return np.zeros(n_tokens, np.int32)
+        if np.shape(Y) != (n_tokens,):
+            raise ValueError(f"Y has {len(Y)} labels where X has {n_tokens} tokens")
+        check_labels(np.asarray(Y), offset, self.n_labels, may_hide)
+        y: Ints = plain_array(Y, np.int32)
+        if (y >= 0).all():
+            check_allowed(y, offset, self.masks(), names)
+        return y
+
     def _pack_latent(
         self,
         blocks: ChainBlocks,
         formulation: Formulation,
         n_jobs: int,
-        scorer: Any,
-        number: Any,
+        scorer: Scorer,
+        number: Ints | None,
         known: Ints,
     ) -> LatentChainProblem:
         """The problem with hidden labels, completed at the zero model."""
@@ -290,7 +291,7 @@ class Chain(ChainReference, Structure):
     ) -> int:
         search = self.delta.search_under(formulation)
         if search == TWO_BEST:
-            # two-best knows one output without loss, the truth
+            # two-best assumes one output without loss, the truth
             is_free = costs.has_free_errors() or not weight.all()
             return FRONTIER if is_free else TWO_BEST
         if search == FRONTIER and not (costs.is_whole() and (weight % 1 == 0).all()):
@@ -301,3 +302,14 @@ class Chain(ChainReference, Structure):
                 "<token_weight>, or use <formulation='margin'> with <penalty='l1'>"
             )
         return search
+
+
+def _checked_weights(token_weight: Any, n_tokens: int) -> Floats:
+    """Weights of the losses of tokens, (n_tokens,); without any, one for all."""
+    if token_weight is None:
+        return np.ones(1)
+    weight: Floats = plain_array(token_weight, np.float64)
+    check_magnitude(weight, MAX_FEATURE, "token_weight")
+    if weight.shape != (n_tokens,) or (weight <= 0).any():
+        raise ValueError("token_weight: give one positive number per token")
+    return weight

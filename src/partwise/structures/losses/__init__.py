@@ -2,7 +2,7 @@
 
 A structure has the loss as its parameter `cost`: a name, the numbers of a loss
 (a matrix, a share), or an object of this package. A new loss is a class in a file of
-its own; nothing else has to know it.
+its own; nothing else changes.
 """
 
 from partwise.structures.losses.arcs import ARC_LOSSES, ArcLoss
@@ -32,24 +32,8 @@ from partwise.structures.losses.tokens import (
 )
 
 __all__ = [
-    "ADDITIVE",
-    "ARC_LOSSES",
-    "BRACKET_LOSSES",
-    "FRONTIER",
-    "PLAIN",
-    "TOKEN_LOSSES",
-    "TWO_BEST",
-    "ArcLoss",
-    "BracketF1",
-    "BracketLoss",
-    "Bracketing",
-    "Brackets",
-    "CostMatrix",
-    "Hamming",
-    "Loss",
-    "NormalizedHamming",
-    "TokenCosts",
-    "TokenLoss",
-    "ZeroOne",
-    "loss_named",
-]
+    "ADDITIVE", "ARC_LOSSES", "BRACKET_LOSSES", "FRONTIER", "PLAIN", "TOKEN_LOSSES",
+    "TWO_BEST", "ArcLoss", "BracketF1", "BracketLoss", "Bracketing", "Brackets",
+    "CostMatrix", "Hamming", "Loss", "NormalizedHamming", "TokenCosts", "TokenLoss",
+    "ZeroOne", "loss_named",
+]  # fmt: skip

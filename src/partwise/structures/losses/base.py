@@ -10,7 +10,7 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import Parameters
 
-# How the most violated output is found; kernels know these numbers.
+# How the most violated output is found; kernels use the same numbers.
 ADDITIVE = 0  # the best output after adding the loss to the scores of parts
 TWO_BEST = 1  # one of the two best outputs: all wrong outputs cost the same
 FRONTIER = 2  # the best output of every value of the loss
@@ -31,7 +31,7 @@ class Loss(Parameters, ABC):
         `FRONTIER`.
     """
 
-    name: ClassVar[str] = ""  # by which a model file knows it
+    name: ClassVar[str] = ""  # in model files
     search: ClassVar[int] = ADDITIVE
 
     @abstractmethod
@@ -45,12 +45,11 @@ class Loss(Parameters, ABC):
         return self.search if formulation.is_additive else FRONTIER
 
     def saved(self) -> Any:
-        """What a model file keeps of it: a name, a number or an array."""
+        """The loss in a model file: a name, a number or an array."""
         if not self.name:
             raise SettingsError(
                 f"<cost={self!r}>: a model file keeps losses by their names and "
-                "numbers, "
-                "and this one has none; set cost to one that has before saving"
+                "numbers, and this one has none; set cost to one that has before saving"
             )
         return self.name
 

@@ -63,7 +63,7 @@ def pack_parts(
         first,
         truth,
         np.concatenate([np.zeros(0), *terms]),
-        _begin([len(shape) for shape in shapes]),
+        np.cumsum([0, *map(len, shapes)], dtype=np.int64),
         np.concatenate([np.zeros(0, np.int64), *shapes]),
         address_of(DECODER, structure.decoder),
         int(structure.exact_oracle),
@@ -85,10 +85,4 @@ def pack_parts(
             np.empty((most, 1)), np.empty(most), np.empty(most, np.uint8)
         ),
         n_jobs=n_jobs,
-    )
-
-
-def _begin(sizes: Sequence[int]) -> Ints:
-    return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(
-        np.int64
     )

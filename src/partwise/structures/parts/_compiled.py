@@ -1,8 +1,8 @@
 """Sets of parts as numba blocks, around a decoder that the user compiled.
 
 The decoder enters as an address, so kernels are compiled and cached once for all
-decoders. A model is one flat array (n_features,). A
-code is a mask: one integer, 0 or 1, per part.
+decoders. A model is one flat array (n_features,). A code is a mask: one integer, 0 or
+1, per part.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from partwise.compiled import (
 )
 
 DECODER = types.void(types.float64[::1], types.int64[::1], types.uint8[::1])
-
 
 call_decoder = called_at(DECODER)
 

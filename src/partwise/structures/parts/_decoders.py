@@ -50,7 +50,7 @@ def exactly(n_parts: int, size: int) -> LinearConstraint:
 
 
 def differing(y: Ints, n_parts: int, least: float, most: float) -> LinearConstraint:
-    """At least and at most so many parts in only one of y and ŷ; 1: not y itself."""
+    """From `least` to `most` parts in one of y and ŷ alone; least=1 excludes y."""
     sign = np.ones((1, n_parts))
     sign[0, y] = -1.0
     return LinearConstraint(sign, least - len(y), most - len(y))

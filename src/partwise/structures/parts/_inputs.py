@@ -43,7 +43,7 @@ def as_parts(y: Any) -> Ints:
 
 
 def true_parts(i: int, y: Any, n_parts: int) -> Ints:
-    """Part numbers of the true output of example i, which has so many parts."""
+    """Part numbers of the true output of example i, checked."""
     parts = as_parts(y)
     if len(parts) and (parts[0] < 0 or parts[-1] >= n_parts):
         raise ValueError(

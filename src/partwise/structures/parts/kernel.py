@@ -9,7 +9,6 @@ tokens of one label in the index of `partwise.scorers.kernel`.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,9 +23,9 @@ from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.training_gram import training_gram
 from partwise.objective import Formulation
 from partwise.protocol import Floats, Ints
-from partwise.scorers._postings import add_coefficient, wipe_coefficient
 from partwise.scorers.kernel import KernelScorer
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex
+from partwise.scorers.postings import add_coefficient, wipe_coefficient
 from partwise.structures.kernel_problem import KernelProblem, KernelSpace
 from partwise.structures.loop import LoopBlocks, LoopProblem, refuse_missing
 from partwise.structures.parts._batch import PartProblem, pack_parts
@@ -63,7 +62,7 @@ class PartKernel(NamedTuple):
         return None if self.kernel is None else token_inputs(self.kernel, features)
 
     def keys(self, X: Sequence[Any], offset: Ints) -> LabelKeys:
-        """Keys of the parts of all inputs; `offset` tells where those of each begin."""
+        """Keys of the parts of all inputs; those of input i begin at ``offset[i]``."""
         n = int(offset[-1])
         key = np.zeros((n, max(1, len(self.match))), np.int64)
         for number, function in enumerate(self.match):
@@ -83,8 +82,7 @@ class PartKernel(NamedTuple):
 
 
 class PartExpansion:
-    """
-    A trained model: parts of the training data with their coefficients.
+    """A trained model: parts of the training data with their coefficients.
 
     Attributes
     ----------
@@ -160,8 +158,8 @@ class Expanded:
     inputs: Any
     dtype: str
 
-    def keep(self, structure: Any, packed: PackedParts) -> None:
-        """Remember what the problem was packed from."""
+    def set_parts(self, structure: Any, packed: PackedParts) -> None:
+        """Set what the problem is packed from."""
         self.structure = structure
         self.compared, self.parts, self.inputs, self.scorer = packed[:4]
         self.dtype = np.dtype(self.scorer.dtype).name
@@ -183,7 +181,7 @@ class Expanded:
         return PartExpansion(self.structure, index, beta)
 
     def expand(self, weights: PartExpansion) -> Floats:
-        """The model of an expansion; its parts must be where they were."""
+        """The model of an expansion; the data must be those of its training."""
         rows, model = self.blocks.rows, self.zero()
         slots = weights.index.slots(
             self.inputs, self.parts, rows, self.parts.token_offset
@@ -248,16 +246,14 @@ class KernelPartLoop(Expanded, KernelSpace, LoopProblem):  # type: ignore[misc]
         packed: PackedParts,
     ) -> None:
         refuse_missing(structure, formulation.validate())
-        self.keep(structure, packed)
+        self.set_parts(structure, packed)
         self.formulation = formulation
         self.n_blocks = len(X)
         self.n_weights = self.scorer.n_weights(packed.rows)
-        blocks: Any = KernelPartBlocks(
-            packed.rows, self.parts.offset, structure, X, Y, formulation
+        offset = self.parts.offset
+        self.set_blocks(
+            KernelPartBlocks(packed.rows, offset, structure, X, Y, formulation)
         )
-        self.blocks = self.local_blocks = blocks
-        self.plain_blocks = copy.copy(blocks)
-        self.plain_blocks.with_loss = False
         self.measure_space()
 
 
@@ -300,7 +296,7 @@ def pack_key_problem(
         structure, X, Y, formulation, n_jobs, packed.scorer, packed.rows,
         KernelPartProblem,
     )  # fmt: skip
-    problem.keep(structure, packed)
+    problem.set_parts(structure, packed)
     return problem
 
 

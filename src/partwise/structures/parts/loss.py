@@ -2,7 +2,7 @@
 
 A part is right when it is selected in both outputs or in neither; graded, it may also
 be nearly right. Each form here is linear in the predicted parts, so a loss-augmented
-argmax is an argmax on edited scores: no decoder needs to know about it.
+argmax is an argmax on edited scores, and works with every decoder.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PartLoss(Loss):
     for such an output before training and refuses it. ``"wrong"`` is never negative.
 
     Other outputs than the truth may have loss 0 where s = 1. They are outputs like any
-    other: margin rescaling asks only that none of them scores above the truth.
+    other: margin rescaling requires only that none of them scores above the truth.
 
     Examples
     --------
@@ -92,10 +92,7 @@ class PartLoss(Loss):
     """
 
     def __init__(
-        self,
-        normalized: bool = True,
-        similarity: Any = None,
-        graded: str = "predicted",
+        self, normalized: bool = True, similarity: Any = None, graded: str = "predicted"
     ) -> None:
         self.normalized = normalized
         self.similarity = similarity
@@ -111,9 +108,8 @@ class PartLoss(Loss):
         if not self.is_graded(y):
             return self.unit(true) * len(true ^ predicted)
         if self.graded == "true":
-            total = (
-                len(true) + len(predicted) - 2.0 * self._covered(y, sorted(predicted))
-            )
+            best = self._rows(y, sorted(predicted)).max(axis=0, initial=0.0)
+            total = len(true) + len(predicted) - 2.0 * float(best.sum())
         else:
             extra = sorted(predicted - true)
             total = len(true - predicted) + float(self._cost(y, extra).sum())
@@ -190,10 +186,6 @@ class PartLoss(Loss):
         """What each of these wrong parts costs, in units."""
         factor = 2.0 if self.graded == "predicted" else 1.0
         return 1.0 - factor * self._rows(y, parts).max(axis=1, initial=0.0)
-
-    def _covered(self, y: Any, parts: list[int]) -> float:
-        """Σ over true parts of the best similarity to one of these."""
-        return float(self._rows(y, parts).max(axis=0, initial=0.0).sum())
 
     def _rows(self, y: Any, parts: Any) -> Floats:
         """Similarities (n_parts, |y|) of these parts to the true ones."""
@@ -290,8 +282,7 @@ def check_similarity(table: Floats, true: list[int], parts: Any) -> Floats:
 
 
 def box_overlap(boxes: Any, others: Any = None) -> Floats:
-    """
-    Intersection over union of boxes, or of spans.
+    """Intersection over union of boxes, or of spans.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The k best trees of a chart, exactly.
 
 Best-first search from the root downwards. A candidate is a partial derivation with a
-stack of open tasks; inside scores tell exactly what the rest can reach, so the first k
+stack of open tasks; inside scores are the exact best of the rest, so the first k
 that are completed are the k best. Following a candidate takes the best choice of every
 task and offers the other choices as new candidates.
 

@@ -125,7 +125,7 @@ def look(table, e, c, p):
 
 @inner_allocating
 def with_slot(scratch, n_slots, area):
-    """Room for so many tables of this size, the last of them empty."""
+    """Room for `n_slots` tables of this size, the last of them empty."""
     scratch = longer(scratch, n_slots * area)
     for x in range((n_slots - 1) * area, n_slots * area):
         scratch[x] = -np.inf
@@ -370,22 +370,9 @@ def inside_counts(tables, scores, chart, items, alive, gold, with_correct, first
     row = new_row(n)
     for i in range(n - 1, -1, -1):
         row, symbols, size = fill_row(
-            tables,
-            scores,
-            chart,
-            items,
-            alive,
-            gold,
-            with_correct,
-            symbols,
-            size,
-            row,
-            first,
-            i,
-            n,
-            n,
-            keep,
-        )
+            tables, scores, chart, items, alive, gold, with_correct, symbols, size, row,
+            first, i, n, n, keep,
+        )  # fmt: skip
     return symbols
 
 

@@ -1,4 +1,4 @@
-"""The outside pass: what a tree can gain around a symbol or a state over a span.
+"""The outside pass: scores of the rest of a tree around a symbol or state over a span.
 
 With `MaxPlus`, inside ⊗ outside is the score of the best tree through an entry of the
 chart (max-marginals); with `SumTimes`, divided by the sum over all trees, its
@@ -15,7 +15,7 @@ from partwise.structures.phrase._cky_programs import gather_base
 
 
 class Outside(NamedTuple):
-    """Outside scores, and expected counts where they are asked for."""
+    """Outside scores, and expected counts on demand."""
 
     symbol: np.ndarray  # (cells, n_symbols)
     item: np.ndarray  # (items,)
@@ -46,7 +46,7 @@ def outside(sr, tables, scores, chart, items, first, n, out):
         for j in range(n, i, -1):
             cell = i * (n + 1) + j
             n_live = gather_base(sr, tables, scores, chart, items, first, i, j, n)
-            close_first(sr, tables, scores, chart, items, out, n_live, cell, counts)
+            close_first(sr, tables, scores, chart, items, out, cell, counts)
             close_base(sr, tables, scores, chart, items, out, n_live, cell, counts)
             for z in range(n_live):
                 b = chart.live[z]
@@ -68,7 +68,7 @@ def outside(sr, tables, scores, chart, items, first, n, out):
 
 
 @inlined
-def close_first(sr, tables, scores, chart, items, out, n_live, cell, counts):
+def close_first(sr, tables, scores, chart, items, out, cell, counts):
     """From states to the first children that opened them."""
     for at in range(chart.grows[cell], chart.end[cell]):
         q = items.state[at]

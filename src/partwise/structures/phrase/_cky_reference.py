@@ -1,7 +1,7 @@
 """Plain-Python methods of a grammar, on one sentence: the reference of the kernels.
 
-Here x is a list of (word, tag) and y a tree. Nothing below is fast or knows about
-states, charts and codes; `verify` and the tests rely on it being simple.
+Here x is a list of (word, tag) and y a tree. Nothing below is fast or uses states,
+charts and codes; `verify` and the tests rely on it being simple.
 """
 
 from __future__ import annotations

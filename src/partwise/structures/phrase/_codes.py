@@ -1,7 +1,7 @@
-"""Trees as codes: the integers by which kernels and files know a derivation.
+"""Trees as codes: a derivation as integers, for kernels and files.
 
-A code lists pairs (part, cell); `trace` tells their order. It is shorter than a list of
-features, and gives back brackets and tree.
+A code lists pairs (part, cell), in the order of `trace`. It is shorter than a list of
+features, and determines the brackets and the tree.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Sentence = Sequence[tuple[str, str]]
 
 
 class GrammarCodes:
-    """What a `Grammar` does with codes."""
+    """The methods of a `Grammar` on codes."""
 
     horizontal: int | None
     vertical: int
@@ -165,8 +165,8 @@ class GrammarCodes:
         """
         words = list(x)
         if self.lexical:
-            words = [(w, self._tags_of(w)[0]) for w, _ in words]
-            names = self._weight_names()
+            lexicon, names = self.lexicon_, list(self.number_)
+            words = [(w, lexicon.tags[lexicon.name(w)][0]) for w, _ in words]
             for part, cell in code.reshape(-1, 2).tolist():
                 name = names[part - len(self._chain_number)]
                 if part >= len(self._chain_number) and name[0] == "word":
@@ -177,9 +177,3 @@ class GrammarCodes:
             label = self.counts_.roots.most_common(1)[0][0][0]
             return label, tuple((tag, (word,)) for word, tag in words)
         return nest(brackets, words)
-
-    def _weight_names(self) -> list[tuple[Any, ...]]:
-        return list(self.number_)
-
-    def _tags_of(self, word: str) -> list[str]:
-        return self.lexicon_.tags[self.lexicon_.name(word)]

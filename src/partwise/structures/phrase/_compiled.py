@@ -34,14 +34,12 @@ class GrammarWork(NamedTuple):
     chain: np.ndarray  # (C,)
     plain: np.ndarray  # (cells, n_labels)
     span: np.ndarray  # (cells, n_labels)
-    node: np.ndarray  # (cells,) of having any bracket; empty where none is asked for
+    node: np.ndarray  # (cells,) of having any bracket; empty where none is known
     none: np.ndarray  # (0,)
     begin: np.ndarray  # (longest, n_labels) features at the first word
     end: np.ndarray  # (longest, n_labels) features at the last word
     chart: Reference[Chart]
-    sums: Reference[
-        Chart
-    ]  # the same for sums over trees, with `base` and `sum` of its own
+    sums: Reference[Chart]  # for sums over trees: another `base` and `sum`
     stack: np.ndarray  # (2·longest + 2, 3) int64 nodes to trace
 
 
@@ -55,7 +53,7 @@ class GrammarData(NamedTuple):
     leaf_weight: np.ndarray  # int32
     truth_ptr: np.ndarray  # (n_blocks + 1,) int64
     truth: np.ndarray  # int32 codes
-    gold_ptr: np.ndarray  # these two: parts with the brackets that the loss looks at,
+    gold_ptr: np.ndarray  # these two: parts with the brackets that the loss counts,
     gold: np.ndarray  # as in codes; the truth itself where all of it is known
     bare_ptr: np.ndarray  # these two: cells with a bracket of unknown label
     bare: np.ndarray  # int32
@@ -74,7 +72,6 @@ class GrammarData(NamedTuple):
 ORACLES = {FRONTIER: search_counts, TWO_BEST: search_two}  # else `search_best`
 PLANE = types.UniTuple(types.float64, 4)
 
-
 call_search = called_at(PLANE)
 
 
@@ -82,8 +79,8 @@ call_search = called_at(PLANE)
 class GrammarBlocks(NamedTuple):
     """The operations of `partwise.compiled` on packed sentences.
 
-    The oracle is known by its address: charts take longer to compile than all the rest,
-    and a sweep that merely calls them need not compile them again. It looks at the
+    The oracle is called by its address: charts take longer to compile than all the
+    rest, and a sweep that merely calls them need not compile them again. It reads the
     scores in `work`, so that it is the same whatever the rows of the scorer.
     """
 

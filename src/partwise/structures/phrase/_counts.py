@@ -2,13 +2,13 @@
 
 1 − F1 = 1 − 2c/(p + g) with c correct, p predicted and g gold brackets is linear in c
 once p is fixed. A few passes with multipliers for c and p find a good tree. The score
-of the best tree through each item then tells which items can be part of a better one,
+of the best tree through each item shows which items can be part of a better one,
 and only those enter the chart with counts:
 
 * over (c, p), exact for every formulation, up to `exact_words` words;
 * over p alone with 2/(p + g) charged per correct bracket, for L1 margin rescaling at
   any length: a chart made for one p bounds the value at the others, so that few are
-  needed until no p promises more.
+  needed until no bound is higher.
 
 Longer sentences under other formulations keep the best tree of the passes. Each pass
 bounds the score of all trees with (c, p) by M − λ_c·c − λ_p·p, and the largest
@@ -218,8 +218,8 @@ def search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
     g = blocks.n_gold[block]
     trial = np.empty(code.shape[0], np.int32)
     _, p = count_brackets(blocks, block, code)
-    promise = np.full(most_brackets(blocks, n) + 2, np.inf)
-    is_done = np.zeros(promise.shape[0], np.uint8)
+    upper = np.full(most_brackets(blocks, n) + 2, np.inf)
+    is_done = np.zeros(upper.shape[0], np.uint8)
     none: Any = np.int64(0)  # correct brackets are not counted
     while True:
         rate = 2.0 / (p + g)
@@ -233,17 +233,17 @@ def search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
         )
         table = root_table(tables, scores, symbols, n)
         target, highest = none - 1, -np.inf
-        for q in range(promise.shape[0]):
+        for q in range(upper.shape[0]):
             value = -np.inf
             if 0 < q < table.shape[1]:
                 value = 1.0 + table[0, q] - truth
             # each correct bracket was charged `rate` where 2/(q + g) is due
             value += max(0.0, rate - 2.0 / (q + g)) * min(g, q) if q > 0 else 0.0
-            promise[q] = min(promise[q], value)
+            upper[q] = min(upper[q], value)
             if q == p:
                 is_done[q] = 1
-            if 0 < q < table.shape[1] and promise[q] > highest:
-                target, highest = q, promise[q]
+            if 0 < q < table.shape[1] and upper[q] > highest:
+                target, highest = q, upper[q]
         if target < 0:
             return
         trace_counts(
@@ -256,8 +256,8 @@ def search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
             for t in range(code.shape[0]):
                 code[t] = trial[t]
         p, highest = -1, best + CLOSE
-        for q in range(1, promise.shape[0]):
-            if not is_done[q] and promise[q] > highest:
-                p, highest = q, promise[q]
+        for q in range(1, upper.shape[0]):
+            if not is_done[q] and upper[q] > highest:
+                p, highest = q, upper[q]
         if p < 0:
             return

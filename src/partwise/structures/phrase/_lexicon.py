@@ -1,8 +1,8 @@
 """Which tags a word may have, for grammars over words instead of given tags.
 
-A word seen less than `min_count` times counts as its class: what its letters tell of it
-(capital, digit, hyphen, a common ending). A class that was never seen may have every
-tag that a rare word had.
+A word seen less than `min_count` times counts as its class, which depends on its
+letters (capital, digit, hyphen, a common ending). A class that was never seen may have
+every tag that a rare word had.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNKNOWN = "<unknown>"
 
 
 def word_class(word: str) -> str:
-    """What the letters of a rare word tell.
+    """The class of a rare word by its letters.
 
     Examples
     --------

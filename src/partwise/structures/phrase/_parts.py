@@ -5,8 +5,14 @@ any scorer with the operations of `partwise.scorers.spans`.
 """
 
 from partwise.compiled import inner
-from partwise.scorers._touch import ADD, DOT, WIPE
-from partwise.scorers.spans import score_phrases, touch_bracket, touch_rule
+from partwise.scorers.spans import (
+    ADD,
+    DOT,
+    WIPE,
+    score_phrases,
+    touch_bracket,
+    touch_rule,
+)
 
 
 @inner
@@ -53,7 +59,7 @@ def wipe_parts(rows, blocks, w, block, code):
 
 
 @inner
-def part_score(tables, work, n, part, cell):
+def part_score(tables, work, part, cell):
     """Score of a part from the tables of the last `score_sentence`."""
     n_chains = tables.chain_top.shape[0]
     if part >= n_chains:
@@ -181,13 +187,11 @@ def is_truth(blocks, block, code):
 @inner
 def recalled(blocks, work, block, code):
     """<w, δ(code)> from the scores that `score_sentence` left."""
-    tables = blocks.tables
-    n = blocks.offset[block + 1] - blocks.offset[block]
     total = truth_score(blocks, work, block)
     for t in range(0, code.shape[0], 2):
         if code[t] < 0:
             break
-        total -= part_score(tables, work, n, code[t], code[t + 1])
+        total -= part_score(blocks.tables, work, code[t], code[t + 1])
     return total
 
 
@@ -208,13 +212,12 @@ def score_sentence(rows, blocks, work, w, block):
 @inner
 def truth_score(blocks, work, block):
     """Score of the true derivation, from the scores that `score_sentence` left."""
-    n = blocks.offset[block + 1] - blocks.offset[block]
     total = 0.0
     for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
         part, cell = blocks.truth[t], blocks.truth[t + 1]
         if part < 0:
             break
-        total += part_score(blocks.tables, work, n, part, cell)
+        total += part_score(blocks.tables, work, part, cell)
     return total
 
 

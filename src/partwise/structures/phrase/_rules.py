@@ -29,7 +29,7 @@ from partwise.parameters import SettingsError
 
 Symbol = tuple[str, tuple[str, ...]]  # label, labels of the nearest ancestors
 MAX_CHAINS = 100_000
-MAX_MEMORY = 1 << 24  # children that all states remember; one rule of 4096 children
+MAX_MEMORY = 1 << 24  # children in all states; one rule of 4096 children
 WRAPPERS = ("", "TOP", "ROOT", "S1", "VROOT")  # of a whole tree; no brackets
 
 
@@ -169,7 +169,7 @@ class RuleCounts:
 def all_chains(
     unary: Iterable[tuple[Any, Any]], unary_steps: int
 ) -> list[tuple[Any, ...]]:
-    """Chains (top, …, bottom) of at most so many unary rules, no label twice.
+    """Chains (top, …, bottom) of at most `unary_steps` unary rules, no label twice.
 
     Symbols are pairs whose first entry is the label; tags are anything else.
     """
@@ -205,7 +205,7 @@ State = tuple[Any, ...]
 class Automaton(NamedTuple):
     """How branchings are put together from left to right.
 
-    A state is what is remembered of the children so far. Events are counted: a first
+    A state holds the last of the children so far. Events are counted: a first
     child (`first`), a further child (`step`), the end (`done`). With
     ``horizontal=None`` states are prefixes shared by all parents and only the end has a
     weight, that of the whole rule; else a state belongs to a parent and each event has
@@ -250,19 +250,19 @@ def path_of(
         yield "done", (tuple(children), parent, ("rule", parent, tuple(children)))
         return
 
-    def remembered(k: int) -> State:
+    def state_at(k: int) -> State:
         # whether there are two children by now: a branching has no fewer
         recent = tuple(children[max(0, k - horizontal) : k])
         return (parent, min(k, 2), recent)
 
     for k, child in enumerate(children):
-        state = remembered(k + 1)
+        state = state_at(k + 1)
         if k == 0:
             yield "first", (child, state, ("first", parent, child))
         else:
-            before = remembered(k)
+            before = state_at(k)
             yield "step", (before, child, state, ("step", before, child))
-    end = remembered(len(children))
+    end = state_at(len(children))
     yield "done", (end, parent, ("done", end))
 
 

@@ -14,7 +14,7 @@ for no weight.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -77,6 +77,96 @@ def _columns(rows: Sequence[tuple[int, ...]], width: int) -> list[np.ndarray]:
     return [np.ascontiguousarray(column) for column in table.T]
 
 
+class NumberedEvents(NamedTuple):
+    """The events of an `Automaton` by numbers, and the weights of a grammar."""
+
+    first: list[tuple[int, int, int]]  # child, state, weight
+    edges: list[tuple[bool, int, int, int, int]]  # is a tag, source, child, target, w.
+    done: list[tuple[int, int, int]]  # state, parent, weight
+    root_weight: np.ndarray  # (n_symbols,) int32, −1 where no root
+    names: dict[tuple[Any, ...], int]  # of the weights
+    seen: list[float]  # how often
+    n_states: int
+
+
+def number_events(
+    counts: RuleCounts, horizontal: int | None, lexicon: Sequence[tuple[str, str]]
+) -> NumberedEvents:
+    """Number states and weights in the order of their first appearance, events sorted.
+
+    An event without a weight has the number −1.
+    """
+    symbols, number = counts.symbols, numbering(counts)
+    names: dict[tuple[Any, ...], int] = {}
+    seen: list[float] = []
+    states: dict[Any, int] = {}
+
+    def weigh(name: tuple[Any, ...] | None, count: float) -> int:
+        if name is None:
+            return -1
+        if name not in names:
+            names[name] = len(names)
+            seen.append(0.0)
+        seen[names[name]] += count
+        return names[name]
+
+    for (parent, child), count in counts.unary.items():
+        weigh(("unary", parent, child), count)
+    automaton = Automaton.build(counts.branching, horizontal)
+    first, edges, done = [], [], []
+    for (child, state, name), count in automaton.first.items():
+        q = states.setdefault(state, len(states))
+        first.append((number(child), q, weigh(name, count)))
+    for (source, child, target, name), count in automaton.step.items():
+        q = states.setdefault(source, len(states))
+        z = states.setdefault(target, len(states))
+        is_tag = number(child) >= len(symbols)
+        edges.append((is_tag, q, number(child), z, weigh(name, count)))
+    for (state, parent, name), count in automaton.done.items():
+        q = states.setdefault(state, len(states))
+        done.append((q, symbols[parent], weigh(name, count)))
+    root_weight = np.full(len(symbols), -1, np.int32)
+    for symbol, count in counts.roots.items():
+        root_weight[symbols[symbol]] = weigh(("root", symbol), count)
+    for word, tag in lexicon:
+        weigh(("word", tag, word), 0.0)
+    return NumberedEvents(
+        sorted(first), sorted(edges), sorted(done), root_weight, names, seen,
+        len(states),
+    )  # fmt: skip
+
+
+def numbering(counts: RuleCounts) -> Callable[[Any], int]:
+    """The number of a symbol or tag."""
+    symbols, tags = counts.symbols, counts.tags
+    n_symbols = len(symbols)
+    return lambda x: symbols[x] if isinstance(x, tuple) else n_symbols + tags[x]
+
+
+def chain_fields(
+    counts: RuleCounts,
+    unary_steps: int,
+    names: dict[tuple[Any, ...], int],
+    label: Sequence[int],
+) -> dict[str, np.ndarray]:
+    """The fields of `GrammarTables` on chains, sorted by bottom, then length."""
+    symbols, number = counts.symbols, numbering(counts)
+    chains = sorted(
+        all_chains(counts.unary, unary_steps), key=lambda c: (number(c[-1]), len(c))
+    )
+    bottoms = np.array([number(chain[-1]) for chain in chains], np.int64)
+    rules = [names["unary", *step] for chain in chains for step in pairwise(chain)]
+    labels = [label[symbols[s]] for chain in chains for s in chain[:-1]]
+    return {
+        "chain_ptr": pointers(bottoms, len(symbols) + len(counts.tags)),
+        "chain_top": np.array([symbols[c[0]] for c in chains], np.int32),
+        "chain_bottom": bottoms.astype(np.int32),
+        "chain_step": np.cumsum([0, *(len(c) - 1 for c in chains)], dtype=np.int64),
+        "chain_rule": np.array(rules, np.int32),
+        "chain_label": np.array(labels, np.int32),
+    }
+
+
 def build_tables(
     counts: RuleCounts,
     *,
@@ -94,64 +184,24 @@ def build_tables(
     lexicon : sequence of (word class, tag)
         Empty for a grammar over given tags.
     """
-    tags, symbols = counts.tags, counts.symbols
-    n_symbols, n_tags = len(symbols), len(tags)
+    n_symbols, n_tags = len(counts.symbols), len(counts.tags)
     labels: dict[str, int] = {}
-    label = [labels.setdefault(symbol[0], len(labels)) for symbol in symbols]
-    automaton = Automaton.build(counts.branching, horizontal)
-
-    def number(item: Any) -> int:
-        return symbols[item] if isinstance(item, tuple) else n_symbols + tags[item]
-
-    names: dict[tuple[Any, ...], int] = {}
-    seen: list[float] = []
-
-    def weigh(name: tuple[Any, ...] | None, count: float) -> int:
-        if name is None:
-            return -1
-        if name not in names:
-            names[name] = len(names)
-            seen.append(0.0)
-        seen[names[name]] += count
-        return names[name]
-
-    for (parent, child), count in counts.unary.items():
-        weigh(("unary", parent, child), count)
-    states: dict[Any, int] = {}
-    first, edges, done = [], [], []
-    for (child, state, name), count in automaton.first.items():
-        q = states.setdefault(state, len(states))
-        first.append((number(child), q, weigh(name, count)))
-    for (source, child, target, name), count in automaton.step.items():
-        q = states.setdefault(source, len(states))
-        z = states.setdefault(target, len(states))
-        edges.append((number(child) >= n_symbols, q, number(child), z,
-                      weigh(name, count)))  # fmt: skip
-    for (state, parent, name), count in automaton.done.items():
-        q = states.setdefault(state, len(states))
-        done.append((q, symbols[parent], weigh(name, count)))
-    root_weight = np.full(n_symbols, -1, np.int32)
-    for symbol, count in counts.roots.items():
-        root_weight[symbols[symbol]] = weigh(("root", symbol), count)
-    for word, tag in lexicon:
-        weigh(("word", tag, word), 0.0)
-
-    n_weights, n_states, n_all = len(names), len(states), n_symbols + n_tags
+    label = [labels.setdefault(symbol[0], len(labels)) for symbol in counts.symbols]
+    events = number_events(counts, horizontal, lexicon)
+    names, n_states = events.names, events.n_states
+    n_weights, n_all = len(names), n_symbols + n_tags
     if n_states * n_tags > MAX_STATE_TAGS:
         raise SettingsError(
             f"{n_states} states of rules times {n_tags} tags are more than "
             f"{MAX_STATE_TAGS}; use <horizontal=2>, which shares states"
         )
-    first.sort()
-    edges.sort()
-    done.sort()
-    opener, opened, open_weight = _columns(first, 3)
-    is_tag, begins, edge_child, ends, edge_weight = _columns(edges, 5)
-    done_state, done_symbol, done_weight = _columns(done, 3)
-    n_own = int(np.sum(is_tag == 0))
+    opener, opened, open_weight = _columns(events.first, 3)
+    is_tag, begins, edge_child, ends, edge_weight = _columns(events.edges, 5)
+    done_state, done_symbol, done_weight = _columns(events.done, 3)
+    n_plain = int(np.sum(is_tag == 0))  # edges of symbols, which come first
     tag_edge = np.full((n_states, n_tags), -1, np.int32)
-    tag_edge[begins[n_own:], edge_child[n_own:] - n_symbols] = np.arange(
-        n_own, len(edges)
+    tag_edge[begins[n_plain:], edge_child[n_plain:] - n_symbols] = np.arange(
+        n_plain, len(events.edges)
     )
     into = np.argsort(ends, kind="stable")
     by_state = np.argsort(opened, kind="stable")
@@ -159,17 +209,6 @@ def build_tables(
     is_open[begins] = 1
     weight_label = np.full(n_weights, -1, np.int32)
     weight_label[done_weight] = np.array(label, np.int32)[done_symbol]
-
-    chains = sorted(
-        all_chains(counts.unary, unary_steps), key=lambda c: (number(c[-1]), len(c))
-    )
-    chain_rule = [
-        names["unary", above, below]
-        for chain in chains
-        for above, below in pairwise(chain)
-    ]
-    chain_label = [label[symbols[s]] for chain in chains for s in chain[:-1]]
-    bottoms = np.array([number(chain[-1]) for chain in chains], np.int64)
     tables = GrammarTables(
         n_symbols=n_symbols,
         n_tags=n_tags,
@@ -182,7 +221,7 @@ def build_tables(
         opened_ptr=pointers(opened, n_states),
         opened_by=opener[by_state].astype(np.int32),
         opened_weight=_or_none(open_weight, n_weights)[by_state],
-        edge_ptr=pointers(begins[:n_own], n_states),
+        edge_ptr=pointers(begins[:n_plain], n_states),
         edge_from=begins.astype(np.int32),
         edge_child=edge_child.astype(np.int32),
         edge_to=ends.astype(np.int32),
@@ -194,17 +233,11 @@ def build_tables(
         done_ptr=pointers(done_state, n_states),
         done_symbol=done_symbol.astype(np.int32),
         done_weight=done_weight.astype(np.int32),
-        chain_ptr=pointers(bottoms, n_all),
-        chain_top=np.array([symbols[c[0]] for c in chains], np.int32),
-        chain_bottom=bottoms.astype(np.int32),
-        chain_step=np.concatenate([[0], np.cumsum([len(c) - 1 for c in chains])])
-        .astype(np.int64),
-        chain_rule=np.array(chain_rule, np.int32),
-        chain_label=np.array(chain_label, np.int32),
-        root_weight=root_weight,
+        root_weight=events.root_weight,
         weight_label=weight_label,
-    )  # fmt: skip
-    return tables, list(names), np.array(seen)
+        **chain_fields(counts, unary_steps, names, label),
+    )
+    return tables, list(names), np.array(events.seen)
 
 
 def _or_none(weight: np.ndarray, none: int) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""What a model file keeps of a grammar, and the checks when it is read.
+"""A grammar in a model file, and the checks when it is read.
 
 The file holds the rules with their counts, not the tables of the charts: those are made
 again by the code that reads a treebank, which only builds what fits together and
-limits what it asks of memory.
+limits the memory that they take.
 """
 
 from __future__ import annotations
@@ -98,14 +98,14 @@ def _numbers(counts: RuleCounts) -> dict[Any, int]:
 
 
 def grammar_from_state(settings: dict[str, Any], arrays: Arrays) -> Grammar:
-    """Rebuild a grammar; whatever does not fit together raises ValueError."""
+    """Rebuild a grammar; invalid input raises ValueError."""
     grammar = Grammar(
         horizontal=optional_count(settings, "horizontal"),
         **{name: entry(settings, name, kind) for name, kind in PARAMETERS.items()},
     )
     require(grammar.unary_steps <= MAX_UNARY_STEPS, "chains that are too long")
     require(grammar.vertical <= 100, "labels with too many ancestors")
-    grammar._validate()
+    grammar.validate()
     counts = _counts(settings, arrays)
     lexicon = Lexicon()
     if grammar.lexical:
@@ -115,7 +115,7 @@ def grammar_from_state(settings: dict[str, Any], arrays: Arrays) -> Grammar:
         grammar.seen_ = read_numbers(arrays, "seen", MAX_WEIGHT, len(grammar.seen_))
     if grammar.features == "spans":
         grammar.spans_ = _spans(under("spans/", arrays), grammar.min_count)
-    grammar._size()
+    grammar.set_size()
     return grammar
 
 

@@ -11,6 +11,7 @@ brackets.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -63,7 +64,13 @@ def bracket_parts(
     """
     tables, number = grammar.tables_, {a: k for k, a in enumerate(grammar.labels_)}
     n_chains = len(tables.chain_top)
-    part_of = {int(tables.chain_label[s]): c for c, s in _single_steps(tables)}
+    # chains of one rule, then rules: any part with the label
+    steps = tables.chain_step.tolist()
+    part_of = {
+        int(tables.chain_label[s]): c
+        for c, (s, end) in enumerate(pairwise(steps))
+        if end == s + 1
+    }
     for k, label in enumerate(tables.weight_label.tolist()):
         part_of[label] = n_chains + k
     check_spans(y, n, i)
@@ -77,12 +84,6 @@ def bracket_parts(
         else:
             parts.add((part_of[number[label]], cell))
     return sorted(parts), sorted(bare - {cell for _, cell in parts})
-
-
-def _single_steps(tables: Any) -> list[tuple[int, int]]:
-    """Chains of one rule, with the place of it."""
-    steps = tables.chain_step.tolist()
-    return [(c, s) for c, s in enumerate(steps[:-1]) if steps[c + 1] == s + 1]
 
 
 class LatentGrammarProblem(GrammarProblem):

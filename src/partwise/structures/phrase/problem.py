@@ -23,6 +23,41 @@ from partwise.structures.phrase._compiled import (
 from partwise.threads import run_sharded, shard_size
 
 
+def new_work(data: Reference[GrammarData]) -> Reference[GrammarWork]:
+    """Buffers of one thread for these sentences."""
+    tables, longest = data.tables, int(np.diff(data.offset).max())
+    cells = (longest + 1) ** 2
+    n_all = tables.n_symbols + tables.n_tags
+    n_states = len(tables.is_open)
+    chart = Chart(
+        symbol=np.zeros((cells, tables.n_symbols)),
+        base=np.full(n_all, -np.inf),
+        live=np.zeros(n_all, np.int32),
+        sum=np.full(n_states, -np.inf),
+        touched=np.zeros(n_states, np.int32),
+        begin=np.zeros(cells, np.int64),
+        grows=np.zeros(cells, np.int64),
+        end=np.zeros(cells, np.int64),
+        links=np.zeros(longest + 2, np.int64),
+        room=np.zeros(2, np.int64),
+    )
+    sums = chart._replace(base=np.zeros(n_all), sum=np.zeros(n_states))
+    work = GrammarWork(
+        weight=np.zeros(tables.n_weights + 2),
+        chain=np.zeros(len(tables.chain_top)),
+        plain=np.zeros((cells, tables.n_labels)),
+        span=np.zeros((cells, tables.n_labels)),
+        node=np.zeros(cells if len(data.bare) else 0),
+        none=np.zeros(0),
+        begin=np.zeros((longest, tables.n_labels)),
+        end=np.zeros((longest, tables.n_labels)),
+        chart=Reference(chart),
+        sums=Reference(sums),
+        stack=np.zeros((2 * longest + 2, 3), np.int64),
+    )
+    return Reference(work)
+
+
 class GrammarProblem(Ranker, PackedProblem):
     """Sentences with their trees under one grammar."""
 
@@ -36,42 +71,7 @@ class GrammarProblem(Ranker, PackedProblem):
         n_jobs: int,
         scorer: Any,
     ) -> None:
-        longest = int(np.diff(data.offset).max())
-        cells = (longest + 1) ** 2
-        tables = data.tables
-        n_all = tables.n_symbols + tables.n_tags
-        n_states = len(tables.is_open)
-
-        def new_work() -> Reference[GrammarWork]:
-            chart = Chart(
-                symbol=np.zeros((cells, tables.n_symbols)),
-                base=np.full(n_all, -np.inf),
-                live=np.zeros(n_all, np.int32),
-                sum=np.full(n_states, -np.inf),
-                touched=np.zeros(n_states, np.int32),
-                begin=np.zeros(cells, np.int64),
-                grows=np.zeros(cells, np.int64),
-                end=np.zeros(cells, np.int64),
-                links=np.zeros(longest + 2, np.int64),
-                room=np.zeros(2, np.int64),
-            )
-            sums = chart._replace(base=np.zeros(n_all), sum=np.zeros(n_states))
-            work = GrammarWork(
-                weight=np.zeros(tables.n_weights + 2),
-                chain=np.zeros(len(tables.chain_top)),
-                plain=np.zeros((cells, tables.n_labels)),
-                span=np.zeros((cells, tables.n_labels)),
-                node=np.zeros(cells if len(data.bare) else 0),
-                none=np.zeros(0),
-                begin=np.zeros((longest, tables.n_labels)),
-                end=np.zeros((longest, tables.n_labels)),
-                chart=Reference(chart),
-                sums=Reference(sums),
-                stack=np.zeros((2 * longest + 2, 3), np.int64),
-            )
-            return Reference(work)
-
-        work = new_work()
+        work = new_work(data)
         plain_data = data.replace(oracle=PLAIN)
         plain = GrammarBlocks(rows, plain_data, compile_oracle(plain_data, work))
         blocks = plain
@@ -89,7 +89,7 @@ class GrammarProblem(Ranker, PackedProblem):
             n_blocks=len(sentences),
             n_weights=scorer.n_weights(rows),
             formulation=formulation,
-            new_work=new_work,
+            new_work=lambda: new_work(data),
             n_jobs=n_jobs,
         )
         self.grammar = grammar

@@ -1,16 +1,16 @@
 """Phrase-structure trees of a weighted grammar read off a treebank.
 
 An output is a tree; its parts are the rules over spans that derive it. Rules are read
-off the training trees (`_rules.py`), so the output space is what the treebank
-shows: every tree whose branchings, chains of unary rules and root were seen, in any
-combination. A tree has one derivation.
+off the training trees (`_rules.py`), so the output space is every tree whose
+branchings, chains of unary rules and root occur in the treebank, in any combination. A
+tree has one derivation.
 
     <w, φ(x, y)> = Σ_rules w[rule] + Σ_{brackets (A, i, j)} Σ_f w[A, f(x, i, j)]
 
-The second sum is there with ``features="spans"`` (`_span_features.py`); the paper's
-model has the first alone (Tsochantaridis et al., ICML 2004, section 5.5). `Grammar`
-holds the settings and the plain-Python reference of its methods; `GrammarProblem` runs
-whole batches in numba behind the same contract.
+The second sum is there with ``features="spans"`` (`partwise.features.spans`); the
+paper's model has the first alone (Tsochantaridis et al., ICML 2004, section 5.5).
+`Grammar` holds the settings and the plain-Python reference of its methods;
+`GrammarProblem` runs whole batches in numba behind the same contract.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         """Read the rules of the trees Y, and the features of their words.
 
         Trees that do not fit (a chain of unary rules above `unary_steps`, a bare tag)
-        add nothing; `fits` tells which.
+        add nothing; see `fits`.
         """
-        self._validate()
+        self.validate()
         trees = [unwrap(as_phrase_tree(tree)) for tree in Y]
         counts, roots = RuleCounts.read(
             trees, vertical=self.vertical, unary_steps=self.unary_steps
@@ -132,7 +132,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                     self.seen_[self.number_["word", tag, UNKNOWN]] += 1
         if self.features == "spans":
             self.spans_ = SpanFeatures(self.min_count).fit(self.columns_of(sentences))
-        self._size()
+        self.set_size()
         return self
 
     def restore(self, counts: RuleCounts, lexicon: Lexicon) -> None:
@@ -152,18 +152,19 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         tables = self.tables_
         self._chain_number = {}
         symbols = [*counts.symbols, *counts.tags]
-        names_ = list(self.number_)
         for c in range(len(tables.chain_top)):
             begin, end = tables.chain_step[c], tables.chain_step[c + 1]
-            chain = tuple(names_[r][1] for r in tables.chain_rule[begin:end])
+            chain = tuple(names[r][1] for r in tables.chain_rule[begin:end])
             self._chain_number[(*chain, symbols[tables.chain_bottom[c]])] = c
 
-    def _size(self) -> None:
+    def set_size(self) -> None:
+        """Set `n_psi_` from the rules and the features of spans."""
         tables = self.tables_
         rows = self.spans_.n_rows_ if self.spans_ is not None else 0
         self.n_psi_ = tables.n_weights + rows * tables.n_labels
 
-    def _validate(self) -> None:
+    def validate(self) -> None:
+        """Refuse parameters that cannot be used."""
         self._bracket_costs()
         if self.features not in ("rules", "spans"):
             raise SettingsError(
@@ -183,7 +184,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         return bracket_loss(self.cost)
 
     def columns_of(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """(word, tag) as features see them; over words, a class stands for the tag."""
+        """(word, tag) for features; over words, a class stands for the tag."""
         if not self.lexical:
             return sentences
         name = self.lexicon_.name
@@ -238,12 +239,12 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         formulation : Formulation
         n_jobs : int
         parts : PhraseFeatures, or PhraseKeys with a `KernelScorer`, optional
-            What the scorer knows of the sentences; by default their `phrases`.
+            Features or keys of the sentences; by default their `phrases`.
         scorer : Scorer, optional
             How rules and brackets are scored; `SpanScorer` by default.
         """
         formulation = (formulation or Formulation()).validate()
-        self._validate()
+        self.validate()
         sentences = [[(str(w), str(t)) for w, t in x] for x in X]
         sizes = np.array([len(x) for x in sentences], np.int64)
         if not len(sizes) or not sizes.min():
@@ -252,23 +253,14 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         codes: list[Ints] = []
         known: dict[int, Ints] = {}  # brackets of trees that are partly known
         bare: dict[int, list[int]] = {}  # those of unknown label
-        for i, (x, y) in enumerate(
-            zip(sentences, Y if Y is not None else [], strict=Y is not None)
-        ):
+        truths = [] if Y is None else zip(sentences, Y, strict=True)
+        for i, (x, y) in enumerate(truths):
             if is_partial(y):
-                parts_, bare[i] = bracket_parts(self, y, len(x), i)
-                known[i] = np.array(parts_, np.int32).reshape(-1)
+                brackets, bare[i] = bracket_parts(self, y, len(x), i)
+                known[i] = np.array(brackets, np.int32).reshape(-1)
                 codes.append(np.full(2 * self.code_room() * len(x), -1, np.int32))
-                continue
-            tree = unwrap(as_phrase_tree(y))
-            if [w for w, _ in tagged_words(tree)] != [w for w, _ in x]:
-                raise ValueError(f"tree {i} has other words than sentence {i}")
-            code = self.encode(tree)
-            if code is None:
-                raise ValueError(
-                    f"tree {i} is not one of the grammar; leave it out (see `fits`)"
-                )
-            codes.append(code)
+            else:
+                codes.append(self._code_of_truth(x, y, i))
         data = self._data(sentences, sizes, codes, known, bare, formulation)
         scorer = scorer or SpanScorer()
         rows: Any = scorer.bind(self.phrases(sentences) if parts is None else parts)
@@ -277,6 +269,18 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         if known and Y is not None:
             return LatentGrammarProblem(*settings).begin(Y)
         return kind(*settings)
+
+    def _code_of_truth(self, x: Sentence, y: Any, i: int) -> Ints:
+        """The code of the tree of sentence i; refuses one that the grammar lacks."""
+        tree = unwrap(as_phrase_tree(y))
+        if [w for w, _ in tagged_words(tree)] != [w for w, _ in x]:
+            raise ValueError(f"tree {i} has other words than sentence {i}")
+        code = self.encode(tree)
+        if code is None:
+            raise ValueError(
+                f"tree {i} is not one of the grammar; leave it out (see `fits`)"
+            )
+        return code
 
     def derives(self, x: Sentence, y: Any, i: int = 0) -> bool:
         """Whether a sentence has this tree, or one with these known brackets.
@@ -379,7 +383,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         return delta.prices() if isinstance(delta, Brackets) else (1.0, 1.0)
 
     def _oracle(self, formulation: Formulation) -> int:
-        is_strict = self.delta.search == TWO_BEST  # calls trees wrong by their tags
+        is_strict = self.delta.search == TWO_BEST  # wrong tags make a tree wrong
         if formulation.rescaling == "hard" and self.lexical and not is_strict:
             raise CapabilityError(
                 "a hard margin over words separates trees that differ in a tag alone, "

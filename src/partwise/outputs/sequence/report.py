@@ -1,4 +1,4 @@
-"""What a report says about a tagger: tables, confusion, features, worst errors."""
+"""The report of a tagger: tables, confusion, features, worst errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,8 @@ from partwise.metrics import (
     span_report,
 )
 from partwise.report import support
-from partwise.report.content import (
-    Confusion,
-    ErrorExample,
-    MetricTable,
-    Report,
-)
+from partwise.report.content import Confusion, ErrorExample, MetricTable, Report
 from partwise.report.support import support_pictures
-from partwise.report.training import training_report
 
 if TYPE_CHECKING:
     from partwise.outputs.sequence.model import SequenceModel
@@ -51,10 +45,10 @@ def sequence_report(
     n_errors : int
         How many errors to show.
     **page
-        Title, certificate, features and the like, see `training_report`.
+        Title, certificate, features and the like, see `Report`.
     """
     labels, matrix = confusion(y, y_pred)
-    return training_report(
+    return Report(
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion([str(label) for label in labels], matrix.tolist()),
         errors=_worst_errors(model, tokens, y, y_pred, n_errors),

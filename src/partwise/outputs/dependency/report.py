@@ -1,9 +1,11 @@
-"""What a report says about a dependency parser: scores, confusions, drawn errors."""
+"""The report of a dependency parser: scores, confusions, drawn errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from partwise.metrics import (
     arc_length_report,
@@ -22,9 +24,7 @@ from partwise.report.content import (
     Picture,
     Report,
 )
-from partwise.report.support import NOTE, TITLE
-from partwise.report.support_trees import support_tree_pictures
-from partwise.report.training import training_report
+from partwise.report.support import NOTE, TITLE, count_words, heaviest_examples
 
 if TYPE_CHECKING:
     from partwise.outputs.dependency.model import DependencyModel
@@ -61,14 +61,14 @@ def dependency_report(
     n_errors : int
         How many errors to draw.
     **page
-        Title, certificate and the like, see `training_report`.
+        Title, certificate and the like, see `Report`.
     """
     relations = [
         [[universal_relation(label) for label in tree[1]] for tree in trees]
         for trees in (y, y_pred)
     ]
     labels, matrix = confusion(*relations)
-    return training_report(
+    return Report(
         metrics=_tables(y, y_pred, caption),
         confusion=Confusion(labels, matrix.tolist()),
         drawings=_worst_errors(words, tags, y, y_pred, n_errors),
@@ -128,8 +128,8 @@ def _worst_errors(
 ) -> list[Picture]:
     """Sentences with the most wrong words, as long as they can be read at a glance."""
     wrong = []
-    for s, (true, found) in enumerate(zip(y, y_pred, strict=True)):
-        pairs = zip(zip(*true, strict=True), zip(*found, strict=True), strict=True)
+    for s, (true, predicted) in enumerate(zip(y, y_pred, strict=True)):
+        pairs = zip(zip(*true, strict=True), zip(*predicted, strict=True), strict=True)
         n_wrong = sum(a != b for a, b in pairs)
         if n_wrong and len(words[s]) <= _MOST_WORDS:
             wrong.append((-n_wrong, s))
@@ -142,3 +142,45 @@ def _worst_errors(
         )
         for count, s in sorted(wrong)[:n]
     ]
+
+
+def support_tree_pictures(
+    model: DependencyModel, n_sentences: int = 5, n_trees: int = 2
+) -> list[Picture]:
+    """
+    Draw the training sentences with the largest α, wrong arcs above the words.
+
+    Parameters
+    ----------
+    model : DependencyModel
+    n_sentences, n_trees : int
+        How many sentences, and how many wrong trees of each.
+
+    Returns
+    -------
+    list of Picture
+        Empty for a model without its dual.
+    """
+    support, pictures = model.support, []
+    for i, planes in heaviest_examples(support, n_sentences):
+        truth = _tree(model, support.truth(i))
+        n_outputs = count_words(model.structure.n_outputs(len(truth[0])))
+        for rank, p in enumerate(planes[:n_trees].tolist(), 1):
+            caption = (
+                f"Training sentence {int(support.rows[i])}: support structure {rank} "
+                f"of {len(planes)} among {n_outputs} trees, "
+                f"α = {float(support.alpha[p]):.3g}"
+            )
+            tree = _tree(model, support.output(p))
+            drawn = draw_dependency_tree(support.tokens[i], tree, truth=truth)
+            pictures.append(Picture(caption, drawn))
+    return pictures
+
+
+def _tree(model: DependencyModel, code: np.ndarray) -> tuple[list[int], list[str]]:
+    """Heads and labels of codes; without labels, empty ones."""
+    names = model.joint_labels
+    size = max(len(names), 1)
+    heads = (code // size).tolist()
+    labels = [names[c % size] if names else "" for c in code.tolist()]
+    return heads, labels

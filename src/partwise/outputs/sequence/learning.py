@@ -1,4 +1,4 @@
-"""How the scoring of a tagger is learned: from features, or from keys and a kernel."""
+"""The training data of a tagger: features, or keys and the inputs of a kernel."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> Sco
         The model that a warm start goes on with.
     """
     if uses_keys(tagger):
-        return fit_keys(tagger, X, labels, last)
+        return _fit_keys(tagger, X, labels, last)
     begin_features(tagger, last)
     featurizer, features = _token_features(tagger, X, last)
     return FeatureFit(TokenFeatureScoring(featurizer), features)
 
 
-def fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
+def _fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
     """Keys of labels, and what a kernel compares of their tokens or sequences."""
     kernel, options = read_kernel(tagger, "float64")
     is_whole = kernel is not None and isinstance(kernel.input_family(), Sequences)
     by_token = kernel is not None and not is_whole
     match = "label" if tagger.match is None else tagger.match
     if tagger.match is None and is_whole and kind_of(X) == "columns":
-        # else all tokens of a sequence would have the same scores
+        # without the first column all tokens of a sequence would have the same scores
         match = f"label+{next(iter(as_table(X).columns))}, label"
     hasher = LabelHasher(match, labels)
     if hasher.has_pairs and by_token:
@@ -105,7 +105,7 @@ def _compared_columns(kernel: Kernel, X: Any) -> tuple[Kernel, list[str]]:
 
 
 def _refuse_features(tagger: Any) -> None:
-    """Refuse settings of features, which this model does not look at."""
+    """Refuse settings of features, which this model does not use."""
     defaults = {"templates": None, "min_count": 1, "hash_bits": None, "vectors": None}
     for name, default in defaults.items():
         if getattr(tagger, name) != default:
@@ -118,13 +118,13 @@ def _refuse_features(tagger: Any) -> None:
 def _support_inputs(
     X: Any, features: Any, hasher: LabelHasher, columns: list[str], featurizer: Any
 ) -> Any:
-    """What a support keeps of the sequences: all that the model looks at."""
+    """Columns or features of the sequences, which a support keeps."""
     if any(map(callable, hasher.match)):  # a user's function looks at X itself
         return X if isinstance(X, Table) else list(X)
     if kind_of(X) == "columns":
         table = as_table(X)
         first = next(iter(table.columns))  # to show it
-        looked_at = [first, *columns, *hasher.columns]
-        looked_at += getattr(featurizer, "columns", [])
-        return table.select(list(dict.fromkeys(looked_at)))
+        names = [first, *columns, *hasher.columns]
+        names += getattr(featurizer, "columns", [])
+        return table.select(list(dict.fromkeys(names)))
     return list(X) if features is None else features

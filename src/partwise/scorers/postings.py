@@ -148,7 +148,7 @@ def number_slots(order, flat, unit, slot, key, anchor, begin):
 def number_locally(first, slot, key, place, n_places, seen_in, number, local):
     """Number the keys of each block 0, 1, …, and its slots key · n_places + place.
 
-    place[p] tells which of the inputs of its block part p belongs to. `seen_in`
+    place[p] is the input of its block that part p belongs to. `seen_in`
     (n_keys,) begins as −1; `number` (n_keys,) is room. Returns the largest number of
     keys of a block.
     """

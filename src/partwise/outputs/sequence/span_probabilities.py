@@ -1,9 +1,10 @@
 """Probabilities of labelled spans under a chain over the tags of a scheme.
 
 A tag continues the span before it when it is an I- or E- of the type that is still
-open there, which the tag before tells alone. With K[b, c] = 1 where tag c continues tag
-b, the spans of a tag sequence (`partwise.metrics.spans`, malformed sequences included)
-are its longest runs of tokens joined by continuing steps, without runs of O. So
+open there, which depends on the tag before alone. With K[b, c] = 1 where tag c
+continues tag b, the spans of a tag sequence (`partwise.metrics.spans`, malformed ones
+included) are its longest runs of tokens joined by continuing steps, without runs of O.
+So
 
     P(span from s to e) = Σ over tags P(y_s begins a span, y_{s+1}, …, y_{e−1} continue
                                         it, y_e does not),
@@ -25,7 +26,7 @@ from partwise.readers.span_tags import Span, parse_tag
 
 
 class SpanTags(NamedTuple):
-    """What tags say of spans."""
+    """The spans that tags stand for."""
 
     types: list[str]
     of_type: Floats  # (L, n_types) 1 for the tags of a type; O has none

@@ -1,4 +1,4 @@
-"""Models of other programs as models of ours."""
+"""Taggers made from models of CRFsuite."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def from_crfsuite(path: str | os.PathLike[str]) -> SequenceModel:
     -------
     SequenceModel
         Its tokens are dicts or lists of attributes, as python-crfsuite takes them, and
-        its marginals and confidences are those of CRFsuite. It has no certificate, for
-        the file does not say what it was trained for. `save_model` keeps it.
+        its marginals and confidences are those of CRFsuite. It has no certificate,
+        because the file does not hold the objective. `save_model` writes it.
 
     Raises
     ------

@@ -92,7 +92,12 @@ def support_state(support: SupportSet | None) -> tuple[dict[str, Any], Arrays]:
     """Whether a model over labels has a dual, and the arrays of it."""
     if support is None or not len(support.alpha):
         return {"support": False}, {}
-    return {"support": True}, support_arrays(support)
+    arrays: Arrays = {
+        "offset": np.asarray(support.offset, np.int64),
+        **string_arrays([t for row in support.tokens for t in row]),
+        **_sequence_arrays(support),
+    }
+    return {"support": True}, prefixed("support", arrays)
 
 
 def support_from_state(
@@ -101,11 +106,36 @@ def support_from_state(
     """The dual of a model over so many labels; None for none."""
     if not entry(settings, "support", bool):
         return None
-    n_features = None if featurizer is None else featurizer.n_features_
-    return support_from_arrays(under("support/", arrays), n_features, n_labels)
+    arrays = under("support/", arrays)
+    offset = read_array(arrays, "offset", np.int64, None)
+    lengths = read_lengths(offset)
+    n_tokens = int(offset[-1])
+    inputs: Any
+    if "table/offset" in arrays:
+        inputs = SEQUENCES.unpack(under("table/", arrays))
+        require(np.array_equal(inputs.offset, offset), "support of other lengths")
+    else:
+        require(featurizer is not None, "support sequences without content")
+        inputs = _features(arrays, offset, featurizer.n_features_)
+    y = read_array(arrays, "y", np.int32, n_tokens)
+    check_indices(y, n_labels, "a true label")
+    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
+    check_indices(cuts.code, n_labels, "a label of a cut")
+    strings = read_strings(arrays, n=n_tokens)
+    tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
+    return SupportSet(inputs, y, cuts, alpha, rows, tokens)
 
 
-def input_arrays(inputs: Any) -> Arrays:
+def _sequence_arrays(support: SupportSet) -> Arrays:
+    """Planes, true labels and inputs."""
+    return {
+        "y": np.asarray(support.y, np.int32),
+        **plane_arrays(support.cuts, support.alpha, support.rows),
+        **_input_arrays(support.inputs),
+    }
+
+
+def _input_arrays(inputs: Any) -> Arrays:
     """Arrays of the sequences of a support: a table, or features."""
     if isinstance(inputs, Table):
         return prefixed("table", SEQUENCES.pack(inputs))
@@ -120,41 +150,6 @@ def input_arrays(inputs: Any) -> Arrays:
     )
 
 
-def support_arrays(support: SupportSet) -> Arrays:
-    """Arrays of a dual and of its sequences."""
-    arrays: Arrays = {
-        "offset": np.asarray(support.offset, np.int64),
-        "y": np.asarray(support.y, np.int32),
-        **string_arrays([t for row in support.tokens for t in row]),
-        **plane_arrays(support.cuts, support.alpha, support.rows),
-        **input_arrays(support.inputs),
-    }
-    return prefixed("support", arrays)
-
-
-def support_from_arrays(
-    arrays: Arrays, n_features: int | None, n_labels: int
-) -> SupportSet:
-    """Rebuild a dual; without a number of features its sequences are in a table."""
-    offset = read_array(arrays, "offset", np.int64, None)
-    lengths = read_lengths(offset)
-    n_tokens = int(offset[-1])
-    inputs: Any
-    if "table/offset" in arrays:
-        inputs = SEQUENCES.unpack(under("table/", arrays))
-        require(np.array_equal(inputs.offset, offset), "support of other lengths")
-    else:
-        require(n_features is not None, "support sequences without content")
-        inputs = _features(arrays, offset, n_features or 0)
-    y = read_array(arrays, "y", np.int32, n_tokens)
-    check_indices(y, n_labels, "a true label")
-    cuts, alpha, rows = read_planes(arrays, lengths, lambda n: n)
-    check_indices(cuts.code, n_labels, "a label of a cut")
-    strings = read_strings(arrays, n=n_tokens)
-    tokens = [strings[a:b] for a, b in pairwise(offset.tolist())]
-    return SupportSet(inputs, y, cuts, alpha, rows, tokens)
-
-
 # ------------------------------------------------------- models over trees of words
 
 
@@ -164,12 +159,7 @@ def sentence_support_state(
     """Whether a model has a dual over sentences of a table, and its arrays."""
     if support is None or not len(support.alpha):
         return {"support": False}, {}
-    arrays = {
-        "y": np.asarray(support.y, np.int32),
-        **plane_arrays(support.cuts, support.alpha, support.rows),
-        **input_arrays(support.inputs),
-    }
-    return {"support": True}, prefixed("support", arrays)
+    return {"support": True}, prefixed("support", _sequence_arrays(support))
 
 
 def sentence_support_from_state(

@@ -1,4 +1,4 @@
-"""What a report says about a phrase-structure parser: scores and drawn errors."""
+"""The report of a phrase-structure parser: scores and drawn errors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,6 @@ from partwise.report.content import (
     Picture,
     Report,
 )
-from partwise.report.training import training_report
 
 Trees = Sequence[Any]
 
@@ -58,9 +57,9 @@ def phrase_report(
     n_errors : int
         How many errors to draw.
     **page
-        Title, certificate and the like, see `training_report`.
+        Title, certificate and the like, see `Report`.
     """
-    return training_report(
+    return Report(
         metrics=_tables(y, y_pred, caption, n_failures, n_too_long),
         confusion=Confusion(*bracket_confusion(y, y_pred)),
         features=list(features),
@@ -92,10 +91,10 @@ def _tables(
 def _worst_errors(y: Trees, y_pred: Trees, n: int) -> list[Picture]:
     """Sentences with the most wrong or missed phrases that can be read at a glance."""
     wrong = []
-    for s, (gold, found) in enumerate(bracketing_pairs(y, y_pred)):
-        if found is None or gold.length > _MOST_WORDS:
+    for s, (gold, parse) in enumerate(bracketing_pairs(y, y_pred)):
+        if parse is None or gold.length > _MOST_WORDS:
             continue
-        score = sentence_scores(gold, found)
+        score = sentence_scores(gold, parse)
         n_wrong = score.n_predicted + score.n_true - 2 * score.n_correct
         if n_wrong:
             wrong.append((-n_wrong, s, score))

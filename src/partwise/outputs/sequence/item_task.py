@@ -17,7 +17,7 @@ class ItemTask(TagTask):
         super().__init__(Layout())
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """Items, and their labels if asked; they stand in the file in any case."""
+        """Items; with `truth`, also their labels, which the file has in any case."""
         from partwise.readers import read_crfsuite
 
         X: list[Any] = []
