@@ -103,6 +103,14 @@ def check_magnitude(
         raise ValueError(f"{what}: NaN, infinity or a number beyond ±{limit:g}{remedy}")
 
 
+def as_list(X: Any) -> Any:
+    """A list in the place of a column of a pandas data frame; all else unchanged.
+
+    X[0] of a column is the row called 0, which need not be there.
+    """
+    return X.tolist() if hasattr(X, "iloc") and hasattr(X, "tolist") else X
+
+
 def check_list(X: Any, items: str) -> None:
     """Refuse None, one string, and what has no length, where a list is needed."""
     if X is None or isinstance(X, str) or not hasattr(X, "__len__"):

@@ -1,16 +1,19 @@
 """Bad input: one clear line, exit code 2, nothing half-written, no traceback."""
 
+import ast
 import os
 import re
+from pathlib import Path
 
 import pytest
 
+import partwise
 from partwise.cli import app as app_module
 from partwise.cli.parameters import Option, in_options, parameters_of
 from partwise.datasets import toy_treebank
 from partwise.kernels import memory
 from partwise.outputs.dependency.task import DependencyTask
-from partwise.parameters import ParameterError, SettingsError
+from partwise.parameters import MENTION, ParameterError, SettingsError
 from partwise.readers import write_brackets
 
 
@@ -198,6 +201,27 @@ def test_python_words_parameters_as_python_does():
     error = ParameterError("tol", 0, "give a positive number")
     assert (error.name, error.value) == ("tol", 0)
     assert str(error) == "tol=0: give a positive number"
+
+
+def raised_texts():
+    """Names of built-in errors that the package raises, with the text in the call."""
+    for path in sorted(Path(partwise.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                parts = [n.value for n in ast.walk(node.exc) if type(n) is ast.Constant]
+                text = " ".join(part for part in parts if isinstance(part, str))
+                yield ast.unparse(node.exc.func), text, f"{path}:{node.lineno}"
+
+
+def test_marked_parameters_are_in_errors_that_word_them():
+    raised = list(raised_texts())
+    assert any("<" in text for name, text, _ in raised if name == "SettingsError")
+    bare = [
+        place
+        for name, text, place in raised
+        if name in ("ValueError", "TypeError", "RuntimeError") and MENTION.search(text)
+    ]
+    assert not bare  # readers of the message would see <name=value>
 
 
 def test_unknown_tasks_and_commands(run, toys):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from safetensors.numpy import save as save_tensors
 
 from partwise.certificate import Certificate
 from partwise.cli import main
+from partwise.cli.output import percent
 from partwise.cli.progress import GapBar
 from partwise.datasets import toy_entities
 from partwise.model_file import load_model, save_model
@@ -373,6 +375,24 @@ def test_progress_is_a_line_whenever_iterations_double(capsys):
         "run 2 of the solver", "iteration 1",
     ]  # fmt: skip
     assert bar._share(0.1) == pytest.approx(0.5) and bar._share(np.inf) == 0.0
+
+
+def test_the_bar_fits_a_terminal_of_eighty_columns(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    bar = GapBar(tol=0.01)
+    bar.on_fit_task_begin(None, SimpleNamespace(parent=object()))
+    told = {"iteration": 44, "objective": 1.11936, "bound": 1.11895, "gap": 0.00046}
+    bar.on_pulse(44, 1.0)
+    bar.on_fit_task_end(None, None, metadata={**told, "is_estimate": True})
+    bar.teardown(None, None)
+    drawn = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", capsys.readouterr().err)
+    assert "bound 1.1189  gap ≈0.046 % iteration 44, 100% 0:00:0" in drawn
+
+
+def test_shares_that_nobody_tells_apart_are_zero():
+    assert percent(4.5e-10) == "below 0.0001 %"
+    assert [percent(v) for v in (0.0, 0.00046, 0.5)] == ["0 %", "0.046 %", "50 %"]
 
 
 def test_fetch_lists_corpora(run):

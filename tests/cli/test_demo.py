@@ -44,6 +44,7 @@ def test_the_report_is_a_page_with_pictures(document, page):
     for section in ("certificate", "metrics", "convergence", "pictures", "facts"):
         assert ("section", section) in seen
     assert text.count("Digit string, truth") >= 4
+    assert "Digit strings" in text and "Support structures" not in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
 

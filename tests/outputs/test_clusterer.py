@@ -190,6 +190,8 @@ def test_commands(tmp_path, capsys):
     (tmp_path / "toy.conll").write_text(TEXT + TEXT.replace("toy", "two"))
     assert not run(["train", "cluster", data, "--model", model, "--C", "100", "--json"])
     assert json.loads(capsys.readouterr().out)["certificate"]["is_local"]
+    assert not run(["evaluate", model, data])
+    assert " mentions\n" in capsys.readouterr().out.split("muc_f1")[0]
     assert not run(["evaluate", model, data, "--json"])
     document = json.loads(capsys.readouterr().out)["metrics"]
     assert (

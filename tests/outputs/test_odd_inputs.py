@@ -242,3 +242,33 @@ def test_sentences_without_a_tree_have_no_confidence():
     assert none == 0.0 and some == parser.confidence(X[:1])[0] > 0
     crf = ConstituencyParser(loss="log", max_iter=2).fit(X, y)
     assert [len(ranked) for ranked in crf.predict_topk(strange, 1)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("SequenceTagger", {}),
+        ("DependencyParser", {}),
+        ("ConstituencyParser", {}),
+        ("SequenceAligner", {}),
+        ("DiverseSelector", {"k": 2}),
+        ("MotifClassifier", {"length": 4}),
+    ],
+)
+def test_columns_of_data_frames_are_lists(name, settings):
+    """A column keeps the names of its rows when a split leaves out the first."""
+    (output,) = [o for o in OUTPUTS if o.estimator == name]
+    X, y = output.make_toy(12)
+    if name == "DependencyParser":
+        words = zip(X.strings("form"), X.strings("upos"), strict=True)
+        X = [list(zip(*columns, strict=True)) for columns in words]
+    part = pd.DataFrame({"X": list(X), "y": list(y)}).iloc[3:]
+    settings = settings | {"tol": 0.5}
+    estimator = getattr(partwise, name)(**settings).fit(part.X, part.y)
+    same = getattr(partwise, name)(**settings).fit(list(X)[3:], list(y)[3:])
+    assert np.array_equal(estimator.model_.weights, same.model_.weights)
+    for method in ("predict", "margin", "confidence"):
+        if hasattr(estimator, method):
+            found, known = getattr(estimator, method), getattr(same, method)
+            assert str(found(part.X)) == str(known(list(X)[3:]))
+    assert estimator.score(part.X, part.y) == same.score(list(X)[3:], list(y)[3:])

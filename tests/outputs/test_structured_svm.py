@@ -146,3 +146,42 @@ def test_bad_input_is_named(data):
         StructuredSVM(Multiclass()).fit(X, y[:-1])
     with pytest.raises(ValueError, match="no example"):
         StructuredSVM(Multiclass()).fit([], [])
+
+
+class Forgetful(Multiclass):
+    def setup(self, X, Y):
+        super().setup(X, Y)
+
+
+class Silent(Multiclass):
+    def loss_augmented_argmax(self, x, y, w):
+        return None
+
+
+class Wordy(Multiclass):
+    def loss(self, y, y_hat):
+        return "large"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"structure": Multiclass}, "structure is the class Multiclass; give an inst"),
+        ({"structure": "chain"}, "structure is 'chain'; give an instance of a class"),
+        ({"structure": Forgetful()}, "Forgetful.setup returned None; end it with `ret"),
+        ({"structure": Silent()}, " returned None, no output"),
+        ({"structure": Wordy()}, " is 'large'; it must be a number"),
+        ({"structure": Multiclass(), "tol": 0}, "tol=0: give a positive number"),
+        (
+            {"structure": Multiclass(), "loss": "log"},
+            "solver='bcfw' does not go with loss='log'; choose lbfgs",
+        ),
+    ],
+)
+def test_slips_in_a_structure_are_named(data, settings, message):
+    X, y = data
+    with pytest.raises((TypeError, ValueError)) as refused:
+        StructuredSVM(**settings).fit(X, y)
+    assert message in str(refused.value)
+    with pytest.raises(TypeError, match="X is None; give a list of inputs"):
+        StructuredSVM(Multiclass()).fit(None, y)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils import _safe_indexing
 
-from partwise.readers import Column, Table
+from partwise.readers import Column, Table, read_columns
 from partwise.readers.refusals import refuse_single
 
 SENTENCES = [
@@ -198,6 +198,15 @@ def test_from_frame_with_labels_gives_x_and_y():
     assert y == [["X", "Z"], ["Y"]]
     with pytest.raises(ValueError, match="no column 'label'"):
         Table.from_frame(frame, by="s", label="label")
+
+
+@pytest.mark.parametrize("given", [None, "the cat"])
+def test_what_is_no_list_of_sequences_is_refused(given):
+    with pytest.raises(TypeError, match=f"sequences is {given!r}; give lists of tok"):
+        Table.from_sequences(given)
+    if given is None:
+        with pytest.raises(TypeError, match="None is no file; give a path, '-' or an"):
+            read_columns(given)
 
 
 def test_one_sentence_and_data_frames_are_refused():

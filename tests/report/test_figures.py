@@ -320,7 +320,9 @@ def test_the_objective_is_drawn_by_round():
 def test_ticks_have_the_digits_that_tell_them_apart():
     words = [name for _, name in _named(linear_ticks(1.0, 1.011))]
     assert words == ["1", "1.0025", "1.005", "1.0075", "1.01"]
-    assert [name for _, name in _named([0.0, 15_000.0])] == ["0", "15k"]
+    assert [name for _, name in _named([0.0, 5e3, 1e4])] == ["0", "5k", "10k"]
+    assert [name for _, name in _named([-5e5, 1e6])] == ["−0.5M", "1M"]
+    assert [name for _, name in _named([0.0, 500.0])] == ["0", "500"]
 
 
 def test_rounds_and_oracle_calls_are_whole():

@@ -175,7 +175,7 @@ def test_large_graphs():
     methods = Graph(3).pack([star, ladder_graph], None).methods()
     assert methods == ["elimination"] * 2
     assert make_plan(60, np.array(edges), 5).width == 2
-    with pytest.raises(ValueError, match=r"graph 0 is too wide for .*elimination"):
+    with pytest.raises(ValueError, match="too wide for decoder='elimination' with"):
         Graph(3, decoder="elimination").pack([grid], None)
 
 
@@ -267,7 +267,7 @@ def test_bad_input_is_named():
     problem = Graph(2, decoder="milp").pack([triangle], None)
     assert [score for _, score in problem.k_best(w, 7)[0]] == [-1.0] * 6 + [-3.0]
     grid = grid_graph(np.zeros((60, 60, 1)))
-    with pytest.raises(ValueError, match=r"graph 0 is too large for .*milp"):
+    with pytest.raises(ValueError, match="graph 0 is too large for decoder='milp'"):
         Graph(12, decoder="milp").pack([grid], None)
 
 

@@ -232,6 +232,11 @@ def make_report(results: Sequence[Result], seed: int) -> Report:
     report.errors = entities.errors[:5]
     for error in report.errors:
         error.note = f"entities, {error.note}"
+    report.pictures_title = "Digit strings"
+    report.pictures_note = (
+        "New strings as both models read them: those that the chain repairs most, and "
+        "its worst one. At the end, what it learned about neighbours."
+    )
     report.pictures = [*_strings(independent, digits), _transitions(digits.tagger)]
     report.facts = [
         *((name.capitalize(), by_task[name][0].task.about) for name in by_task),

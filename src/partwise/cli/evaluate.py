@@ -43,7 +43,7 @@ def evaluate(
         return 0
     sizes = f"{read.n_examples:,} {task.examples_name}"
     if read.n_tokens != read.n_examples:
-        sizes += f", {read.n_tokens:,} tokens"
+        sizes += f", {read.n_tokens:,} {task.tokens_name}"
     print_text(sizes)
     print_table((), metric_rows(metrics))
     for title, header, rows in details.listings:

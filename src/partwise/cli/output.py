@@ -61,6 +61,8 @@ def percent(value: float | None) -> str:
     """A share in percent with two significant digits, whole ones from ten on."""
     if value is None:
         return "unknown"
+    if 0 < value < 1e-6:
+        return "below 0.0001 %"
     return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:.2g} %"
 
 

@@ -95,12 +95,12 @@ class GapBar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._bar = Progress(
-            TextColumn("training"),
-            BarColumn(),
+            BarColumn(bar_width=None),  # the rest of the line
             TextColumn("{task.fields[figures]}", markup=False),
             TextColumn("{task.fields[step]}", markup=False),
             TimeElapsedColumn(),
             console=Console(stderr=True),
+            expand=True,
         )
         self._bar.add_task("training", total=1.0, figures="", step="")
         self._bar.start()

@@ -67,8 +67,13 @@ class RowEstimator(SavedEstimator):
 
     @property
     def feature_names_(self) -> list[str]:
-        """Names of the columns, those of a data frame or x0, x1, …: see ``coef_``."""
-        return list(self.model_.featurizer.feature_names_[: self.n_features_in_])
+        """Names beside ``coef_``: columns, x0, x1, … where they have none.
+
+        With a kernel, those of the anchors.
+        """
+        scoring = self.model_.scoring
+        names = list(scoring.feature_names)
+        return names if scoring.prefix else names[: self.n_features_in_]
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the prediction for one row, (n_features,) or (1, n_features), won."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from partwise.bounds import as_list
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
 from partwise.outputs.labels import check_labels
@@ -176,6 +177,7 @@ class SavedEstimator(StructuredEstimator):
         predict : callable
             Takes the other sequences and their places in X, or X and None for all.
         """
+        X = as_list(X)
         refuse_single(X, self.unit)
         if not isinstance(X, list | np.ndarray):
             return as_object_array(predict(X, None))
@@ -195,7 +197,9 @@ class SavedEstimator(StructuredEstimator):
         or calibrated.
         """
         self._check_fitted()
-        return as_object_array(self.model_.predict_topk(X, k, n_jobs=self._n_jobs()))
+        return as_object_array(
+            self.model_.predict_topk(as_list(X), k, n_jobs=self._n_jobs())
+        )
 
     @available_if(lambda self: hasattr(self.model_class, "marginals"))
     def predict_marginals(self, X: Any) -> list[Floats]:
@@ -209,7 +213,7 @@ class SavedEstimator(StructuredEstimator):
         frequencies: without `calibrate` use them to compare, not as probabilities.
         """
         self._check_fitted()
-        return self.model_.marginals(X, n_jobs=self._n_jobs())
+        return self.model_.marginals(as_list(X), n_jobs=self._n_jobs())
 
     @available_if(lambda self: hasattr(self.model_class, "marginals"))
     def confidence(self, X: Any) -> Floats:
@@ -218,7 +222,7 @@ class SavedEstimator(StructuredEstimator):
         See `predict_marginals` for what models have probabilities.
         """
         self._check_fitted()
-        return self.model_.confidence(X, n_jobs=self._n_jobs())
+        return self.model_.confidence(as_list(X), n_jobs=self._n_jobs())
 
     @available_if(lambda self: hasattr(self.model_class, "marginals"))
     def calibrate(self, X: Any, y: Any) -> Self:
@@ -236,14 +240,14 @@ class SavedEstimator(StructuredEstimator):
             model would be overconfident.
         """
         self._check_fitted()
-        self.model_.calibrate(X, y, n_jobs=self._n_jobs())
+        self.model_.calibrate(as_list(X), as_list(y), n_jobs=self._n_jobs())
         return self
 
     @available_if(lambda self: hasattr(self.model_class, "margin"))
     def margin(self, X: Any) -> Floats:
         """Score of the best output and its lead over the second, (n_examples, 2)."""
         self._check_fitted()
-        return self.model_.margin(X, n_jobs=self._n_jobs())
+        return self.model_.margin(as_list(X), n_jobs=self._n_jobs())
 
     @available_if(lambda self: hasattr(self.model_class, "explain"))
     def explain(self, x: Any, top: int = 10) -> Any:

@@ -90,6 +90,7 @@ class Task(ABC):
 
     title: ClassVar[str]  # of the report, as in "Tagger"
     examples_name: ClassVar[str] = "sentences"
+    tokens_name: ClassVar[str] = "tokens"  # what `Data.n_tokens` counts
     label_name: ClassVar[str] = "label"
     # in JSON: the predictions of all examples, and one of several of an example
     json_names: ClassVar[tuple[str, str]] = ("labels", "labels")

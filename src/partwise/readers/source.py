@@ -180,6 +180,10 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
     if isinstance(source, str) and source == "-":
         return "<stdin>", _read_all("<stdin>", sys.stdin.buffer)
     if not isinstance(source, str | os.PathLike):
+        if not hasattr(source, "read"):
+            raise TypeError(
+                f"{source!r:.40} is no file; give a path, '-' or an open binary file"
+            )
         name = str(getattr(source, "name", "<file>"))
         return name, _read_all(name, source)
     name = os.fspath(source)

@@ -98,6 +98,8 @@ class Table:
         -------
         Table
         """
+        if sequences is None or isinstance(sequences, str):
+            raise TypeError(f"sequences is {sequences!r:.40}; give lists of tokens")
         rows: list[tuple[str, ...]] = []
         offset = [0]
         for sequence in sequences:

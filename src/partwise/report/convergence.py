@@ -230,16 +230,14 @@ def _named(ticks: list[float]) -> list[tuple[float, str]]:
         abs(float(f"{value:.{digits}g}") - value) > 1e-9 * abs(value) for value in ticks
     ):
         digits += 1
-    return [(value, _tick(value, digits)) for value in ticks]
-
-
-def _tick(value: float, digits: int) -> str:
-    """Short form of a round number: 25k, 1.5M."""
-    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            unit = 1e3 if suffix == "k" else size
-            return number(value / unit, digits) + suffix
-    return number(float(value), digits)
+    largest = max(map(abs, ticks), default=0.0)
+    units = ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))
+    # one unit for all: 5k beside 10k
+    unit, suffix = next(((u, s) for least, u, s in units if largest >= least), (1, ""))
+    return [
+        (value, number(float(value / unit), digits) + (suffix if value else ""))
+        for value in ticks
+    ]
 
 
 def _line(

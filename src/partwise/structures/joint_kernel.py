@@ -24,7 +24,7 @@ import numpy as np
 from partwise.bounds import MAX_KERNEL, check_magnitude
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Floats, Ints, Problem, Structure
-from partwise.structures.loop import LoopBlocks, LoopProblem
+from partwise.structures.loop import LoopBlocks, LoopProblem, loss_of
 
 Pair = tuple[Any, Any]
 
@@ -289,9 +289,7 @@ class KernelBlocks(LoopBlocks):
 
     def place(self, i: int, y_hat: Any) -> int:
         """Number of an output of example i, entered when it is new."""
-        loss = float(self.structure.loss(self.Y[i], y_hat))
-        if not loss >= 0:
-            raise ValueError(f"loss of example {i} is {loss}; it must be ≥ 0")
+        loss = loss_of(self.structure, i, self.Y[i], y_hat)
         place = (i, self.structure.key(y_hat))  # type: ignore[attr-defined]
         return self.atoms.enter(place, self.X[i], y_hat, loss)
 

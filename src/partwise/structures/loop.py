@@ -71,6 +71,20 @@ def sparse_feature(psi: Any, n_psi: int) -> tuple[Ints, Floats]:
     return index, value
 
 
+def loss_of(structure: Structure, i: int, y: Any, y_hat: Any) -> float:
+    """Δ of an output of example i, checked."""
+    given = structure.loss(y, y_hat)
+    try:
+        loss = float(given)
+    except (TypeError, ValueError):
+        loss = np.nan
+    if not loss >= 0:
+        raise ValueError(
+            f"loss of example {i} is {given!r:.40}; it must be a number ≥ 0"
+        )
+    return loss
+
+
 class LoopOutput:
     """An output ŷ that the structure has returned, with Ψ and Δ computed once."""
 
@@ -117,10 +131,10 @@ class LoopBlocks:
 
     def place(self, i: int, y_hat: Any) -> int:
         """Number of an output of example i, entered when it is new."""
+        if y_hat is None:
+            raise ValueError(f"the search on example {i} returned None, no output")
         psi = self.psi(i, y_hat)
-        loss = float(self.structure.loss(self.Y[i], y_hat))
-        if not loss >= 0:
-            raise ValueError(f"loss of example {i} is {loss}; it must be ≥ 0")
+        loss = loss_of(self.structure, i, self.Y[i], y_hat)
         key = (i, loss, psi[0].tobytes(), psi[1].tobytes())
         if key not in self.places:
             self.places[key] = len(self.table)

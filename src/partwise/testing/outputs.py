@@ -91,7 +91,7 @@ def check_output(output: Output, **parameters: Any) -> Report:
     check.that(len(warm.predict(X)) == len(expected), "a warm start fits")
 
     names = getattr(estimator, "feature_names_", None)
-    if names is not None and getattr(estimator, "kernel", None) is None:
+    if names is not None:
         n_weights = np.shape(estimator.coef_)[-1]
         check.that(len(names) == n_weights, "names of the features")
 

@@ -22,6 +22,7 @@ class ClusterTask(RowTask):
 
     title: ClassVar[str] = "Clusterer"
     examples_name: ClassVar[str] = "documents"
+    tokens_name: ClassVar[str] = "mentions"
     json_names: ClassVar[tuple[str, str]] = ("clusters", "clusters")
     file_options: ClassVar[tuple[str, ...]] = ()
 

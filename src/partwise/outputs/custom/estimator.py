@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
+from partwise.bounds import check_list
 from partwise.kernels.base import same_kernel
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
@@ -95,17 +96,25 @@ class StructuredSVM(StructuredEstimator):
         begin: Callable[[Any, Any], Any] | None = None,
     ) -> Self:
         """Fit; ``begin(problem, start)`` may choose another model to start from."""
+        self.check_parameters()
         if not isinstance(self.structure, Structure):
+            given = self.structure
+            is_class = isinstance(given, type)
+            what = f"the class {given.__name__}" if is_class else repr(given)
             raise TypeError(
-                f"structure is a {type(self.structure).__name__}; give an instance of "
-                "a class derived from partwise.Structure"
+                f"structure is {what}; give an instance of a class derived from "
+                "partwise.Structure"
             )
+        check_list(X, "inputs")
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} examples and y {len(y)}")
         if not len(X):
             raise ValueError("there is no example to learn from")
         previous = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         structure = clone(self.structure).setup(X, y)
+        if structure is None:
+            name = type(self.structure).__name__
+            raise ValueError(f"{name}.setup returned None; end it with `return self`")
         if not hasattr(structure, "n_psi_"):
             raise ValueError(
                 f"{type(structure).__name__}.setup must set n_psi_, the length of Ψ"
@@ -124,6 +133,7 @@ class StructuredSVM(StructuredEstimator):
     def predict(self, X: Sequence[Any]) -> np.ndarray:
         """Best outputs, as a 1-D object array."""
         self._check_fitted()
+        check_list(X, "inputs")
         return as_object_array(list(self.structure_.decode(X, self.coef_)))
 
     def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.bounds import as_list
 from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
@@ -153,6 +154,7 @@ class DependencyParser(TreeParser):
         """
         self.check_parameters()
         formulation = self._formulation()
+        X, y = as_list(X), as_list(y)
         table = sentence_table(X)
         is_exact = self.construction == "exact"
         trees = tree_codes.checked_trees(
@@ -255,19 +257,19 @@ class DependencyParser(TreeParser):
         """The estimator's `metric` of its predictions; labels not known are ``_``."""
         truths = [
             (heads, ["_" if label is None else label for label in labels])
-            for heads, labels in tree_codes.as_trees(y)
+            for heads, labels in tree_codes.as_trees(as_list(y))
         ]
         return super().score(X, truths)
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""
         self._check_fitted()
-        return self.model_.confidences(X, n_jobs=self._n_jobs())
+        return self.model_.confidences(as_list(X), n_jobs=self._n_jobs())
 
     def valid_share(self, X: Any) -> float:
         """Share of sentences whose prediction is a tree; below 1 for best heads."""
         self._check_fitted()
-        return float(np.mean(self.model_.parse(X, n_jobs=self._n_jobs())[1]))
+        return float(np.mean(self.model_.parse(as_list(X), n_jobs=self._n_jobs())[1]))
 
     def _metric(self) -> str:
         return self.metric or ("las" if self.model_.labels else "uas")

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.bounds import as_list
 from partwise.certificate import certify
 from partwise.features.covering import WordCovers
 from partwise.outputs.diversity.model import DiversityModel
@@ -103,6 +104,7 @@ class DiverseSelector(SavedEstimator):
             For each document of each set, its subtopics: a list or set.
         """
         self.check_parameters()
+        X, y = as_list(X), as_list(y)
         if len(X) != len(y):
             raise ValueError(f"y has {len(y)} items where X has {len(X)} sets")
         covers = WordCovers(self.features, self.shares)
@@ -133,7 +135,7 @@ class DiverseSelector(SavedEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Numbers of the chosen documents of each set, in the order of choice."""
         self._check_fitted()
-        return as_object_array(self.model_.predict(X, n_jobs=self._n_jobs()))
+        return as_object_array(self.model_.predict(as_list(X), n_jobs=self._n_jobs()))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """What each chosen document of one candidate set adds."""

@@ -22,6 +22,7 @@ class DiversityTask(Task):
 
     title: ClassVar[str] = "Selector"
     examples_name: ClassVar[str] = "candidate sets"
+    tokens_name: ClassVar[str] = "documents"
     file_format: ClassVar[str] = "candidates"
     json_names: ClassVar[tuple[str, str]] = ("selections", "selection")
 

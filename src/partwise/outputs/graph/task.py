@@ -23,6 +23,7 @@ class GraphTask(Task):
 
     title: ClassVar[str] = "Graph labeller"
     examples_name: ClassVar[str] = "graphs"
+    tokens_name: ClassVar[str] = "nodes"
     file_format: ClassVar[str] = "graphs"
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:

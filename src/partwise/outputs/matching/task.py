@@ -23,6 +23,7 @@ class MatchTask(Task):
 
     title: ClassVar[str] = "Matcher"
     examples_name: ClassVar[str] = "examples"
+    tokens_name: ClassVar[str] = "candidate pairs"
     file_format: ClassVar[str] = "pairs"
     measures: ClassVar[tuple[str, ...]] = ("pair_f1", "pair_precision", "pair_recall")
     json_names: ClassVar[tuple[str, str]] = ("matchings", "matching")

@@ -20,6 +20,7 @@ class MotifTask(RowTask):
 
     title: ClassVar[str] = "Motif"
     examples_name: ClassVar[str] = "sequences"
+    tokens_name: ClassVar[str] = "letters"
     json_names: ClassVar[tuple[str, str]] = ("sites", "site")
     file_options: ClassVar[tuple[str, ...]] = ()
     measures: ClassVar[tuple[str, ...]] = (

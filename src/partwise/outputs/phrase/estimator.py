@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.bounds import as_list
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.kernel_fit import uses_keys
 from partwise.outputs.phrase.model import ConstituencyModel
@@ -137,7 +138,7 @@ class ConstituencyParser(TreeParser):
         """
         self.check_parameters()
         formulation = self._formulation()
-        sentences = as_sentences(X, need_tags=not self.lexical)
+        sentences = as_sentences(as_list(X), need_tags=not self.lexical)
         trees = [tree if is_partial(tree) else as_phrase_tree(tree) for tree in y]
         whole = [tree for tree in trees if not is_partial(tree)]
         self._refuse_hidden([len(whole) - len(trees)])
@@ -244,6 +245,7 @@ class ConstituencyParser(TreeParser):
         gets the root label alone, and is no failure.
         """
         self._check_fitted()
+        X = as_list(X)
         refuse_single(X)
         trees, is_parse = self.model_.parse(X, n_jobs=self._n_jobs())
         self.n_failures_ = int(np.sum(~is_parse))

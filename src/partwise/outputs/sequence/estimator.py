@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.bounds import as_list
 from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
 from partwise.kernels.naming import parse_kernel
@@ -155,6 +156,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             Factor of the loss of each token.
         """
         self.check_parameters()
+        X, y = as_list(X), as_list(y)
         refuse_single(X)
         formulation = self._formulation()
         self._weighted = sample_weight is not None or token_weight is not None
@@ -243,7 +245,9 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             Leave out spans that are less probable.
         """
         self._check_fitted()
-        return self.model_.marginals(X, of=of, least=least, n_jobs=self._n_jobs())
+        return self.model_.marginals(
+            as_list(X), of=of, least=least, n_jobs=self._n_jobs()
+        )
 
     def confidence(
         self, X: Any, of: Literal["outputs", "tokens", "spans"] = "outputs"
@@ -261,7 +265,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             from `Span` to probability per sequence.
         """
         self._check_fitted()
-        return self.model_.confidence(X, of=of, n_jobs=self._n_jobs())
+        return self.model_.confidence(as_list(X), of=of, n_jobs=self._n_jobs())
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best labelling of one sequence won.

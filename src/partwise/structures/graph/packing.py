@@ -14,6 +14,7 @@ from partwise.compiled import plain_array
 from partwise.features.arrays import Features, as_features, make_features
 from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.graph._compiled import (
@@ -118,7 +119,7 @@ def _plan(graph: Graph, i: int, x: GraphInput) -> tuple[int, Plan | None]:
     choice = graph.decoder
     if choice == "milp":
         if n * size + n_edges * size**2 > MOST_VARIABLES:
-            raise ValueError(
+            raise SettingsError(
                 f"graph {i} is too large for <decoder='milp'>; use 'messages', or "
                 "'auto'"
             )
@@ -131,7 +132,7 @@ def _plan(graph: Graph, i: int, x: GraphInput) -> tuple[int, Plan | None]:
         if is_asked or n_edges - n <= MOST_CYCLES:
             plan = make_plan(n, x.edges, max(width, 1))
         if is_asked and plan is None:
-            raise ValueError(
+            raise SettingsError(
                 f"graph {i} is too wide for <decoder='elimination'> with {size} labels;"
                 " use 'messages', or 'auto'"
             )

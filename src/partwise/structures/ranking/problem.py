@@ -8,6 +8,7 @@ import numpy as np
 
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
+from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.kernel_problem import KernelProblem
@@ -241,10 +242,10 @@ def _gains(
         size = np.unique(query, return_counts=True)[1]
         n_states = max(n_states, count_states(size, len(each.discount)))
     if n_states > MAX_STATES:
-        raise ValueError(
-            f"measure='ndcg_pairs': a query has {n_states:,} ways to mix its grades, "
+        raise SettingsError(
+            f"<measure='ndcg_pairs'>: a query has {n_states:,} ways to mix its grades, "
             f"of {MAX_STATES:,} that can be searched; look at fewer places (<k=10>) or "
-            "use measure='ndcg'"
+            "use <measure='ndcg'>"
         )
     gain = np.concatenate([each.gain for each in terms])
     longest = max((each.discount for each in terms), key=len)
