@@ -159,16 +159,16 @@ def _from_networkx(graph: Any) -> tuple[Any, list[Any]]:
             "features there"
         )
     number = {name: k for k, name in enumerate(names)}
-    found = list(graph.edges(data=True))
-    pairs = [(number[a], number[b]) for a, b, _ in found]
-    described = [data[ATTRIBUTE] for _, _, data in found if ATTRIBUTE in data]
-    if described and len(described) < len(found):
+    edges = list(graph.edges(data=True))
+    pairs = [(number[a], number[b]) for a, b, _ in edges]
+    described = [data[ATTRIBUTE] for _, _, data in edges if ATTRIBUTE in data]
+    if described and len(described) < len(edges):
         raise ValueError(f"some edges have the attribute {ATTRIBUTE!r} and others not")
     features = [graph.nodes[name][ATTRIBUTE] for name in names]
-    edges = np.array(pairs, np.int64).reshape(-1, 2)
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
     types = [graph.nodes[name].get(TYPE) for name in names]
     has_types = any(one is not None for one in types)
-    return (features, edges, described or None, types if has_types else None), names
+    return (features, ends, described or None, types if has_types else None), names
 
 
 def grid_graph(
