@@ -94,11 +94,11 @@ def main():
     alone = [(nodes, []) for nodes, _, _ in X]
     for name, graphs in (("without borders", alone), ("with borders", X)):
         labeler = GraphLabeler(C=400, tol=0.01).fit(graphs[:40], y[:40])
-        found = labeler.predict(graphs[40:])
+        predicted = labeler.predict(graphs[40:])
         pixels = [
             np.mean(np.array(labels)[here] == truth)
             for labels, here, truth in zip(
-                found, regions[40:], truths[40:], strict=True
+                predicted, regions[40:], truths[40:], strict=True
             )
         ]
         shares = labeler.bounds(graphs[40:])
