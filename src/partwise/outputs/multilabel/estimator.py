@@ -167,8 +167,8 @@ class MultilabelClassifier(RowClassifier):
         `constraints` are those of `partwise.structures.constraints` over names of
         labels; rows whose best set breaks one take an integer program each.
         """
-        model, rows, n_jobs = self.model_, self._rows(X), self._n_jobs()
-        return model.predict_within(rows, constraints, n_jobs).astype(int)
+        rows, n_jobs = self._rows(X), self._n_jobs()
+        return self.model_.predict_within(rows, constraints, n_jobs).astype(int)
 
     def decision_function(self, X: Any) -> Floats:
         """Best score of a set with each label less that without it, (n, K).
@@ -176,7 +176,8 @@ class MultilabelClassifier(RowClassifier):
         `predict` has the labels whose lead is positive. Without pairs and constraints
         it is the score of the label.
         """
-        return self.model_.leads(self._rows(X), n_jobs=self._n_jobs())
+        rows = self._rows(X)
+        return self.model_.leads(rows, n_jobs=self._n_jobs())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose whole set is right, as scikit-learn's accuracy."""
