@@ -127,8 +127,8 @@ def letters(path):
     accuracy = labeler.score(graphs(test), [w[1] for w in test])
     expected = tagger.predict([w[2] for w in test])
     labeler.model_.weights = tagger.model_.weights
-    found = labeler.predict(graphs(test))
-    same = sum(a == b for a, b in zip(expected, found, strict=True))
+    predicted = labeler.predict(graphs(test))
+    same = sum(a == b for a, b in zip(expected, predicted, strict=True))
     return [
         "",
         f"Letters: {same:,} of {len(test):,} words decoded alike by chain and graph "

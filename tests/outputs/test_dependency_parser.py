@@ -14,8 +14,8 @@ from partwise.model_file import ModelFileError
 from partwise.outputs.dependency.estimator import DependencyParser
 from partwise.protocol import CapabilityError
 from partwise.readers import DependencyTree, is_projective
+from partwise.structures.constraints import PartConstraint
 from partwise.structures.dependency.constraints import (
-    ArcConstraint,
     InfeasibleTreeError,
     at_most_per_head,
 )
@@ -164,7 +164,7 @@ def test_constraints_give_the_best_tree_that_satisfies_them(order):
     parser.fit(rows, trees)
     for x, tree in zip(rows, trees, strict=True):
         assert parser.predict([x])[0] == tree
-        constraints = [at_most_per_head("a", 1), ArcConstraint([(0, None)], upper=1)]
+        constraints = [at_most_per_head("a", 1), PartConstraint([(0, None)], upper=1)]
 
         def allows(tree):
             arcs = list(zip(*tree, strict=True))
@@ -179,7 +179,7 @@ def test_constraints_give_the_best_tree_that_satisfies_them(order):
         ranked = parser.predict_topk([x], 20_000)[0]
         assert predicted in [own for own, s in ranked if s > score - 1e-6]
     with pytest.raises(InfeasibleTreeError, match="sentence 0"):
-        parser.predict(rows[:1], constraints=[ArcConstraint([(0, None)], upper=0)])
+        parser.predict(rows[:1], constraints=[PartConstraint([(0, None)], upper=0)])
     with pytest.raises(ValueError, match="unknown label"):
         parser.predict(rows[:1], constraints=[at_most_per_head("subject")])
 

@@ -113,6 +113,50 @@ def test_hidden_labels():
     assert fitted.score(NEW, TRUTH) > 0.75
 
 
+def stars(n, seed):
+    """Six leaves of one label around a node of a type that is never labelled."""
+    rng = np.random.default_rng(seed)
+    graphs, labels = [], []
+    for _ in range(n):
+        sign = rng.choice([-1, 1])
+        leaves = sign + 1.5 * rng.normal(size=6)
+        features = np.append(leaves, 0.0)[:, None]
+        kinds = ["leaf"] * 6 + ["cause"]
+        graphs.append((features, [(k, 6) for k in range(6)], None, kinds))
+        labels.append(["up" if sign > 0 else "down"] * 6 + [None])
+    return graphs, labels
+
+
+def test_types_that_are_never_labelled(tmp_path):
+    settings = {"C": 60, "tol": 0.01, "directed": True}
+    graphs, labels = stars(60, 0)
+    new, truth = stars(100, 1)
+    fitted = GraphLabeler(hidden_labels={"cause": 2}, **settings).fit(graphs, labels)
+    assert fitted.classes_.tolist() == ["cause 0", "cause 1", "down", "up"]
+    assert fitted.certificate_.is_local
+    predicted = np.array(fitted.predict(new).tolist())
+    assert set(predicted[:, 6]) <= {"cause 0", "cause 1"}
+    leaves = [(x[:6], [], None, kinds[:6]) for x, _, _, kinds in graphs]
+    alone = GraphLabeler(**settings).fit(leaves, [row[:6] for row in labels])
+    apart = alone.predict([(x[:6], [], None, kinds[:6]) for x, _, _, kinds in new])
+    expected = np.array([row[:6] for row in truth])
+    gain = (predicted[:, :6] == expected).mean() - np.mean(
+        np.array(apart.tolist()) == expected
+    )
+    assert gain > 0.1  # the hidden node makes leaves agree
+    fitted.save(tmp_path / "stars.model")
+    loaded = GraphLabeler.load(tmp_path / "stars.model")
+    assert loaded.hidden_labels == {"cause": 2}
+    assert loaded.predict(new).tolist() == predicted.tolist()
+    text = GraphLabeler(hidden_labels="cause=2", **settings).fit(graphs, labels)
+    np.testing.assert_array_equal(text.coef_, fitted.coef_)
+    for wrong in ("cause", "cause=0", {"cause": 1.5}, 3):
+        with pytest.raises(ValueError, match="hidden_labels"):
+            GraphLabeler(hidden_labels=wrong).fit(graphs, labels)
+    with pytest.raises(ValueError, match="no node has type 'part'"):
+        GraphLabeler(hidden_labels={"part": 2}).fit(graphs, labels)
+
+
 def test_weights_of_nodes_and_classes():
     plain = GraphLabeler(C=3, tol=0.01).fit(X, Y)
     heavy = GraphLabeler(C=3, tol=0.01, class_weight={"tree": 9.0}).fit(X, Y)

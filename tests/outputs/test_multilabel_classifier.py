@@ -16,6 +16,7 @@ from partwise.datasets import toy_label_sets
 from partwise.metrics import metric
 from partwise.outputs.multilabel.metrics import METRICS, all_measures
 from partwise.protocol import CapabilityError
+from partwise.structures.constraints import PartConstraint, at_most, implies
 
 NO_SETS = "its y is one column of classes, not a 0/1 matrix"
 EXPECTED = {
@@ -69,6 +70,22 @@ def test_pairs_learn_what_goes_together():
     weight = {tuple(p): v for p, v in zip(tree.pairs_, tree.pair_coef_, strict=True)}
     assert weight[0, 1] > 0.5 and weight[2, 3] < -0.5
     assert tree.score(X_new, y_new) > single.score(X_new, y_new)
+
+
+def test_constraints_of_predictions():
+    X, y = toy_label_sets(120)
+    classifier = MultilabelClassifier(graph="full", tol=1e-2)
+    classifier.fit(X, y, label_names=list("abcde"))
+    free = classifier.predict(X)
+    bounded = classifier.predict(X, constraints=[at_most(2), implies("c", "d")])
+    assert (bounded.sum(axis=1) <= 2).all() and (bounded[:, 2] <= bounded[:, 3]).all()
+    is_fine = (free.sum(axis=1) <= 2) & (free[:, 2] <= free[:, 3])
+    assert is_fine.any() and not is_fine.all()
+    np.testing.assert_array_equal(bounded[is_fine], free[is_fine])
+    with pytest.raises(ValueError, match=r"\('f',\) is no label; there are a, b"):
+        classifier.predict(X, constraints=[at_most(1, ["f"])])
+    with pytest.raises(ValueError, match="row 0: no set of labels satisfies"):
+        classifier.predict(X, constraints=[PartConstraint([None], lower=6)])
 
 
 def test_constraints_hold_for_new_rows():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from partwise.certificate import certify
 from partwise.objective import Formulation, Objective
@@ -103,6 +104,25 @@ def test_cuts(seed, n, whole, attracted):
     assert bound[0] >= max(score) - 1e-8
     if attracted:
         assert bound[0] == value[0] == pytest.approx(max(score), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cuts_are_the_maximum_flows_of_scipy(seed):
+    """On a grid that is too large for enumeration, with whole capacities."""
+    rng = np.random.default_rng(seed)
+    x = grid_graph(rng.integers(-9, 10, (12, 15, 1)).astype(float), directions=False)
+    attraction = int(rng.integers(1, 6))
+    w = np.array([0.0, 1.0, 0.0, -attraction, 0.0])  # label 1 scores x
+    _, value, bound = Graph(2, decoder="cut").pack([x], None).decode(w)
+    n, gain = x.n_nodes, x.features[:, 0].astype(np.int32)
+    source, sink = np.full(n, n), np.full(n, n + 1)
+    first = np.concatenate([source, np.arange(n), *x.edges.T])
+    second = np.concatenate([np.arange(n), sink, *x.edges.T[::-1]])
+    edges = np.full(2 * len(x.edges), attraction)
+    room = np.concatenate([np.maximum(-gain, 0), np.maximum(gain, 0), edges])
+    network = csr_array((room.astype(np.int32), (first, second)), (n + 2, n + 2))
+    cut = maximum_flow(network, n, n + 1).flow_value
+    assert value[0] == bound[0] == pytest.approx(np.maximum(gain, 0).sum() - cut)
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,7 +13,9 @@ from partwise.protocol import CapabilityError
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.n_slack import NSlack
 from partwise.solvers.one_slack import OneSlack
+from partwise.structures.constraints import PartConstraint, at_most, implies
 from partwise.structures.multilabel import Multilabel
+from partwise.structures.multilabel.constrained import satisfy
 from partwise.structures.multilabel.graphs import (
     forest,
     label_pairs,
@@ -89,6 +91,40 @@ def test_every_search_is_exact(seed, size, cost, graph, limited, dense, formulat
                 for on in (0, 1)
             ]  # fmt: skip
             assert leads[i, k] == pytest.approx(sides[1] - sides[0], abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10_000), st.integers(2, 5),
+    st.sampled_from(["independent", "tree", "full"]), st.booleans(),
+)  # fmt: skip
+def test_constraints_of_predictions(seed, size, graph, limited):
+    """The best set that satisfies them, by enumeration."""
+    rng = np.random.default_rng(seed)
+    structure = random_structure(rng, size, "hamming", graph, limited)
+    _, _, w, valid = random_problem(seed, structure)
+    scores = rng.integers(-2, 3, size=(3, size)).astype(float)
+    pair = w[3 * size :]
+    names = [f"label {k}" for k in range(size)]
+    a, b = rng.permutation(size)[:2]
+    coef = rng.integers(-2, 3, size=size).astype(float)
+    rules = [at_most(int(rng.integers(1, size))), implies(names[a], names[b])]
+    rules.append(PartConstraint(names, coef, -1.0, 3.0))
+    best = np.array([structure.best(row, pair) for row in scores])
+    bounded = satisfy(structure, best, scores, pair, rules, names)
+    allowed = [
+        y for y in valid
+        if y.sum() <= rules[0].upper and y[a] <= y[b] and -1 <= coef @ y <= 3
+    ]  # fmt: skip
+    pairs = structure.pair_array()
+    for row, y_hat, free in zip(scores, bounded, best, strict=True):
+        value = [row @ y + pair @ (y[pairs[:, 0]] * y[pairs[:, 1]]) for y in allowed]
+        assert any(np.array_equal(y_hat, y) for y in allowed)
+        at = row @ y_hat + pair @ (y_hat[pairs[:, 0]] * y_hat[pairs[:, 1]])
+        assert at == pytest.approx(max(value), abs=1e-6)
+        parts = [(names[k],) for k in np.flatnonzero(free)]
+        if all(rule.holds(parts) for rule in rules):
+            assert y_hat.tolist() == free.tolist()
 
 
 @pytest.mark.parametrize("cost", COSTS)

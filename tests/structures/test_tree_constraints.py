@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_cases import agree, as_tree, cases, empty_heads, trees
 
+from partwise.structures.constraints import PartConstraint
 from partwise.structures.dependency._climb import climb_trees, new_climb_work
 from partwise.structures.dependency._programs import chu_liu_edmonds, new_tree_work
 from partwise.structures.dependency._reference import second_order_score
 from partwise.structures.dependency._second_order import dense_rows
 from partwise.structures.dependency.constraints import (
-    ArcConstraint,
     InfeasibleTreeError,
     at_most_per_head,
     constrained_tree,
@@ -76,7 +76,7 @@ def test_fixed_and_forbidden_arcs():
     assert found.value == pytest.approx(best[True, False])
     assert found.heads[1] == 4
     assert found.heads[4] != 3
-    two = ArcConstraint([(None, 2), (4, 2)], [1.0, 1.0], lower=2.0)
+    two = PartConstraint([(None, 2), (4, 2)], [1.0, 1.0], lower=2.0)
     assert constrained_tree(score, constraints=[two]).heads[1] == 4
 
 
@@ -118,8 +118,8 @@ def test_errors_name_the_remedy():
         constrained_tree(score, fixed=[(7, 1)])
     with pytest.raises(ValueError, match="give \\(head, dependent\\)"):
         constrained_tree(score, forbidden=[(1,)])
-    with pytest.raises(ValueError, match="2 arcs and 1 coefficients"):
-        wrong = ArcConstraint([(0, 1), (0, 2)], [1.0])
+    with pytest.raises(ValueError, match="2 parts and 1 coefficients"):
+        wrong = PartConstraint([(0, 1), (0, 2)], [1.0])
         constrained_tree(score, constraints=[wrong])
     with pytest.raises(ValueError, match="give \\(n \\+ 1, n \\+ 1\\)"):
         constrained_tree(np.zeros(3))

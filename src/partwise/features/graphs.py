@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from partwise.bounds import check_sparse, entry, require, under
-from partwise.features.arrays import ArrayFeaturizer, DenseFeatures
+from partwise.features.arrays import ArrayFeaturizer
 from partwise.features.dicts import DictFeaturizer
 
 Ints = np.ndarray
@@ -159,16 +159,16 @@ def _from_networkx(graph: Any) -> tuple[Any, list[Any]]:
             "features there"
         )
     number = {name: k for k, name in enumerate(names)}
-    edges_with_data = list(graph.edges(data=True))
-    pairs = [(number[a], number[b]) for a, b, _ in edges_with_data]
-    described = [data[ATTRIBUTE] for *_, data in edges_with_data if ATTRIBUTE in data]
-    if described and len(described) < len(pairs):
+    edges = list(graph.edges(data=True))
+    pairs = [(number[a], number[b]) for a, b, _ in edges]
+    described = [data[ATTRIBUTE] for _, _, data in edges if ATTRIBUTE in data]
+    if described and len(described) < len(edges):
         raise ValueError(f"some edges have the attribute {ATTRIBUTE!r} and others not")
     features = [graph.nodes[name][ATTRIBUTE] for name in names]
-    edges = np.array(pairs, np.int64).reshape(-1, 2)
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
     types = [graph.nodes[name].get(TYPE) for name in names]
     has_types = any(one is not None for one in types)
-    return (features, edges, described or None, types if has_types else None), names
+    return (features, ends, described or None, types if has_types else None), names
 
 
 def grid_graph(
@@ -185,6 +185,10 @@ def grid_graph(
         (diagonals), and so on.
     directions : bool
         Give edges of each direction a feature of their own; else all have one, of 1.
+
+    Returns
+    -------
+    GraphInput
 
     Examples
     --------
@@ -307,7 +311,7 @@ class GraphFeaturizer:
         return made
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Settings for JSON, and arrays, for a model file."""
+        """Give what a model file must keep: JSON-able settings, and arrays."""
         settings, arrays = self.nodes.state()
         document: dict[str, Any] = {"kind": self.kind, "nodes": settings, "edges": None}
         saved = {f"nodes/{name}": array for name, array in arrays.items()}
@@ -359,8 +363,9 @@ def _featurizer(parts: Any) -> Any:
         if is_listed and isinstance(rows[0], Mapping | set | frozenset):
             return DictFeaturizer()
         if is_listed and isinstance(rows[0], list) and rows[0]:
-            is_named = isinstance(rows[0][0], str)
-            return DictFeaturizer() if is_named else ArrayFeaturizer()
+            return (
+                DictFeaturizer() if isinstance(rows[0][0], str) else ArrayFeaturizer()
+            )
     return ArrayFeaturizer()
 
 
@@ -373,7 +378,7 @@ def _matrices(featurizer: Any, parts: list[Any]) -> list[Any]:
     except ValueError as error:
         raise ValueError(str(error).replace("sequence", "graph")) from None
     offset = made.offset
-    if isinstance(made, DenseFeatures):
+    if hasattr(made, "X"):
         return np.split(made.X, offset[1:-1])
     data = made.data
     if len(data) != len(made.indices):

@@ -1,7 +1,7 @@
 """Features without a vocabulary: hashes that are the same in every process."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -47,6 +47,22 @@ def hash_view(view: View, table: Table) -> tuple[np.ndarray, np.ndarray]:
     return of_value[column.codes], known[column.codes]
 
 
+def hash_views(
+    views: Iterable[View], table: Table
+) -> tuple[dict[View, np.ndarray], dict[View, np.ndarray]]:
+    """
+    `hash_view` of several views, each with an entry for what is outside of sentences.
+
+    The entry is the last one of each array, (n_tokens + 1,): see `neighbours`.
+    """
+    hashes, has_value = {}, {}
+    for view in dict.fromkeys(views):
+        of_token, known = hash_view(view, table)
+        hashes[view] = np.append(of_token, hash_strings([BOUNDARY]))
+        has_value[view] = np.append(known, True)
+    return hashes, has_value
+
+
 def hash_templates(
     templates: Sequence[Template], table: Table, n_features: int
 ) -> Features:
@@ -64,11 +80,7 @@ def hash_templates(
     """
     terms = [term for template in templates for term in template.terms]
     near = neighbours(table.offset, {term.offset for term in terms})
-    hashes, has_value = {}, {}
-    for view in {term.view for term in terms}:
-        of_token, known = hash_view(view, table)
-        hashes[view] = np.append(of_token, hash_strings([BOUNDARY]))
-        has_value[view] = np.append(known, True)
+    hashes, has_value = hash_views((term.view for term in terms), table)
     names = hash_strings([str(template) for template in templates])
     numbers = np.empty((table.n_tokens, len(templates)), np.int32)
     for i, template in enumerate(templates):

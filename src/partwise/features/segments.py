@@ -21,8 +21,14 @@ import numpy as np
 
 from partwise.bounds import check_indices, read_array
 from partwise.features.arrays import DenseFeatures, Features, make_features
-from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_view
-from partwise.features.templates import BOUNDARY, Template, Term, View, parse_templates
+from partwise.features.hashing import HALF, MULTIPLIER, hash_strings, hash_views
+from partwise.features.templates import (
+    BOUNDARY,
+    Template,
+    Term,
+    View,
+    parse_templates,
+)
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.features.windows import neighbours
 from partwise.readers.table import Table
@@ -47,7 +53,8 @@ class SegmentParts(NamedTuple):
 
 
 class SegmentFeaturizer:
-    """Binary features of segments.
+    """
+    Binary features of segments.
 
     Templates have the values that occur in the segments of `fit`; all other values give
     no feature.
@@ -91,8 +98,8 @@ class SegmentFeaturizer:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that are used, each once."""
-        terms = [term for t in self._all_templates() for term in t.terms]
+        """Columns that are looked at, each once."""
+        terms = [term for template in self._all_templates() for term in template.terms]
         return list(dict.fromkeys(term.view.column for term in terms))
 
     @property
@@ -122,7 +129,6 @@ class SegmentFeaturizer:
         first, length : int arrays (n_segments,)
             First token of each segment among all tokens, and its number of tokens.
         """
-        self._check_columns(table)
         names = [f"gazetteer={name}" for name in self.gazetteers]
         keys, numbers = [], []
         for g, name in enumerate(self.gazetteers):
@@ -130,18 +136,19 @@ class SegmentFeaturizer:
             keys.append(listed)
             numbers.append(np.full(len(listed), g, np.int32))
         at = [first[length == d] for d in range(1, int(length.max(initial=0)) + 1)]
+        views = self._views(table)
         for template in self.templates:
             seen: dict[int, list[int]] = {}  # of a key: how often, where, how long
-            for d, key, place in self._keys(template, table, at):
-                for hashed, t in zip(key.tolist(), place.tolist(), strict=True):
-                    seen.setdefault(hashed, [0, t, d])[0] += 1
-            frequent = [key for key, (n, _, _) in seen.items() if n >= self.min_count]
-            frequent.sort(key=lambda key: (-seen[key][0], seen[key][1], seen[key][2]))
-            keys.append(np.array(frequent, np.uint64))
-            numbers.append(len(names) + np.arange(len(frequent), dtype=np.int32))
+            for d, key, place in views.keys(template, at):
+                for one, t in zip(key.tolist(), place.tolist(), strict=True):
+                    seen.setdefault(one, [0, t, d])[0] += 1
+            chosen = [one for one, (n, _, _) in seen.items() if n >= self.min_count]
+            chosen.sort(key=lambda one: (-seen[one][0], seen[one][1], seen[one][2]))
+            keys.append(np.array(chosen, np.uint64))
+            numbers.append(len(names) + np.arange(len(chosen), dtype=np.int32))
             names += [
-                f"{template}={_spell(template, table, *seen[key][1:])}"
-                for key in frequent
+                f"{template}={_spell(template, table, *seen[one][1:])}"
+                for one in chosen
             ]
         self._set(keys, numbers, names)
         return self
@@ -154,19 +161,24 @@ class SegmentFeaturizer:
 
     def transform(self, table: Table, depth: int) -> Features:
         """Features of all segments of up to `depth` tokens, as in `SegmentParts`."""
-        self._check_columns(table)
-        length = np.diff(table.offset)
+        views, length = self._views(table), np.diff(table.offset)
         end = np.repeat(table.offset[1:], length)
         left = end - np.arange(len(end))  # tokens to the end of the sequence
         at = [np.flatnonzero(left >= d) for d in range(1, depth + 1)]
         rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
         templates = zip(self._all_templates(), self._key, self._number, strict=True)
         for template, known, number in templates:
-            for d, key, place in self._keys(template, table, at if len(known) else []):
-                at_key = np.minimum(np.searchsorted(known, key), len(known) - 1)
-                is_known = known[at_key] == key
-                rows.append(place[is_known] * depth + d - 1)
-                columns.append(number[at_key[is_known]])
+            # most segments have no feature, which a table of bits tells sooner
+            mask = np.uint64((1 << (16 * len(known)).bit_length()) - 1)
+            may_be_known = np.zeros(int(mask) + 1, bool)
+            may_be_known[known & mask] = True
+            for d, key, place in views.keys(template, at if len(known) else []):
+                some = np.flatnonzero(may_be_known[key & mask])
+                nearest = np.searchsorted(known, key[some])
+                nearest = np.minimum(nearest, len(known) - 1)
+                is_known = known[nearest] == key[some]
+                rows.append(place[some[is_known]] * depth + d - 1)
+                columns.append(number[nearest[is_known]])
         row, column = np.concatenate(rows), np.concatenate(columns)
         order = np.lexsort((column, row))
         counts = np.bincount(row, minlength=len(end) * depth)
@@ -174,43 +186,20 @@ class SegmentFeaturizer:
         offset = table.offset * depth
         return make_features(indptr, column[order], None, offset, self.n_features_)
 
-    def _keys(
-        self, template: Template, table: Table, at: Sequence[Ints]
-    ) -> Iterator[tuple[int, Ints, Ints]]:
-        """Keys of the segments of d = 1, 2, … tokens that begin at these places.
-
-        Yields d, keys, and the places of those that have one. The hash of a segment
-        goes on from that of the segment that is one token shorter.
-        """
-        near = neighbours(table.offset, {term.offset for term in template.terms})
-        hashes, known = [], []
-        for term in template.terms:
-            of_token, has_value = hash_view(term.view, table)
-            hashes.append(np.append(of_token, hash_strings([BOUNDARY])))
-            known.append(np.append(has_value, True))
-        inside = [np.zeros(table.n_tokens, np.uint64) for _ in template.terms]
-        missing = [np.zeros(table.n_tokens, bool) for _ in template.terms]
-        for d, places in enumerate(at, start=1):
-            mixed = np.full(len(places), hash_strings([str(template)])[0])
-            present = np.ones(len(places), bool)
-            for k, term in enumerate(template.terms):
-                if term.offset:
-                    away = places if term.offset < 0 else places + d - 1
-                    place = near[term.offset][away]
-                    mixed = _mix(mixed, hashes[k][place])
-                    present &= known[k][place]
-                    continue
-                n = table.n_tokens - d + 1
-                inside[k][:n] = _mix(inside[k][:n], hashes[k][d - 1 : d - 1 + n])
-                missing[k][:n] |= ~known[k][d - 1 : d - 1 + n]
-                mixed = _mix(mixed, inside[k][places])
-                present &= ~missing[k][places]
-            yield d, mixed[present], places[present]
+    def _views(self, table: Table) -> _Views:
+        """What the templates look at in a table."""
+        self._check_columns(table)
+        terms = [term for template in self._all_templates() for term in template.terms]
+        return _Views(
+            neighbours(table.offset, {term.offset for term in terms}),
+            *hash_views((term.view for term in terms), table),
+            table.n_tokens,
+        )
 
     # ---------------------------------------------------------------------- files
 
     def state(self) -> tuple[dict[str, Any], dict[str, Ints]]:
-        """Settings for JSON, and arrays, for a model file."""
+        """What a model file must keep: settings, and keys with their features."""
         meta = {
             "kind": self.kind,
             "templates": [str(template) for template in self.templates],
@@ -265,8 +254,45 @@ class SegmentFeaturizer:
         return featurizer
 
 
+class _Views(NamedTuple):
+    """Hashes of what templates look at in a table."""
+
+    near: dict[int, Ints]  # by distance, see `neighbours`
+    hashes: dict[View, Ints]  # (n_tokens + 1,) each, the last of the boundary
+    has_value: dict[View, Ints]
+    n_tokens: int
+
+    def keys(
+        self, template: Template, at: Sequence[Ints]
+    ) -> Iterator[tuple[int, Ints, Ints]]:
+        """Keys of the segments of d = 1, 2, … tokens that begin at these places.
+
+        Yields d, keys, and the places of those that have one. The hash of a segment
+        goes on from that of the segment that is one token shorter.
+        """
+        inside = [np.zeros(self.n_tokens, np.uint64) for _ in template.terms]
+        present = [np.ones(self.n_tokens, bool) for _ in template.terms]
+        name = hash_strings([str(template)])[0]
+        for d, places in enumerate(at, start=1):
+            mixed, has_key = np.full(len(places), name), np.ones(len(places), bool)
+            for k, term in enumerate(template.terms):
+                hashes, has_value = self.hashes[term.view], self.has_value[term.view]
+                if term.offset:
+                    away = places if term.offset < 0 else places + d - 1
+                    place = self.near[term.offset][away]
+                    mixed = _mix(mixed, hashes[place])
+                    has_key &= has_value[place]
+                    continue
+                n = self.n_tokens - d + 1
+                inside[k][:n] = _mix(inside[k][:n], hashes[d - 1 : d - 1 + n])
+                present[k][:n] &= has_value[d - 1 : d - 1 + n]
+                mixed = _mix(mixed, inside[k][places])
+                has_key &= present[k][places]
+            yield d, mixed[has_key], places[has_key]
+
+
 def phrase_keys(phrases: Iterable[str], template: Template) -> Ints:
-    """Keys of a template of one term for segments of these words, uint64."""
+    """Keys that a template of one term gives to segments of these words, uint64."""
     listed = sorted({tuple(phrase.lower().split()) for phrase in phrases} - {()})
     words = sorted({word for phrase in listed for word in phrase})
     of_word = dict(zip(words, hash_strings(words), strict=True))

@@ -146,6 +146,12 @@ class SetModel(ScoredModel):
         """Weights of features for labels, (n_features, K)."""
         return self.scoring.emission(self.weights, len(self.labels))
 
+    def label_scores(self, X: Any, n_jobs: int = 1) -> Floats:
+        """Score of each label at each row, (n, K)."""
+        columns = self.class_weights().T
+        scores = [self.scoring.row_scores(X, w, n_jobs) for w in columns]
+        return np.stack(scores, axis=1)
+
     def predict_matrix(self, X: Any, *, n_jobs: int = 1) -> Ints:
         """1 for the labels of the best set of each row, (n, K)."""
         (problem,) = self.problems(X, n_jobs)

@@ -235,9 +235,9 @@ class DependencyParser(TreeParser):
             A sentence without words has an empty tree.
         given : list of lists, optional
             Heads that are known and must be kept; None where they are not.
-        constraints : iterable of ArcConstraint, or functions of the number of words
+        constraints : iterable of PartConstraint, or functions of the number of words
             Linear constraints over arcs, as ``at_most_per_head("nsubj")``; see
-            `partwise.structures.dependency.constraints`. Sentences whose best tree
+            `partwise.structures.constraints`. Sentences whose best tree
             breaks one take an integer program each.
         """
         self._check_fitted()

@@ -128,9 +128,9 @@ class DependencyModel(TreeModel):
         X : sentences
         given : list of lists, optional
             Heads that are known; None where they are not.
-        constraints : iterable of ArcConstraint, or functions of the number of words
+        constraints : iterable of PartConstraint, or functions of the number of words
             Linear constraints over arcs; see
-            `partwise.structures.dependency.constraints`.
+            `partwise.structures.constraints`.
         n_jobs : int
         """
         if not len(X):

@@ -16,7 +16,7 @@ from partwise.outputs.latent_estimator import LabelledEstimator
 from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import Floats
 from partwise.structures.graph import Graph
-from partwise.structures.graph.labels import label_set, labels_of
+from partwise.structures.graph.labels import hidden_numbers, label_set, labels_of
 from partwise.structures.graph.structure import GraphWeights
 from partwise.structures.losses.tokens import token_loss
 
@@ -43,6 +43,9 @@ class GraphLabeler(LabelledEstimator):
         the row's.
     class_weight : dict, "balanced" or None
         Factors of the costs of nodes, by their true label.
+    hidden_labels : str, dict or None
+        Types of nodes without labels in y, and how many they have, as in ``"part=3"``.
+        Labels of such nodes are completed in rounds, as those that are None.
     decoder : {"auto", "elimination", "cut", "messages", "milp"}
         How labels are searched: exactly by elimination (trees, small width), exactly
         by a minimum cut (two labels that attract each other), by messages with a
@@ -80,6 +83,7 @@ class GraphLabeler(LabelledEstimator):
     directed: bool = False
     cost: Any = "hamming"
     class_weight: Any = None
+    hidden_labels: Any = None
     decoder: Literal["auto", "elimination", "cut", "messages", "milp"] = "auto"
     sweeps: int = 100
     search_nodes: int = 0
@@ -88,13 +92,14 @@ class GraphLabeler(LabelledEstimator):
     model_: GraphModel = field(init=False)
     model_class = GraphModel
     has_baseline = False
-    as_given = ("cost", "class_weight")
+    as_given = ("cost", "class_weight", "hidden_labels")
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         search = {name: getattr(self, name) for name in SEARCH}
         Graph(2, **search).check_search()
+        hidden_numbers(self.hidden_labels)
         if isinstance(self.cost, str):
             check_choice("cost", self.cost, ("hamming", "normalized"))
         if self.class_weight is not None and self.cost == "normalized":
@@ -130,7 +135,8 @@ class GraphLabeler(LabelledEstimator):
         featurizer = GraphFeaturizer() if last is None else last.featurizer
         fitting = featurizer.fit_transform if last is None else featurizer.transform
         graphs = fitting(X)
-        known = label_set(y, graphs) if last is None else last.known
+        hidden = self.hidden_labels
+        known = label_set(y, graphs, hidden) if last is None else last.node_labels
         codes = known.encode(y, graphs)
         self._refuse_hidden(np.concatenate(codes))
         cost = self.cost

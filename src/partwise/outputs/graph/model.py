@@ -26,7 +26,7 @@ class GraphModel(LabelModel):
     name: ClassVar[str] = "GraphModel"
 
     @property
-    def known(self) -> NodeLabels:
+    def node_labels(self) -> NodeLabels:
         """The labels with their types."""
         return NodeLabels(self.labels, self.structure.types)
 
@@ -35,7 +35,7 @@ class GraphModel(LabelModel):
     ) -> Iterator[Any]:
         """Packed graphs with their labels."""
         graphs = self.featurizer.transform(X)
-        codes = self.known.encode(y, graphs)
+        codes = self.node_labels.encode(y, graphs)
         yield self.structure.pack(graphs, codes, n_jobs=n_jobs, **settings)
 
     def predict(
@@ -55,7 +55,9 @@ class GraphModel(LabelModel):
         for problem in self.problems(X, n_jobs):
             banned = None
             if given is not None:
-                codes = self.known.encode(given, self.featurizer.transform(X), "given")
+                codes = self.node_labels.encode(
+                    given, self.featurizer.transform(X), "given"
+                )
                 known = np.concatenate(codes)
                 others = np.arange(len(self.labels)) != known[:, None]
                 banned = (known[:, None] >= 0) & others

@@ -41,10 +41,10 @@ class GraphTask(Task):
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is an entry of the graphs: labels that must be kept, or null."""
-        for i, found in enumerate(data.source, start=1):
-            if given not in found:
+        for i, graph in enumerate(data.source, start=1):
+            if given not in graph:
                 raise ValueError(f"--given {given}: graph {i} has no {given!r}")
-        return [found[given] for found in data.source]
+        return [graph[given] for graph in data.source]
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The graphs with the predicted labels; of several, in the entry "topk"."""
@@ -109,4 +109,4 @@ class GraphTask(Task):
 
     def truths(self, model: Any, data: Data) -> Any:
         """Numbers of the labels, −1 where they are not known."""
-        return model.known.encode(data.y, model.featurizer.transform(data.X))
+        return model.node_labels.encode(data.y, model.featurizer.transform(data.X))

@@ -37,7 +37,7 @@ class MatchingModel(ScoreModel, ScoredModel):
         """Candidate pairs with all features of the model."""
         check_list(X, "examples")
         featurizer = self.featurizer
-        found = []
+        examples = []
         for i, x in enumerate(X):
             try:
                 x = CandidatePairs.create(x)
@@ -52,8 +52,8 @@ class MatchingModel(ScoreModel, ScoredModel):
                 join = sparse.hstack if sparse.issparse(x.features) else np.hstack
                 ones = np.ones((len(x.pairs), 1))
                 x = x._replace(features=join([x.features, ones]))
-            found.append(x)
-        return found
+            examples.append(x)
+        return examples
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation | None = None, n_jobs: int = 1
@@ -64,7 +64,7 @@ class MatchingModel(ScoreModel, ScoredModel):
     def predict(self, X: Any, *, n_jobs: int = 1) -> list[Ints]:
         """The right item of each left one, −1 for none."""
         examples = self.candidates(X)
-        found: list[Ints] = [np.full(x.shape[0], -1, np.int64) for x in examples]
+        partners: list[Ints] = [np.full(x.shape[0], -1, np.int64) for x in examples]
         used = [i for i, x in enumerate(examples) if len(x.pairs)]
         may_be_single = self.structure.unmatched
         is_complete = np.array([may_be_single or not min(x.shape) for x in examples])
@@ -81,8 +81,8 @@ class MatchingModel(ScoreModel, ScoredModel):
                 "complete matching; give more pairs, or train with <unmatched=True>"
             )
         for i, output in zip(used, outputs, strict=True):
-            found[i] = output
-        return found
+            partners[i] = output
+        return partners
 
     def predict_topk(
         self, X: Any, k: int, *, n_jobs: int = 1

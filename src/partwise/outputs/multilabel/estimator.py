@@ -161,10 +161,14 @@ class MultilabelClassifier(RowClassifier):
 
     # ---------------------------------------------------------------- prediction
 
-    def predict(self, X: Any) -> Ints:
-        """1 for the labels of the best set of each row, (n, K)."""
-        rows = self._rows(X)
-        return self.model_.predict_matrix(rows, n_jobs=self._n_jobs()).astype(int)
+    def predict(self, X: Any, constraints: Any = ()) -> Ints:
+        """1 for the labels of the best set of each row, (n, K).
+
+        `constraints` are those of `partwise.structures.constraints` over names of
+        labels; rows whose best set breaks one take an integer program each.
+        """
+        rows, n_jobs = self._rows(X), self._n_jobs()
+        return self.model_.predict_within(rows, constraints, n_jobs).astype(int)
 
     def decision_function(self, X: Any) -> Floats:
         """Best score of a set with each label less that without it, (n, K).

@@ -48,26 +48,20 @@ def from_state(
 def structure_from_state(settings: dict[str, Any]) -> Multilabel:
     """The structure over the labels."""
     labels = labels_from_state(settings)
-    given = {}
-    for name in ("pairs", "implications"):
-        given[name] = entry(settings, name, list)
-        for pair in given[name]:
-            is_pair = isinstance(pair, list) and len(pair) == 2
-            require(
-                is_pair and all(type(k) is int and 0 <= k < len(labels) for k in pair),
-                f"{name} of other labels",
-            )
+    given = {name: entry(settings, name, list) for name in ("pairs", "implications")}
+    for name, pairs in given.items():
+        for pair in pairs:
+            is_pair = isinstance(pair, list) and list(map(type, pair)) == [int, int]
+            fits = is_pair and all(0 <= k < len(labels) for k in pair)
+            require(fits, f"{name} of other labels")
     most = settings["max_labels"]
-    fits = most is None or (type(most) is int and 0 < most <= len(labels))
-    require(fits, "max_labels out of range")
+    limit = len(labels) if most is None else entry(settings, "max_labels", int)
+    require(0 < limit <= len(labels), "max_labels out of range")
     nodes = entry(settings, "search_nodes", int)
     require(0 < nodes <= 10**9, "search_nodes out of range")
+    cost = entry(settings, "cost", str)
     structure = Multilabel(
-        len(labels),
-        cost=entry(settings, "cost", str),
-        max_labels=most,
-        search_nodes=nodes,
-        **given,
+        len(labels), cost=cost, max_labels=most, search_nodes=nodes, **given
     )
     structure.check()
     return structure

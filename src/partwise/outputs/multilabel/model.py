@@ -10,6 +10,7 @@ import numpy as np
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.rows import SetModel
 from partwise.protocol import Floats, Ints
+from partwise.structures.multilabel.constrained import satisfy
 
 
 class MultilabelModel(SetModel):
@@ -24,6 +25,14 @@ class MultilabelModel(SetModel):
         """The labels of each row."""
         rows = self.predict_matrix(X, n_jobs=n_jobs)
         return [[self.labels[k] for k in np.flatnonzero(y)] for y in rows]
+
+    def predict_within(self, X: Any, constraints: Any, n_jobs: int = 1) -> Ints:
+        """1 for the labels of the best sets that satisfy constraints, (n, K)."""
+        best = self.predict_matrix(X, n_jobs=n_jobs)
+        if not constraints:
+            return best
+        scores = (self.label_scores(X, n_jobs), self.pair_weights())
+        return satisfy(self.structure, best, *scores, constraints, self.labels)
 
     def leads(self, X: Any, *, n_jobs: int = 1) -> Floats:
         """Best score of a set with each label less that of one without, (n, K)."""

@@ -73,8 +73,7 @@ class MultilabelTask(RowTask):
         """Predictions as 0 and 1, in the order of ``self.labels``."""
         import numpy as np
 
-        sets = map(set, answers.best)
-        marks = [[name in row for name in self.labels] for row in sets]
+        marks = [[name in row for name in self.labels] for row in answers.best]
         return np.array(marks, np.int64).reshape(-1, len(self.labels))
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
@@ -127,9 +126,8 @@ class MultilabelTask(RowTask):
 
     def labels_in(self, data: Data) -> Iterator[str]:
         """Labels that some row has."""
-        for name, column in zip(self.labels, data.y.T, strict=True):
-            if column.any():
-                yield name
+        pairs = zip(self.labels, data.y.T, strict=True)
+        return (name for name, column in pairs if column.any())
 
     def truths(self, model: Any, data: Data) -> Ints:
         """0 and 1 for the labels of the model."""

@@ -211,8 +211,8 @@ class SegmentModel(SequenceModel):
         for k, sign in enumerate((1.0, -1.0)):
             for t, a, b in sorted(pairs[k] - pairs[1 - k]):
                 name = f"{self.states[a]} before {self.states[b]}"
-                told = [self.labels[y[t]] for y in outputs]
-                yield Contribution(t, name, told[0], told[1], float(sign * edges[a, b]))
+                best, other = (self.labels[y[t]] for y in outputs)
+                yield Contribution(t, name, best, other, float(sign * edges[a, b]))
 
 
 def _columns(segments: Any, longest: Ints) -> Iterator[tuple[int, int]]:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from partwise.protocol import CapabilityError, Floats, Ints
+from partwise.structures.constraints import PartConstraint
 from partwise.structures.dependency.constraints import (
-    ArcConstraint,
     Constraint,
     InfeasibleTreeError,
     constrained_tree,
@@ -36,7 +36,7 @@ def satisfy(
     weights : array (n_weights,)
     codes : int array (n_words,)
         The best trees without constraints.
-    constraints : iterable of ArcConstraint, or functions of the number of words
+    constraints : iterable of PartConstraint, or functions of the number of words
         Labels are names.
     labels : sequence of str
         Name of each label; empty without labels.
@@ -57,7 +57,11 @@ def satisfy(
         words = slice(begin, int(problem.blocks.offset[i + 1]))
         rows = _of_sentence(wanted, words.stop - begin, labels)
         heads, numbers = np.divmod(codes[words], size)
-        if all(row.holds(heads.tolist(), numbers.tolist()) for row in rows):
+        words_and_labels = enumerate(numbers.tolist(), 1)
+        arcs = [
+            (h, *rest) for h, rest in zip(heads.tolist(), words_and_labels, strict=True)
+        ]
+        if all(row.holds(arcs) for row in rows):
             continue
         tables = problem.score_tables(weights, i)
         known = [] if fixed is None else np.flatnonzero(fixed[words] >= 0).tolist()
@@ -79,13 +83,14 @@ def satisfy(
 
 def _of_sentence(
     constraints: Sequence[Constraint], n: int, labels: Sequence[str]
-) -> list[ArcConstraint]:
+) -> list[PartConstraint]:
     """Constraints of a sentence of n words, with numbers for labels."""
-    rows: list[ArcConstraint] = []
+    rows: list[PartConstraint] = []
     for item in constraints:
         rows += item(n) if callable(item) else [item]
     return [
-        row._replace(arcs=[_numbered(arc, labels) for arc in row.arcs]) for row in rows
+        row._replace(parts=[_numbered(arc, labels) for arc in row.parts])
+        for row in rows
     ]
 
 

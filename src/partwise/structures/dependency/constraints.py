@@ -10,11 +10,13 @@ constraint over arcs, and second-order parts with crossing arcs exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from partwise.structures.constraints import PartConstraint
 
 Arc = tuple[int | str | None, ...]
 
@@ -23,53 +25,11 @@ class InfeasibleTreeError(ValueError):
     """No tree satisfies all constraints."""
 
 
-class ArcConstraint(NamedTuple):
-    """lower ≤ Σ coef·x ≤ upper over arcs.
-
-    Parameters
-    ----------
-    arcs : sequence of (head, dependent) or (head, dependent, label)
-        Numbers from 0 (the root). Parsers know labels by name, `constrained_tree` by
-        their positions in the last axis of the score. None stands for all, so
-        (h, None, l) are all arcs from h with label l.
-    coef : sequence of float, optional
-        One per arc (per pattern, if it stands for several); 1 when left out.
-    lower, upper : float
-        Bounds of the sum.
-    """
-
-    arcs: Sequence[Arc]
-    coef: Sequence[float] | None = None
-    lower: float = -np.inf
-    upper: float = np.inf
-
-    def holds(self, heads: Sequence[int], labels: Sequence[int | str]) -> bool:
-        """Whether a tree satisfies it.
-
-        Examples
-        --------
-        >>> one_root = ArcConstraint([(0, None)], upper=1)
-        >>> one_root.holds([0, 1], ["root", "obj"]), one_root.holds([0, 0], "ab")
-        (True, False)
-        """
-        coef = [1.0] * len(self.arcs) if self.coef is None else self.coef
-        total = 0.0
-        for d, arc in enumerate(zip(heads, labels, strict=True), 1):
-            named_arc = (arc[0], d, arc[1])
-            for pattern, factor in zip(self.arcs, coef, strict=True):
-                if all(
-                    p in (None, value)
-                    for p, value in zip(pattern, named_arc, strict=False)
-                ):
-                    total += factor
-        return self.lower <= total <= self.upper
-
-
-Constraint = ArcConstraint | Callable[[int], Iterable[ArcConstraint]]
+Constraint = PartConstraint | Callable[[int], Iterable[PartConstraint]]
 
 
 class ConstrainedTree(NamedTuple):
-    """What `constrained_tree` found."""
+    """The best tree under constraints."""
 
     heads: NDArray[np.int32]  # (n,)
     labels: NDArray[np.int32]  # (n,) positions in the score's last axis
@@ -79,7 +39,7 @@ class ConstrainedTree(NamedTuple):
 
 def at_most_per_head(
     label: int | str, count: int = 1
-) -> Callable[[int], list[ArcConstraint]]:
+) -> Callable[[int], list[PartConstraint]]:
     """No word has more than `count` dependents with a label.
 
     Returns
@@ -93,9 +53,9 @@ def at_most_per_head(
     4
     """
 
-    def of_sentence(n: int) -> list[ArcConstraint]:
+    def of_sentence(n: int) -> list[PartConstraint]:
         arcs = [(h, None, label) for h in range(1, n + 1)]
-        return [ArcConstraint([arc], upper=count) for arc in arcs]
+        return [PartConstraint([arc], upper=count) for arc in arcs]
 
     return of_sentence
 
@@ -105,7 +65,7 @@ def constrained_tree(
     *,
     fixed: Iterable[Arc] = (),
     forbidden: Iterable[Arc] = (),
-    constraints: Iterable[ArcConstraint] = (),
+    constraints: Iterable[PartConstraint] = (),
     sibling: NDArray[np.float64] | None = None,
     grandparent: NDArray[np.float64] | None = None,
     single_root: bool = False,
@@ -119,7 +79,7 @@ def constrained_tree(
         Of each arc h → d, or of each arc and label; −inf forbids.
     fixed, forbidden : iterable of (head, dependent) or (head, dependent, label)
         Arcs that must or must not occur; None stands for all.
-    constraints : iterable of ArcConstraint
+    constraints : iterable of PartConstraint
     sibling, grandparent : (n + 1, n + 1, n + 1), optional
         sibling[h, d, s], s the next child of h from d towards h (h if none);
         grandparent[h, d, g], g the head of h. Of the unlabelled arc.
@@ -137,7 +97,8 @@ def constrained_tree(
     >>> score = np.array([[0.0, 5.0, 4.0], [0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
     >>> constrained_tree(score).heads
     array([0, 0], dtype=int32)
-    >>> constrained_tree(score, constraints=[ArcConstraint([(0, None)], upper=1)]).heads
+    >>> one_root = PartConstraint([(0, None)], upper=1)
+    >>> constrained_tree(score, constraints=[one_root]).heads
     array([0, 1], dtype=int32)
     >>> constrained_tree(score, fixed=[(2, 1)]).heads
     array([2, 0], dtype=int32)
@@ -232,18 +193,10 @@ class _Program:
         self.lower.append(lower)
         self.upper.append(upper)
 
-    def add_linear(self, constraint: ArcConstraint) -> None:
+    def add_linear(self, constraint: PartConstraint) -> None:
         """Add a user's row."""
-        coef = constraint.coef
-        if coef is None:
-            coef = [1.0] * len(constraint.arcs)
-        if len(coef) != len(constraint.arcs):
-            raise ValueError(
-                f"a constraint has {len(constraint.arcs)} arcs and {len(coef)} "
-                "coefficients; give one for each arc, or none"
-            )
         total = np.zeros(len(self.arcs))
-        for arc, factor in zip(constraint.arcs, coef, strict=True):
+        for arc, factor in constraint.terms():
             total[self.matching(arc)] += factor
         columns = np.flatnonzero(total)
         self.add(

@@ -27,6 +27,7 @@ from partwise.structures.graph._cuts import attracts, cut_graph
 from partwise.structures.graph._elimination import eliminate
 from partwise.structures.graph._messages import (
     penalty_of,
+    score_of,
     search_graph,
     slack_of,
 )
@@ -138,10 +139,10 @@ class GraphBlocks(NamedTuple):
             penalty = penalty_of(work.score, work.pairs, n, n_edges)
             take_away(blocks.banned, begin, n, penalty, work.score)
         is_seeded = np.int64(1 - blocks.is_prediction)  # the truth is an output, too
-        bound = search_block(blocks, work, i, is_seeded, code)
+        _, excess = search_block(blocks, work, i, is_seeded, code)
         margin = recall_margin(blocks, work, i, code)
         loss = 0.0 if blocks.is_prediction else output_loss(blocks, i, code)
-        return loss, 1.0, loss - margin, loss - margin + bound
+        return loss, 1.0, loss - margin, loss - margin + excess
 
     def recall_margin(blocks, work, i, code):
         begin, size = blocks.offset[i], blocks.cost.shape[1]
@@ -255,9 +256,9 @@ def score_block(blocks, work, w, i):
 
 @kernel
 def search_block(blocks, work, i, is_seeded, code):
-    """Search block i by the scores in `score` and `pairs`.
+    """Write the best labelling of block i by the scores in `score` and `pairs`.
 
-    Returns by how much a labelling may be better than the one found.
+    Returns its score, and by how much another labelling may be better.
     """
     begin, end = blocks.offset[i], blocks.offset[i + 1]
     first, last = blocks.edge_offset[i], blocks.edge_offset[i + 1]
@@ -269,13 +270,9 @@ def search_block(blocks, work, i, is_seeded, code):
         blocks.scope[scope_ptr[0] : scope_ptr[end - begin]], blocks.parent[begin:end],
         code[: end - begin],
     ))  # fmt: skip
-    value, size = 0.0, work.score.shape[1]
-    for v in range(end - begin):
-        value += work.score[v, code[v]]
-    for e in range(last - first):
-        a, b = blocks.ends[first + e, 0], blocks.ends[first + e, 1]
-        value += work.pairs[e, code[a] * size + code[b]]
-    return bound - value if bound > value + slack_of(bound) else 0.0
+    here = code[: end - begin]
+    value = score_of(work.score, work.pairs, blocks.ends[first:last], here)
+    return value, (bound - value if bound > value + slack_of(bound) else 0.0)
 
 
 @kernel
@@ -296,12 +293,5 @@ def decode_rows(blocks, work, w, banned, first, last, code, value, bound):
         if banned.shape[0] > 0:
             take_away(banned, begin, n, penalty, work.score)
         here = code[begin : begin + n]
-        bound[i] = search_block(blocks, work, i, np.int64(0), here)
-        value[i] = 0.0
-        for v in range(n):
-            value[i] += work.score[v, here[v]]
-        for e in range(n_edges):
-            a = blocks.ends[blocks.edge_offset[i] + e, 0]
-            b = blocks.ends[blocks.edge_offset[i] + e, 1]
-            value[i] += work.pairs[e, here[a] * size + here[b]]
-        bound[i] += value[i]
+        value[i], excess = search_block(blocks, work, i, np.int64(0), here)
+        bound[i] = value[i] + excess

@@ -183,9 +183,9 @@ def fill_clique(
         its = scope[scope_ptr[q] - first_scope : scope_ptr[q + 1] - first_scope]
         for j in range(m):
             strides[j] = stride_in(its, here[j], n_labels)
-        own = stride_in(its, v, n_labels)
+        stride = stride_in(its, v, n_labels)
         table = tables[begin[q] : begin[q + 1]]
-        add_table(cliques, n_cells, n_labels, strides[:m], own, digit, table)
+        add_table(cliques, n_cells, n_labels, strides[:m], stride, digit, table)
         q = sibling[q]
 
 

@@ -173,12 +173,12 @@ def penalty_of(unary, pairs, n, n_edges):
 
 @allocating
 def pass_messages(
-    unary, own, pairs, ends, near_ptr, near, n_sweeps, messages, value, code
+    unary, plain, pairs, ends, near_ptr, near, n_sweeps, messages, value, code
 ):
-    """Sweep until bound and score meet, or stop to come nearer; returns the bound.
+    """Sweep until bound and score meet, or hardly move; returns the bound.
 
-    `code` with score `value` is replaced by better labellings. `own` are the scores of
-    nodes by which they are judged: those of a branch (`unary`) may forbid labels.
+    `code` with score `value` is replaced by better labellings. `unary` may have lower
+    scores for labels that a branch forbids, `plain` has those of all labels.
     """
     n, size = code.shape[0], unary.shape[1]
     trial = np.empty(n, np.int32)
@@ -193,7 +193,7 @@ def pass_messages(
         if k >= OFTEN and k % 3 != 0 and k < n_sweeps - 1:
             continue
         read_labels(unary, pairs, ends, near_ptr, near, messages, belief, trial)
-        reached = score_of(own, pairs, ends, trial)
+        reached = score_of(plain, pairs, ends, trial)
         if reached > value:
             value = reached
             code[:] = trial
@@ -204,8 +204,8 @@ def pass_messages(
                 break
             gap = bound - value
     trial[:] = code
-    climb(own, pairs, ends, near_ptr, near, belief, trial)
-    if score_of(own, pairs, ends, trial) > value:
+    climb(plain, pairs, ends, near_ptr, near, belief, trial)
+    if score_of(plain, pairs, ends, trial) > value:
         code[:] = trial
     return bound
 
@@ -240,19 +240,19 @@ def undecided(unary, ends, near_ptr, near, messages, banned):
 
 
 @kernel
-def ban(banned, unary, own, penalty, v, label, is_fixed, change):
+def ban(banned, unary, plain, penalty, v, label, is_fixed, change):
     """Fix a label of a node, or forbid it; with a change of −1 take that back."""
     for x in range(unary.shape[1]):
         if (x == label) != is_fixed:
             banned[v, x] += change
-            unary[v, x] = own[v, x] - penalty * banned[v, x]
+            unary[v, x] = plain[v, x] - penalty * banned[v, x]
 
 
 @allocating
 def search_graph(
-    unary, own, pairs, ends, near_ptr, near, n_sweeps, limit, is_seeded, code
+    unary, plain, pairs, ends, near_ptr, near, n_sweeps, limit, is_seeded, code
 ):
-    """The best labelling found, and a bound of the score of all; see `Graph`.
+    """Write the best labelling; returns a bound of the scores of all, see `Graph`.
 
     At most `limit` branches are looked at, depth first. `unary` is used up. With
     `is_seeded` a labelling to begin with stands in `code`.
@@ -261,42 +261,42 @@ def search_graph(
     messages = np.zeros((2 * n_edges, size))
     value = -np.inf
     if is_seeded:
-        value = score_of(own, pairs, ends, code)
+        value = score_of(plain, pairs, ends, code)
     bound = pass_messages(
-        unary, own, pairs, ends, near_ptr, near, n_sweeps, messages, value, code
+        unary, plain, pairs, ends, near_ptr, near, n_sweeps, messages, value, code
     )
-    value = score_of(own, pairs, ends, code)
+    value = score_of(plain, pairs, ends, code)
     slack = slack_of(bound)
     if bound - value <= slack or limit == 0:
         return max(bound, value)
-    penalty = penalty_of(own, pairs, n, n_edges)
+    penalty = penalty_of(plain, pairs, n, n_edges)
     banned = np.zeros((n, size), np.int32)
     trail = np.empty(n * size + 1, np.int64)  # choices, from the root on
     turn = np.empty(n * size + 1, np.int64)  # 0: the label is fixed, 1: forbidden
     above = np.empty(n * size + 1)  # bounds of the branches divided
     current = messages.copy()
-    hidden, n_seen, depth = -np.inf, 0, 0
+    unseen, n_seen, depth = -np.inf, 0, 0
     while True:
         is_open = bound > value + slack and n_seen < limit
         if bound > value + slack and not is_open:
-            hidden = max(hidden, bound)
+            unseen = max(unseen, bound)
         choice = -1
         if is_open:
             choice = undecided(unary, ends, near_ptr, near, current, banned)
         if choice >= 0:
             trail[depth], turn[depth], above[depth] = choice, 0, bound
-            ban(banned, unary, own, penalty, choice % n, choice // n, True, 1)
+            ban(banned, unary, plain, penalty, choice % n, choice // n, True, 1)
             depth += 1
         else:
             while depth > 0 and turn[depth - 1] == 1:
                 depth -= 1
                 v, label = trail[depth] % n, trail[depth] // n
-                ban(banned, unary, own, penalty, v, label, False, -1)
+                ban(banned, unary, plain, penalty, v, label, False, -1)
             if depth == 0:
                 break
             v, label = trail[depth - 1] % n, trail[depth - 1] // n
-            ban(banned, unary, own, penalty, v, label, True, -1)
-            ban(banned, unary, own, penalty, v, label, False, 1)
+            ban(banned, unary, plain, penalty, v, label, True, -1)
+            ban(banned, unary, plain, penalty, v, label, False, 1)
             turn[depth - 1] = 1
         parent = above[depth - 1]
         if n_seen >= limit:
@@ -305,8 +305,9 @@ def search_graph(
         n_seen += 1
         current[:] = messages
         bound = pass_messages(
-            unary, own, pairs, ends, near_ptr, near, BRANCH_SWEEPS, current, value, code
-        )
+            unary, plain, pairs, ends, near_ptr, near, BRANCH_SWEEPS, current, value,
+            code,
+        )  # fmt: skip
         bound = min(bound, parent)
-        value = max(value, score_of(own, pairs, ends, code))
-    return max(value, hidden)
+        value = max(value, score_of(plain, pairs, ends, code))
+    return max(value, unseen)

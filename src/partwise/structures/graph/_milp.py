@@ -40,7 +40,7 @@ def best_by_milp(
     limit : int
         Most branches; 0 for `NODES`.
     is_seeded : int
-        Whether `code` holds a labelling to fall back on.
+        Whether `code` has a labelling to begin with.
     code : int array (n,)
     """
     from scipy import sparse
@@ -72,7 +72,7 @@ def best_by_milp(
     factor = SCALE / max(float(np.abs(scores).max(initial=0.0)), 1e-300)
     is_whole = np.zeros(n_variables)
     is_whole[: n * size] = 1
-    found = milp(
+    solution = milp(
         -factor * scores, integrality=is_whole, bounds=Bounds(0, 1),
         constraints=LinearConstraint(table, sums, sums),
         options={"node_limit": int(limit) or NODES, "mip_rel_gap": 0.0},
@@ -81,13 +81,13 @@ def best_by_milp(
     if not is_seeded:
         best[:] = np.argmax(unary, axis=1)
     value = _score(unary, pairs, ends, best)
-    if found.x is not None:
-        rounded = np.argmax(found.x[: n * size].reshape(n, size), axis=1)
+    if solution.x is not None:
+        rounded = np.argmax(solution.x[: n * size].reshape(n, size), axis=1)
         reached = _score(unary, pairs, ends, rounded)
         if reached > value:
             best, value = rounded, reached
     code[:] = best
-    bound = found.mip_dual_bound
+    bound = solution.mip_dual_bound
     if bound is None or not np.isfinite(bound):
         return float(np.inf)
     bound = -bound / factor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,8 +62,11 @@ class NodeLabels(NamedTuple):
         return counts.sum() / (len(counts) * np.maximum(counts, 1))
 
 
-def label_set(y: Any, graphs: list[GraphInput]) -> NodeLabels:
-    """Distinct labels in order, those of each type of nodes together."""
+def label_set(y: Any, graphs: list[GraphInput], hidden: Any = None) -> NodeLabels:
+    """Distinct labels in order, those of each type of nodes together.
+
+    Types in `hidden`, see `hidden_numbers`, have so many labels besides.
+    """
     if len(y) != len(graphs):
         raise ValueError(f"y has {len(y)} items where X has {len(graphs)} graphs")
     has_types = {x.types is not None for x in graphs}
@@ -77,6 +81,11 @@ def label_set(y: Any, graphs: list[GraphInput]) -> NodeLabels:
         }
     if not seen:
         raise ValueError("y: no node has a label")
+    known_types = {kind for x in graphs for kind in x.types or ()}
+    for kind, n in hidden_numbers(hidden).items():
+        if kind not in known_types:
+            raise ParameterError("hidden_labels", hidden, f"no node has type {kind!r}")
+        seen |= {(kind, f"{kind} {k}") for k in range(n)}
     try:
         ordered = sorted(seen)
     except TypeError:
@@ -88,6 +97,29 @@ def label_set(y: Any, graphs: list[GraphInput]) -> NodeLabels:
         for column in ([label for _, label in ordered], [kind for kind, _ in ordered])
     )
     return NodeLabels(labels, types if True in has_types else None)
+
+
+def hidden_numbers(given: Any) -> dict[Any, int]:
+    """Numbers of labels by type, from a dict or from ``"part=3,cause=2"``.
+
+    Examples
+    --------
+    >>> hidden_numbers("part=3, cause=2")
+    {'part': 3, 'cause': 2}
+    """
+    try:
+        if isinstance(given, str):
+            pairs = [pair.partition("=") for pair in given.split(",")]
+            numbers = {kind.strip(): int(n) for kind, _, n in pairs}
+        else:
+            numbers = {kind: index(n) for kind, n in dict(given or {}).items()}
+    except (TypeError, ValueError):
+        numbers = {"": 0}
+    if any(n < 1 for n in numbers.values()):
+        raise ParameterError(
+            "hidden_labels", given, "give a number of labels for each type: TYPE=N"
+        )
+    return numbers
 
 
 def labels_of(row: Any, names: list[Any] | None, what: str, i: int) -> list[Any]:

@@ -58,14 +58,18 @@ def pack_graphs(
         y[:] = np.concatenate(Y)
     is_hidden = y < 0
     banned = np.concatenate([graph.banned(x) for x in X])
-    if is_hidden.any():  # begin with the most frequent label that a node may have
+    if is_hidden.any():
+        # begin with the most frequent label that a node may have; where none was
+        # ever seen, with any: rounds from equal labels would keep them equal
         if node_weight is None:
             node_weight = np.ones(len(y))
         node_weight = np.where(is_hidden, 0.0, node_weight)
-        known = np.tile(np.bincount(y[~is_hidden], minlength=size), (len(y), 1))
+        counts = np.bincount(y[~is_hidden], minlength=size)
+        shares = np.random.default_rng(0).random((len(y), size))
+        votes = np.where(counts > 0, counts, shares)
         if len(banned):
-            known = np.where(banned, -1, known)
-        y[is_hidden] = np.argmax(known, axis=1)[is_hidden]
+            votes = np.where(banned, -1, votes)
+        y[is_hidden] = np.argmax(votes, axis=1)[is_hidden]
     costs = graph.delta.pack(y, offset, size)
     is_sparse = any(sparse.issparse(x.features) for x in X)
     wrap = sparse.csr_array if is_sparse else np.asarray

@@ -138,7 +138,7 @@ class GraphProblem(PackedProblem):
         value, bound = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
         work = self.borrow_work()
         heap: list[Any] = []
-        found: list[tuple[Ints, float]] = []
+        ranked: list[tuple[Ints, float]] = []
         n_pushed = 0
 
         def push(marks: Any, fixed: int) -> None:
@@ -159,9 +159,9 @@ class GraphProblem(PackedProblem):
             heapq.heappush(heap, (-float(value[i]), n_pushed, best, marks, fixed))
 
         push(banned[here].copy(), 0)
-        while heap and len(found) < k:
+        while heap and len(ranked) < k:
             negative, _, labels, marks, fixed = heapq.heappop(heap)
-            found.append((labels, -negative))
+            ranked.append((labels, -negative))
             for v in range(fixed, len(labels)):
                 other = marks.copy()
                 other[v, labels[v]] = 1
@@ -170,7 +170,7 @@ class GraphProblem(PackedProblem):
                 marks[v] = 1
                 marks[v, labels[v]] = 0
         self.return_work(work)
-        return found
+        return ranked
 
     def marginals(self, model: Floats) -> tuple[Floats, Floats]:
         """P(label of node) ∝ exp(score), (n_nodes, L), and log Z of each graph."""
@@ -275,10 +275,10 @@ class LatentGraphProblem(GraphProblem):
         codes, value, bound = self.decode(model, banned)
         rows = np.arange(self.n_blocks)
         zero, one = np.zeros(self.n_blocks), np.ones(self.n_blocks)
-        found = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
-        is_taken = (bound <= value) | (self.margins(model, found) <= 0)
+        best = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
+        is_taken = (bound <= value) | (self.margins(model, best) <= 0)
         code = np.where(
-            np.repeat(is_taken, np.diff(blocks.offset)), found.code, blocks.y
+            np.repeat(is_taken, np.diff(blocks.offset)), best.code, blocks.y
         )
         return replace_truths(blocks.y, blocks.offset, code)
 

@@ -26,7 +26,7 @@ call_decoder = called_at(DECODER)
 
 
 class PartWork(NamedTuple):
-    """Buffers of one thread; `plain` keeps plain scores, `edited` those with losses."""
+    """Buffers of one thread; `plain` has plain scores, `edited` those with losses."""
 
     plain: np.ndarray  # (most parts, 1); rows are scored for one label
     edited: np.ndarray  # (most parts,)

@@ -119,7 +119,7 @@ def best_by_search(
     n_restarts: int,
     rng: np.random.Generator,
 ) -> Ints | None:
-    """Climb from every valid start, then from kicked copies of the best set found.
+    """Climb from every valid start, then from kicked copies of the best set.
 
     A step adds, removes or swaps one part: the largest gain that stays valid. Returns
     None when no start is valid. No bound on the distance to the optimum is known.

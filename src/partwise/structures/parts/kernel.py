@@ -200,7 +200,7 @@ class KernelPartProblem(Expanded, KernelProblem, PartProblem):  # type: ignore[m
 
 
 class KernelPartBlocks(LoopBlocks):
-    """Parts with a kernel, whose sets are found by methods in Python."""
+    """Parts with a kernel, whose sets are searched by methods in Python."""
 
     def __init__(self, rows: Any, first: Ints, *args: Any) -> None:
         self.rows = rows

@@ -22,7 +22,7 @@ from partwise.structures.segments._programs import (
 def score_segments(blocks, work, w, i):
     """Scores of all segments of block i, and of pairs of labels, into `work`."""
     n = score_parts(blocks, work, w, i)
-    fill_segments(n, work)
+    fill_segments(blocks, work, i, n)
     return n
 
 
@@ -41,7 +41,7 @@ def decode_rows(blocks, work, w, given, first, last, code, value):
                     work.first[t, k] = -np.inf
                 if known != blocks.inside_code[k]:
                     work.rest[t, k] = -np.inf
-        fill_segments(n, work)
+        fill_segments(blocks, work, i, n)
         search(blocks, work, n, code[begin : begin + n])
         value[i] = -np.inf
         for k in range(work.ended.shape[1]):

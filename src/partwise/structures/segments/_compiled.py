@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import add_row, kernel, score_rows, uncounted
-from partwise.structures._semirings import MAX_PLUS
 from partwise.structures.segments import segment_losses
 from partwise.structures.segments._planes import ADD, DOT, READ, SUM, WIPE, walk
-from partwise.structures.segments._programs import forward, trace
+from partwise.structures.segments._programs import best_forward, trace
+from partwise.vectors import add, fill4, load4, multiply, spread4, store
 
 segment_cost = kernel(segment_losses.segment_cost)
 count_segments = kernel(segment_losses.count_segments)
@@ -23,20 +23,23 @@ HAMMING, OVERLAP = segment_losses.HAMMING, segment_losses.OVERLAP
 
 
 class SegmentWork(NamedTuple):
-    """Buffers of one thread, for sequences of up to n tokens; S labels with padding."""
+    """Buffers of one thread, for sequences of up to n tokens; S labels with padding.
 
-    parts: np.ndarray  # (n, width) scores of tokens, left for `recall_margin`
-    tail: np.ndarray  # (L·D + L·L,) weights behind those of tokens, left for it, too
+    `recall_margin` reads `parts`, `tail` and `spans` after a search.
+    """
+
+    parts: np.ndarray  # (n, width) scores of tokens
+    tail: np.ndarray  # (L·D + L·L,) weights of lengths and pairs of labels
     first: np.ndarray  # (n, S) scores by column, edited by losses
     rest: np.ndarray  # (n, S)
     last: np.ndarray  # (n, S)
     length: np.ndarray  # (D, S)
     edge: np.ndarray  # (S, S)
-    segment: np.ndarray  # (n, D, S)
+    segment: np.ndarray  # (n, D, S), −inf where no label has segments so long
     ended: np.ndarray  # (n + 1, S)
     ahead: np.ndarray  # (n + 1, S)
     spare: np.ndarray  # (n, width)
-    spans: np.ndarray  # (n·D, S) scores of segments by their features, or (0, 0)
+    spans: np.ndarray  # (n·D, S) scores of segments by features of their own, if any
     nothing: np.ndarray  # (0, 0)
 
 
@@ -50,7 +53,9 @@ def new_segment_work(
         (depth, wide), (wide, wide), (n, depth, wide), (n + 1, wide), (n + 1, wide),
         (n, width), (n * depth if has_spans else 0, wide), (0, 0),
     )  # fmt: skip
-    return SegmentWork(*(np.zeros(shape) for shape in shapes))
+    work = SegmentWork(*(np.zeros(shape) for shape in shapes))
+    work.segment[:] = -np.inf
+    return work
 
 
 @uncounted
@@ -83,7 +88,7 @@ class SegmentBlocks(NamedTuple):
         n = score_parts(blocks, work, w, i)
         if blocks.has_loss:
             add_losses(blocks, work, i)
-        fill_segments(n, work)
+        fill_segments(blocks, work, i, n)
         if blocks.has_loss and blocks.kind != HAMMING:
             forgive_matches(blocks, i, work.segment)
         search(blocks, work, n, code)
@@ -143,13 +148,20 @@ def recalled(blocks, work, i, code):
 
 @kernel
 def score_spans(blocks, w, i, spans):
-    """Scores of the segments of block i by features of their own."""
-    n_features, width = blocks.span_rows.n_features, blocks.span_width
-    if n_features > 0:
-        at, depth = blocks.rows.n_features * blocks.width, blocks.depth
-        weights = w[at : at + n_features * width].reshape(n_features, width)
-        first, last = blocks.offset[i] * depth, blocks.offset[i + 1] * depth
-        score_rows(blocks.span_rows, weights, first, last, spans)
+    """Scores of the segments of block i that have features; other rows stay."""
+    rows, width = blocks.span_rows, blocks.span_width
+    if rows.n_features == 0:
+        return
+    indices, data, step = rows.indices, rows.data, rows.step
+    at, begin = blocks.rows.n_features * blocks.width, blocks.offset[i] * blocks.depth
+    for row in range(begin, blocks.offset[i + 1] * blocks.depth):
+        first, last = rows.indptr[row], rows.indptr[row + 1]
+        for k in range(0, width if last > first else 0, 4):
+            total = fill4(0.0)
+            for p in range(first, last):
+                stripe = load4(w, at + indices[p] * width + k)
+                total = add(total, multiply(spread4(data, p * step), stripe))
+            store(spans, (row - begin) * width + k, total)
 
 
 @kernel
@@ -205,32 +217,44 @@ def split_columns(n, longest, work):
 
 
 @kernel
-def fill_segments(n, work):
-    """Scores of all segments; their room in `segment` at [b, 0] holds a running sum."""
-    first, rest, last, length = work.first, work.rest, work.last, work.length
-    segment, spans = work.segment, work.spans
-    depth, size = segment.shape[1], segment.shape[2]
-    has_spans = spans.shape[0] > 0
+def n_several(longest):
+    """Labels up to the last that has segments of several tokens, in whole vectors."""
+    n = 0
+    for k in range(longest.shape[0]):
+        if longest[k] > 1:
+            n = k + 1
+    return -(-n // 4) * 4
+
+
+@kernel
+def fill_segments(blocks, work, i, n):
+    """Scores of all segments of block i, which has n tokens."""
+    depth, size = work.segment.shape[1], work.segment.shape[2]
+    has_spans, several = work.spans.shape[0] > 0, n_several(blocks.longest)
+    indptr, row = blocks.span_rows.indptr, blocks.offset[i] * depth
     for b in range(n):
-        for k in range(size):
-            segment[b, 0, k] = first[b, k]
-        for d in range(1, min(depth, n - b)):
-            for k in range(size):
-                segment[b, d, k] = segment[b, d - 1, k] + rest[b + d, k]
-        for d in range(min(depth, n - b)):
-            for k in range(size):
-                segment[b, d, k] += last[b + d, k] + length[d, k]
-            if has_spans:
-                for k in range(size):
-                    segment[b, d, k] += spans[b * depth + d, k]
+        for k in range(0, size, 4):
+            inside = load4(work.first, b * size + k)
+            for d in range(min(depth, n - b) if k < several else 1):
+                if d > 0:
+                    inside = add(inside, load4(work.rest, (b + d) * size + k))
+                tail = load4(work.last, (b + d) * size + k)
+                tail = add(tail, load4(work.length, d * size + k))
+                total, at = add(inside, tail), b * depth + d
+                if has_spans and indptr[row + at] < indptr[row + at + 1]:
+                    total = add(total, load4(work.spans, at * size + k))
+                store(work.segment, at * size + k, total)
 
 
 @kernel
 def search(blocks, work, n, code):
     """The best output by the scores of segments."""
     segment, edge, ended, ahead = work.segment, work.edge, work.ended, work.ahead
-    forward(MAX_PLUS, n, segment, edge, ended, ahead)
-    trace(n, segment, edge, ended, ahead, blocks.begin_code, blocks.inside_code, code)
+    best_forward(n, n_several(blocks.longest), segment, edge, ended, ahead)
+    trace(
+        n, blocks.longest, segment, edge, ended, ahead, blocks.begin_code,
+        blocks.inside_code, code,
+    )  # fmt: skip
 
 
 @kernel

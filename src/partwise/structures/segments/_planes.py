@@ -44,9 +44,12 @@ def touch_span(blocks, w, spans, i, first, last, label, mode, coef):
     rows, depth = blocks.span_rows, blocks.depth
     if rows.n_features == 0:
         return 0.0
+    at = first * depth + last - first - 1
+    row = blocks.offset[i] * depth + at
+    if rows.indptr[row] == rows.indptr[row + 1]:
+        return 0.0
     if mode == READ and spans.shape[0] > 0:
-        return coef * spans[first * depth + last - first - 1, label]
-    row = (blocks.offset[i] + first) * depth + last - first - 1
+        return coef * spans[at, label]
     weights, width = w[blocks.rows.n_features * blocks.width :], blocks.span_width
     if mode == DOT or mode == READ:
         return coef * dot_row(rows, weights, width, row, label)

@@ -15,6 +15,7 @@ import numpy as np
 
 from partwise.compiled import kernel
 from partwise.structures._semirings import plus, times
+from partwise.vectors import add, fill4, largest, load4, spread4, store
 
 
 @kernel
@@ -42,6 +43,31 @@ def forward(sr, n, segment, edge, ended, ahead):
     for k in range(size):
         total = plus(sr, total, ended[n, k])
     return total
+
+
+@kernel
+def best_forward(n, several, segment, edge, ended, ahead):
+    """`forward` with `MAX_PLUS`, four labels at a time.
+
+    Labels from `several` on have segments of one token. Nothing is written to
+    ``ended[0]`` and ``ahead[n]``.
+    """
+    depth, size = segment.shape[1], segment.shape[2]
+    for k in range(size):
+        ahead[0, k] = 0.0
+    for e in range(1, n + 1):
+        for k in range(0, size, 4):
+            best = fill4(-np.inf)
+            for b in range(e - 1, max(e - depth, 0) - 1 if k < several else e - 2, -1):
+                part = load4(segment, (b * depth + e - b - 1) * size + k)
+                best = largest(add(load4(ahead, b * size + k), part), best)
+            store(ended, e * size + k, best)
+        for k in range(0, size if e < n else 0, 4):
+            best = fill4(-np.inf)
+            for j in range(size):
+                step = add(spread4(ended, e * size + j), load4(edge, j * size + k))
+                best = largest(step, best)
+            store(ahead, e * size + k, best)
 
 
 @kernel
@@ -77,16 +103,16 @@ def write_segment(first, last, label, begin_code, inside_code, code):
 
 
 @kernel
-def trace(n, segment, edge, ended, ahead, begin_code, inside_code, code):
-    """Write the best output, whose values `forward` found with `MAX_PLUS`."""
-    depth, size = segment.shape[1], segment.shape[2]
+def trace(n, longest, segment, edge, ended, ahead, begin_code, inside_code, code):
+    """Write the best output, by the values of `best_forward`."""
+    size = longest.shape[0]
     e, k = n, 0
     for j in range(size):
         if ended[n, j] > ended[n, k]:
             k = j
     while e > 0:
         best, length = -np.inf, 1
-        for d in range(1, min(depth, e) + 1):
+        for d in range(1, min(longest[k], e) + 1):
             value = ahead[e - d, k] + segment[e - d, d - 1, k]
             if value > best:
                 best, length = value, d

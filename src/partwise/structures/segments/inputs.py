@@ -1,14 +1,18 @@
-"""Features of tokens and segments, in the forms that users give them."""
+"""Features of tokens and segments, and truths, in the forms that users give them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from partwise.bounds import check_indices
 from partwise.features.arrays import Features, as_features, make_features
 from partwise.features.segments import SegmentParts
-from partwise.protocol import Floats
+from partwise.protocol import Floats, Ints
+
+if TYPE_CHECKING:
+    from partwise.structures.segments.structure import Segments
 
 
 def split_input(x: Any, depth: int) -> tuple[Floats, Floats]:
@@ -42,3 +46,38 @@ def as_parts(X: Any, depth: int) -> SegmentParts:
         indptr, column, table[row, column], tokens.offset * depth, table.shape[1]
     )
     return SegmentParts(tokens, spans)
+
+
+def truth_codes(structure: Segments, Y: Any, offset: Ints, names: Any) -> Ints:
+    """Codes of all tokens, checked; see `Segments.pack`."""
+    if isinstance(Y, np.ndarray) and Y.ndim == 1 and Y.dtype.kind in "iu":
+        if len(Y) != offset[-1]:
+            raise ValueError(f"Y has {len(Y)} codes where X has {offset[-1]} tokens")
+        label_of, begins = structure.meanings()
+        check_indices(Y, len(label_of), "a code of Y")
+        codes = structure.repaired(Y, offset)
+        first = np.flatnonzero(begins[codes])
+        length, label = np.diff(np.append(first, len(codes))), label_of[codes[first]]
+        for k in np.flatnonzero(length > structure.lengths()[label])[:1]:
+            i = int(np.searchsorted(offset, first[k], side="right")) - 1
+            refuse_long(structure, f"Y[{i}]", length[k], label[k], names)
+        return codes
+    if len(Y) != len(offset) - 1:
+        raise ValueError(f"X has {len(offset) - 1} sequences and Y {len(Y)}")
+    return np.concatenate(
+        [
+            structure.encode(structure.segments_of(one), n, f"Y[{i}]", names)
+            for i, (one, n) in enumerate(zip(Y, np.diff(offset).tolist(), strict=True))
+        ]
+    )
+
+
+def refuse_long(
+    structure: Segments, where: str, length: int, label: int, names: Any
+) -> NoReturn:
+    """Say which label has a segment that is too long."""
+    shown = label if names is None else names[structure.codes()[0][label]]
+    raise ValueError(
+        f"{where}: a segment of {length} tokens with label {shown}, where longest "
+        f"allows {structure.lengths()[label]}; raise it"
+    )

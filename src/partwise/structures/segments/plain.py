@@ -36,7 +36,7 @@ def segment_scores(structure: Any, x: tuple[Any, Any], w: Floats) -> Floats:
     columns = np.asarray(tokens @ weights.tokens)
     n, depth = len(columns), int(longest.max())
     scores = np.full((n, depth, size), -np.inf)
-    own = np.asarray(spans @ weights.spans)
+    of_span = np.asarray(spans @ weights.spans)
     for label in range(size):
         first, rest, last = (columns[:, k * size + label] for k in range(3))
         for b in range(n):
@@ -45,7 +45,7 @@ def segment_scores(structure: Any, x: tuple[Any, Any], w: Floats) -> Floats:
                 scores[b, d, label] = first[b] + inside
                 if longest[label] > 1:
                     scores[b, d, label] += last[b + d]
-                scores[b, d, label] += weights.lengths[label, d] + own[b, d, label]
+                scores[b, d, label] += weights.lengths[label, d] + of_span[b, d, label]
     return scores
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from partwise.bounds import check_indices
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import check_choice, check_whole
@@ -15,7 +14,12 @@ from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass.problem import padded
 from partwise.structures.segments._compiled import SegmentBlocks
-from partwise.structures.segments.inputs import as_parts, split_input
+from partwise.structures.segments.inputs import (
+    as_parts,
+    refuse_long,
+    split_input,
+    truth_codes,
+)
 from partwise.structures.segments.plain import Segment, plain_search
 from partwise.structures.segments.problem import SegmentsProblem
 from partwise.structures.segments.segment_losses import (
@@ -146,11 +150,7 @@ class Segments(Structure):
             if not 0 <= label < self.n_labels:
                 raise ValueError(f"{where}: labels are 0 to {self.n_labels - 1}")
             if last - first > longest[label]:
-                shown = label if names is None else names[begin[label]]
-                raise ValueError(
-                    f"{where}: a segment of {last - first} tokens with label {shown}, "
-                    f"where longest allows {longest[label]}; raise it"
-                )
+                refuse_long(self, where, last - first, label, names)
             code[first], code[first + 1 : last] = begin[label], inside[label]
             end = last
         if end != n:
@@ -370,7 +370,7 @@ class Segments(Structure):
         begin, inside = self.codes()
         y = np.full(offset[-1], begin[0], np.int32)
         if Y is not None:
-            y = self._truths(Y, offset, label_names)
+            y = truth_codes(self, Y, offset, label_names)
             rows, number = scorer.ordered(rows)
         label_of, begins = self.meanings()
         blocks = SegmentBlocks(
@@ -381,20 +381,3 @@ class Segments(Structure):
             span_width=-(-self.n_labels // 4) * 4,
         )  # fmt: skip
         return SegmentsProblem(self, blocks, formulation, n_jobs, scorer, number)
-
-    def _truths(self, Y: Any, offset: Ints, names: Any) -> Ints:
-        """Codes of all tokens, checked."""
-        if isinstance(Y, np.ndarray) and Y.ndim == 1 and Y.dtype.kind in "iu":
-            if len(Y) != offset[-1]:
-                raise ValueError(
-                    f"Y has {len(Y)} codes where X has {offset[-1]} tokens"
-                )
-            check_indices(Y, len(self.meanings()[0]), "a code of Y")
-            Y = np.split(Y, offset[1:-1])
-        if len(Y) != len(offset) - 1:
-            raise ValueError(f"X has {len(offset) - 1} sequences and Y {len(Y)}")
-        codes = [
-            self.encode(self.segments_of(one), n, f"Y[{i}]", names)
-            for i, (one, n) in enumerate(zip(Y, np.diff(offset).tolist(), strict=True))
-        ]
-        return np.concatenate(codes)

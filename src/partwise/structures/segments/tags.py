@@ -26,8 +26,8 @@ def tag_types(labels: list[Any]) -> TagTypes:
 
     Examples
     --------
-    >>> found = tag_types(["B-LOC", "B-PER", "I-PER", "O"])
-    >>> found.types, found.begin.tolist(), found.inside.tolist()
+    >>> kinds = tag_types(["B-LOC", "B-PER", "I-PER", "O"])
+    >>> kinds.types, kinds.begin.tolist(), kinds.inside.tolist()
     (['LOC', 'PER', 'O'], [0, 1, 3], [-1, 2, -1])
     """
     begin: dict[str, int] = {}
