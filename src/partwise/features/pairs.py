@@ -131,11 +131,11 @@ class PairFeaturizer:
             raise TemplateError(
                 f"template line {number} ({line.strip()}): write ~ once"
             )
-        found = [read(side) for side in sides]
-        if len(found) == 1:
-            self.match += zip(found[0], found[0], strict=True)
+        templates = [read(side) for side in sides]
+        if len(templates) == 1:
+            self.match += zip(templates[0], templates[0], strict=True)
         else:
-            self.match += product(found[0], found[1])
+            self.match += product(templates[0], templates[1])
 
     # ------------------------------------------------------------------- learning
 
@@ -159,18 +159,18 @@ class PairFeaturizer:
         self.widths = [
             real_column(first[0], one, "a").shape[1] for one, _ in self.products
         ]
-        found: dict[View, set[str]] = {term.view: set() for term in self.terms}
+        values_by_view: dict[View, set[str]] = {term.view: set() for term in self.terms}
         for side in columns:
-            for view, values in found.items():
+            for view, values in values_by_view.items():
                 for x in side:
                     if view.column in x:
                         values.update(values_of(view, x[view.column])[0])
         for term in self.terms:
             if term.offset:
-                found[term.view].add(BOUNDARY)
+                values_by_view[term.view].add(BOUNDARY)
             if term.view == View(self.sides[0][0]):
-                found[term.view].update(letters)
-        self.values = {view: sorted(values) for view, values in found.items()}
+                values_by_view[term.view].update(letters)
+        self.values = {view: sorted(values) for view, values in values_by_view.items()}
         return self
 
     @classmethod

@@ -44,8 +44,8 @@ def homologue_accuracy(y_true: Sequence[Any], y_pred: Sequence[Any]) -> float:
 
 def _mean(y_true: Sequence[Any], y_pred: Sequence[Any], tolerance: int) -> float:
     pairs = list(zip(y_true, y_pred, strict=True))
-    found = [1.0 - lost_share(_pairs(a), _pairs(b), tolerance) for a, b in pairs]
-    return 100.0 * sum(found) / max(len(found), 1)
+    shares = [1.0 - lost_share(_pairs(a), _pairs(b), tolerance) for a, b in pairs]
+    return 100.0 * sum(shares) / max(len(shares), 1)
 
 
 def _pairs(output: Any) -> Any:

@@ -67,7 +67,7 @@ def best_of(
 def learn_known(
     problem: Any, objective: Objective, convex: Solver, state: State
 ) -> Model | None:
-    """The model of what is known, where a problem can tell: see `KnownParts`."""
+    """The model of the known parts, or None: see `KnownParts`."""
     if not offers(problem, KnownParts):
         return None
     known, block = problem.known_problem()

@@ -178,7 +178,7 @@ class CCCP(Solver):
         self._convex().refuse(problem, objective)
 
     def _convex(self) -> Solver:
-        """A convex solver of our own, whose stopping rule rounds may change."""
+        """A new convex solver, whose stopping rule rounds may change."""
         if isinstance(self.convex, Solver):
             solver = copy.copy(self.convex)
         else:
@@ -201,9 +201,7 @@ class CCCP(Solver):
         if start.model is not None:
             state.model = start.model
             problem.complete(start.model)
-            found = full_pass(problem, objective, start.model, state, is_last=True)
-            assert found is not None
-            state.primal, state.found = found.primal, found.found
+            self._measure(problem, objective, state)
         elif self.first == "random":
             self._complete_at_random(problem)
         state.memo = CCCPMemo(self._convex(), start, self.first_tol)
@@ -280,9 +278,13 @@ class CCCP(Solver):
             drop = float(np.sum(objective.weight[old_truths.block] * gain))
             state.primal, state.found = state.primal - drop, state.found - drop
         elif len(old_truths.block) or not known:
-            found = full_pass(problem, objective, state.model, state, is_last=True)
-            assert found is not None
-            state.primal, state.found = found.primal, found.found
+            self._measure(problem, objective, state)
+
+    def _measure(self, problem: Any, objective: Objective, state: State) -> None:
+        """The objective at the completions of the model, by a pass over the data."""
+        measured = full_pass(problem, objective, state.model, state, is_last=True)
+        assert measured is not None
+        state.primal, state.found = measured.primal, measured.found
 
     def _last_precision(self, objective: Objective, state: State) -> float:
         """The relative gap of the last convex problem."""
@@ -348,7 +350,7 @@ class CCCP(Solver):
         return None
 
     def finish(self, problem: Any, objective: Objective, state: State) -> None:
-        """Tell how the rounds went."""
+        """Note how the rounds went."""
         memo: CCCPMemo = state.memo
         if not memo.rounds:
             return

@@ -19,7 +19,7 @@ class Completing(Protocol):
 
 
 class Drawing(Protocol):
-    """A structure that knows what a random completion is."""
+    """A structure that can draw a completion at random."""
 
     def complete_at_random(self, x: Any, y: Any, rng: np.random.Generator) -> Any:
         """Any output that agrees with what is observed of the truth."""

@@ -170,8 +170,8 @@ class RampProblem(Problem):
         """What stands for the truths of these rows, as cuts of the given problem."""
         n = self.n_blocks
         zero, one = np.zeros(n), np.ones(n)
-        everyone = Cuts(np.arange(n), zero, one, zero, zero, self.first, self.guess)
-        return take(everyone, rows)
+        cuts = Cuts(np.arange(n), zero, one, zero, zero, self.first, self.guess)
+        return take(cuts, rows)
 
     # ------------------------------------------------------- searches and planes
 
@@ -218,7 +218,7 @@ class RampProblem(Problem):
         return self.inner.indptr_of(rows)
 
     def outputs(self, cuts: Cuts) -> list[Any]:
-        """The outputs as the user knows them."""
+        """The outputs in the form of the structure."""
         return self.inner.outputs(cuts)
 
     def effort(self) -> Floats:
