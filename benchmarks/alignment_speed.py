@@ -82,22 +82,20 @@ def text(codes):
 
 def peers(pairs, scores, mode):
     """Other programs by name: (function that aligns all pairs, whether it traces)."""
-    found = {}
+    programs = {}
     strings = [(text(a), text(b)) for a, b in pairs]
     if importlib.util.find_spec("Bio"):
         from Bio.Align import PairwiseAligner, substitution_matrices
 
         aligner = PairwiseAligner(mode=mode)
-        names = dict(zip(LETTERS, range(20), strict=True))
         aligner.substitution_matrix = substitution_matrices.Array(LETTERS, 2, scores)
-        assert len(names) == 20
         aligner.open_gap_score = OPEN + EXTEND
         aligner.extend_gap_score = EXTEND
-        found["Biopython, first path"] = (
+        programs["Biopython, first path"] = (
             lambda: [aligner.align(a, b)[0].score for a, b in strings],
             True,
         )
-        found["Biopython, score"] = (
+        programs["Biopython, score"] = (
             lambda: [aligner.score(a, b) for a, b in strings],
             False,
         )
@@ -125,13 +123,13 @@ def peers(pairs, scores, mode):
             ("parasail SIMD, score", f"{kind}_striped_16", False),
         ):
             function = getattr(parasail, name)
-            found[label] = (
+            programs[label] = (
                 lambda function=function, is_traced=is_traced: list(
                     run(function, is_traced)
                 ),
                 is_traced,
             )
-    return found
+    return programs
 
 
 def compare(mode, length, rounds):
@@ -154,8 +152,8 @@ def compare(mode, length, rounds):
         )
         rows.append((label, cells / seconds / 1e6))
     for label, (run, _) in peers(pairs, scores, mode).items():
-        seconds, found = best_seconds(run, rounds)
-        if not np.allclose(found, expected):
+        seconds, values = best_seconds(run, rounds)
+        if not np.allclose(values, expected):
             raise SystemExit(f"{label}: scores differ from ours, {mode}, {length}")
         rows.append((label, cells / seconds / 1e6))
     for label, speed in rows:
@@ -198,7 +196,7 @@ def scale(n_pairs):
     alignment = Alignment((20,), tie_gaps=True)
     w = np.concatenate([matrix().ravel(), [OPEN, EXTEND]])
 
-    def tell(label, run):
+    def report(label, run):
         begin = time.process_time()
         result = run()
         seconds = time.process_time() - begin
@@ -211,14 +209,14 @@ def scale(n_pairs):
     problem = alignment.pack(few, truths)
     problem.combine(problem.oracle(0.05 * w), np.ones(2))
     print("| step | CPU seconds | peak MB |\n| --- | ---: | ---: |")
-    (pair,) = tell("a pair of 5,000 tokens made", lambda: proteins(1, 5000))
-    tell("aligned", lambda: alignment.pack([pair], None).align(w))
-    pairs = tell(f"{n_pairs:,} pairs made", lambda: proteins(n_pairs, 30))
-    problem = tell("packed", lambda: alignment.pack(pairs, None))
-    truths = tell("aligned", lambda: problem.align(w)[0])
-    problem = tell("packed with truths", lambda: alignment.pack(pairs, truths))
-    cuts = tell("searched", lambda: problem.oracle(0.05 * w))
-    tell("planes added", lambda: problem.combine(cuts, np.ones(n_pairs)))
+    (pair,) = report("a pair of 5,000 tokens made", lambda: proteins(1, 5000))
+    report("aligned", lambda: alignment.pack([pair], None).align(w))
+    pairs = report(f"{n_pairs:,} pairs made", lambda: proteins(n_pairs, 30))
+    problem = report("packed", lambda: alignment.pack(pairs, None))
+    truths = report("aligned", lambda: problem.align(w)[0])
+    problem = report("packed with truths", lambda: alignment.pack(pairs, truths))
+    cuts = report("searched", lambda: problem.oracle(0.05 * w))
+    report("planes added", lambda: problem.combine(cuts, np.ones(n_pairs)))
 
 
 def memory_of_one(length, keep):
