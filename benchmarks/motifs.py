@@ -4,14 +4,14 @@
     python benchmarks/motifs.py warm [--noise 0.2] [--order 1]
     python benchmarks/motifs.py table1 --data DIR [--corpus promoters] [--order 3]
 
-`planted` trains on half of the sequences and tells how many sites of the others are
-found at the very place, and after the shift that most have in common (a motif may be
-found some letters beside itself); beside it the same from the true windows, which no
-start can hope to beat, and the Gibbs sampler, whose threshold is the best one for the
-test sequences, as in the paper.
+`planted` trains on half of the sequences and prints the share of sites of the others
+that are predicted exactly, and up to the most frequent shift (a motif may be learned
+some letters beside itself); beside it the same for a training that starts at the true
+windows, an upper bound for any start, and for the Gibbs sampler, whose threshold is the
+best one for the test sequences, as in the paper.
 
 `warm` solves the convex problem of each round from the rebased planes of the round
-before and from nothing, to the same tolerance, and tells the ratio of oracle calls.
+before and from nothing, to the same tolerance, and prints the ratio of oracle calls.
 
 `table1` compares errors in cross-validation, by several seeds: C, times the training
 sequences, is chosen by the error on a held-out fifth of the training folds; mean and
@@ -49,8 +49,8 @@ CORPORA = {
 }
 
 
-def found(places: Any, truth: Any) -> tuple[float, float]:
-    """Share of sites at the place itself, and at the most common shift."""
+def site_shares(places: Any, truth: Any) -> tuple[float, float]:
+    """Share of sites at their places, and at the most frequent shift from them."""
     shift = np.asarray(places) - np.asarray(truth)
     common = np.bincount(shift - shift.min()).max() / len(shift)
     return float(np.mean(shift == 0)), float(common)
@@ -75,22 +75,22 @@ def planted(options: argparse.Namespace) -> None:
         finder = MotifClassifier(length=8, order=options.order, n_jobs=options.jobs)
         finder.fit(X[:half], y[:half])
         seconds = time.perf_counter() - began
-        ours = found(finder.positions(new)[has_motif], p[half:][has_motif])
+        ours = site_shares(finder.positions(new)[has_motif], p[half:][has_motif])
         train = y[:half] == 1
-        trained = found(finder.positions(X[:half])[train], p[:half][train])
+        trained = site_shares(finder.positions(X[:half])[train], p[:half][train])
         structure = Motif(8, options.order).setup()
         problem = structure.pack(X[:half], y[:half])
         problem.begin_with_codes(np.where(y[:half] > 0, p[:half] + 1, 0))
         objective = Objective.create(float(half), half, "l1")
         ideal = CCCP().solve(problem, objective)
         cuts = structure.pack(new, None).best_windows(ideal.model)
-        best = found(cuts.code[has_motif] - 1, p[half:][has_motif])
+        best = site_shares(cuts.code[has_motif] - 1, p[half:][has_motif])
         gibbs = GibbsMotif(8, order=options.order, restarts=5, sweeps=20)
         gibbs.fit(
             [x for x, k in zip(X[:half], y, strict=False) if k],
             [x for x, k in zip(X[:half], y, strict=False) if not k],
         )
-        theirs = found(gibbs.positions(new)[has_motif], p[half:][has_motif])
+        theirs = site_shares(gibbs.positions(new)[has_motif], p[half:][has_motif])
         accuracy = float(finder.score(new, y[half:]))
         tuned = best_accuracy(gibbs.scores(new), has_motif)
         rows.append((*trained, *ours, best[0], *theirs, accuracy, tuned))
@@ -177,7 +177,7 @@ def table1(options: argparse.Namespace) -> None:
     fold = np.arange(len(X)) % options.folds
     for length in options.length:
         ours = np.zeros((options.folds, options.seeds))
-        theirs, picked = [], []
+        theirs, chosen = [], []
         rounds: dict[float, list[int]] = {C: [] for C in options.grid}
         for k in range(options.folds):
             train, test = fold != k, fold == k
@@ -185,11 +185,11 @@ def table1(options: argparse.Namespace) -> None:
             inner = np.arange(len(Xt)) % 5 > 0
             errors = {}
             for C in options.grid if len(options.grid) > 1 else []:
-                tried = finder_for(Xt[inner], yt[inner], length, C, 0, options)
-                errors[C] = error_of(tried, Xt[~inner], yt[~inner])
-                rounds[C].append(len(tried.rounds_))
+                trial = finder_for(Xt[inner], yt[inner], length, C, 0, options)
+                errors[C] = error_of(trial, Xt[~inner], yt[~inner])
+                rounds[C].append(len(trial.rounds_))
             C = min(errors, key=errors.__getitem__, default=options.grid[0])
-            picked.append(C)
+            chosen.append(C)
             for seed in range(options.seeds):
                 finder = finder_for(Xt, yt, length, C, seed, options)
                 ours[k, seed] = error_of(finder, X[test], y[test])
@@ -203,7 +203,7 @@ def table1(options: argparse.Namespace) -> None:
             f"{options.corpus}, {len(X)} sequences, l = {length}: latent SVM "
             f"{np.mean(mean):.2f} ± {np.std(mean):.2f} % (over {options.seeds} seeds "
             f"± {np.mean(ours.std(axis=1)):.2f}), Gibbs {np.mean(theirs):.2f} ± "
-            f"{np.std(theirs):.2f} %, p = {p:.2g}; C/n {sorted(picked)}; rounds by C/n "
+            f"{np.std(theirs):.2f} %, p = {p:.2g}; C/n {sorted(chosen)}; rounds by C/n "
             f"{ {C: round(float(np.mean(n)), 1) for C, n in rounds.items() if n} }",
             flush=True,
         )

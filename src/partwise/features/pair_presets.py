@@ -8,6 +8,7 @@ from typing import Any
 from partwise.features.annotated import columns_of, is_real
 from partwise.parameters import SettingsError
 
+# columns of either side that each table of weights combines; None: all
 MODELS = {"simple": 1, "anova2": 2, "tensor": None}
 ADDITIONS = ("window", "profile")
 REACH = 2  # tokens to either side of ``+window``
@@ -54,16 +55,16 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
             lines += [f"{column}[{-REACH}..-1]", f"{column}[1..{REACH}]"]
     if "profile" in additions:
         real = [{n: c.shape[1] for n, c in s.items() if is_real(c)} for s in sides]
-        templates_of_name = [
+        products = [
             f"{left} * {right}"
             for (left, p), (right, q) in product(real[0].items(), real[1].items())
             if p == q and left != right
         ] or [f"{n} * {n}" for n in real[0] if real[1].get(n) == real[0][n]]
-        if not templates_of_name:
+        if not products:
             raise SettingsError(
                 f"<templates={name!r}> needs real columns of one width on both sides"
             )
-        lines += templates_of_name
+        lines += products
     return lines
 
 

@@ -179,8 +179,8 @@ class RampProblem(Problem):
         """The predictions for these rows, as cuts of the given problem."""
         n = self.n_blocks
         zero, one = np.zeros(n), np.ones(n)
-        everyone = Cuts(np.arange(n), zero, one, zero, zero, self.first, self.guess)
-        return take(everyone, rows)
+        cuts = Cuts(np.arange(n), zero, one, zero, zero, self.first, self.guess)
+        return take(cuts, rows)
 
     # ------------------------------------------------------- searches and planes
 

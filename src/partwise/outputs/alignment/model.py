@@ -111,8 +111,8 @@ class AlignmentModel(NamedWeights, ScoredModel):
         shown = [partners_of(x, y) for y in outputs]
         names = [name for table in self.tables() for name in table.names]
         reasons = reasons_of_parts(parts, self.weights, names, shown)
-        found = Explanation.compare(letters_of(x[0]), shown, scores, reasons, top)
-        # of two candidates that is drawn which has won
+        explanation = Explanation.compare(letters_of(x[0]), shown, scores, reasons, top)
+        # of two candidates the winner alone is drawn
         has_second = len(outputs) > 1 and not structure.decoys
-        found.drawn = x, outputs[0], outputs[1] if has_second else None
-        return found
+        explanation.drawn = x, outputs[0], outputs[1] if has_second else None
+        return explanation

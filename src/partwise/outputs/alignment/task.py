@@ -45,11 +45,11 @@ class AlignTask(Task):
         """All pairs of each family, with their alignments if asked."""
         from partwise.readers.annotations import read_aligned
 
-        X, found = read_aligned(
+        X, pairs = read_aligned(
             paths, self.annotations, truth=truth, max_length=self.max_length
         )
-        n_letters = sum(len(a) + len(b) for a, b in found.X)
-        return Data(X, found.y if truth else None, n_letters, found)
+        n_letters = sum(len(a) + len(b) for a, b in pairs.X)
+        return Data(X, pairs.y if truth else None, n_letters, pairs)
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
         """Which pairs of tokens are core."""

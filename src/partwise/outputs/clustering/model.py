@@ -56,14 +56,14 @@ class ClusteringModel(ScoreModel):
 
     def predict(self, X: Sequence[Items], *, n_jobs: int = 1) -> list[Ints]:
         """Cluster of each item, an array per document."""
-        found: list[Ints] = [np.arange(x.n_items) for x in X]
+        labels: list[Ints] = [np.arange(x.n_items) for x in X]
         used = [k for k, x in enumerate(X) if len(x.pairs)]
         if used:
             problem = self.training_problem(X, None, n_jobs=n_jobs)
             cuts = problem.predict_codes(problem.expand(self.weights))
             for k, output in zip(used, problem.outputs(cuts), strict=True):
-                found[k] = clusters(X[k], output)
-        return found
+                labels[k] = clusters(X[k], output)
+        return labels
 
     def explain_items(self, x: Items, *, top: int = 10) -> Explanation:
         """The features of the strongest link of a document."""

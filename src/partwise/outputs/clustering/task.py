@@ -83,7 +83,9 @@ class ClusterTask(RowTask):
     ) -> Answers:
         """Clusters of mentions."""
         if topk > 1:
-            raise ValueError(f"--topk {topk}: one clustering is found; drop it")
+            raise ValueError(
+                f"--topk {topk}: there is one clustering per document; drop it"
+            )
         if given is not None:
             self.known_parts(model, data, given)
         return Answers(model.predict(data.X, n_jobs=n_jobs))

@@ -17,7 +17,7 @@ from partwise.structures.latent_loop import Completing
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LatentStructuredSVM(StructuredSVM):
-    """Maximum-margin learning where truths tell only a part of the outputs.
+    """Maximum-margin learning where only a part of each true output is known.
 
     Minimises ½‖w‖² + Σ c_i (max [Δ(y_i, ŷ) + <w, Ψ(x_i, ŷ)>] − max <w, Ψ(x_i, y)>), the
     second maximum over all outputs y that agree with the truth y_i, by the

@@ -22,7 +22,7 @@ from partwise.structures.motif.sequences import MAX_ORDER
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MotifClassifier(LatentEstimator):
-    """Tell sequences with a motif from those without; the place of it is hidden.
+    """Classify sequences by whether they have a motif; its place is hidden.
 
     A window of `length` letters scores by the letters at its places less a Markov
     background, and a sequence by its best window, against 0 (Yu and Joachims, ICML

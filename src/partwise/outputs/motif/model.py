@@ -114,11 +114,11 @@ class MotifModel(WeightedModel):
         if site.position is not None:
             sign = 1.0 if has_motif else -1.0
             shares = sign * self.structure.shares(x, site, self.weights)
-            order = np.argsort(-np.abs(shares), kind="stable")[:top].tolist()
-            at, told = site.position, "in the window"
+            order = np.argsort(-np.abs(shares), kind="stable")[:top]
+            places = (order + site.position).tolist()
             reasons = [
-                Contribution(at + j, f"{x[at + j]} {told}", winner, runner, shares[j])
-                for j in order
+                Contribution(t, f"{x[t]} in the window", winner, runner, share)
+                for t, share in zip(places, shares[order], strict=True)
             ]
         lead = abs(float(score)) if np.isfinite(score) else 0.0
         return Explanation(["sequence"], [winner], [runner], lead, lead, reasons)

@@ -10,7 +10,7 @@ from partwise.outputs.task import Answers, Data, FileOptions
 
 
 class MotifTask(RowTask):
-    """Learn to tell sequences with a motif from those without.
+    """Learn to classify sequences as having a motif or not.
 
     Tables have lines `class<TAB>…<TAB>sequence`; of FASTA files give two, whose names
     without endings are the classes.

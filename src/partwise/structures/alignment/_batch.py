@@ -78,13 +78,13 @@ def add_expected(blocks, w, i, match, a_open, a_extend, b_open, b_extend, weight
 
 @kernel
 def planes_of_rows(
-    blocks, w, rows, k, first, last, indptr, code, found, b, scale, violation
+    blocks, w, rows, k, first, last, indptr, code, n_found, b, scale, violation
 ):
     """Offset, scale and violation of the k outputs of rows [first, last)."""
     for r in range(first, last):
         i = rows[r]
         n = indptr[r + 1] - indptr[r]
-        for j in range(found[r]):
+        for j in range(n_found[r]):
             at = indptr[r] * k + j * n
             here = code[at : at + n]
             b[r, j], scale[r, j] = plane(blocks.rule, output_loss(blocks, i, here))

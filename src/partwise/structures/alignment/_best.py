@@ -1,12 +1,12 @@
 """The best alignment of a pair: rows of cells forward, and the way back.
 
 The way back needs the trace of every row, five bits per cell: 16 MB for two sequences
-of 5,000 tokens, 250 MB for 20,000. So no more than `MAX_BITS` bytes are kept. Of longer
-pairs the forward pass keeps the values of one row in so many, and the trace of the last
-stretch of rows alone; where the way back leaves a stretch, the rows of the one before
-are made again from the values kept, up to the column of the path. They are the same
-operations on the same numbers, hence the same bits, and the same choice among equal
-alignments.
+of 5,000 tokens, 250 MB for 20,000. Traces beyond `MAX_BITS` bytes are not stored. Rows
+are divided into stretches, and the forward pass stores the values of the row before
+each stretch, and the trace of the last stretch alone. Where the way back enters an
+earlier stretch, its rows are computed again from the stored values, up to the column of
+the path: the same operations on the same numbers, hence the same bits, and the same
+choice among equal alignments.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ from partwise.structures.alignment._programs import (
 from partwise.structures.alignment._scores import bounds_of, row_of_scores
 
 MAX_BITS = 1 << 22
-BALANCE = 24.0 * 8 / PLANES  # bytes of a row of values over those of its trace
+BALANCE = 24.0 * 8 / PLANES  # bytes of a row of values, per byte of its trace
 # where the way back stands: in one of three states, or in the best of some of them
 MATCH, DELETE, INSERT, BEST, UNINSERTED = range(5)
 
@@ -43,15 +43,15 @@ def trace_sizes(n: Ints, m: Ints) -> tuple[int, int]:
     the same: the traces of k rows 5·k·m/8 bytes, n/k rows of values 24·m·n/k.
     """
     row = PLANES * np.maximum(1, -(-m // LANES))
-    kept = np.maximum(MAX_BITS // row, np.sqrt(BALANCE * n).astype(np.int64))
-    kept = np.maximum(1, np.minimum(kept, n))
-    # a shorter pair may keep more rows than it needs, never fewer
-    return int((row * kept).max()), int((-(-n // kept) - 1).max(initial=0))
+    n_rows = np.maximum(MAX_BITS // row, np.sqrt(BALANCE * n).astype(np.int64))
+    n_rows = np.maximum(1, np.minimum(n_rows, n))
+    # a shorter pair may have room for more rows than it needs, never for fewer
+    return int((row * n_rows).max()), int((-(-n // n_rows) - 1).max(initial=0))
 
 
 @kernel
-def kept_rows(rows, n, m):
-    """Rows of a stretch: those whose traces there is room for."""
+def rows_of_stretch(rows, n, m):
+    """Rows of a stretch: as many as `bits` has room for."""
     row = PLANES * ((m + LANES - 1) // LANES)
     if row == 0 or n == 0:
         return np.int64(1)
@@ -64,7 +64,7 @@ def find_best(blocks, work, w, i, pair, with_loss, trace):
     _, n, _, m = bounds_of(blocks, pair)
     rows, ends = work.rows, work.ends
     open_rows(rows, m, work.b_open, work.b_extend, ends)
-    stretch = kept_rows(rows, n, m)
+    stretch = rows_of_stretch(rows, n, m)
     for first in range(0, n, stretch):
         last = min(first + stretch, n)
         if trace and first > 0:
@@ -105,7 +105,7 @@ def fill_rows(blocks, work, w, i, pair, with_loss, first, last, n_columns, is_tr
 
 @kernel
 def save_row(rows, t, k, m):
-    """Keep the values of row t."""
+    """Store the values of row t."""
     saved, width = rows.saved, (m + LANES - 1) // LANES * LANES
     for c in range(width):
         saved[k, 0, c] = rows.match[c]
@@ -115,7 +115,7 @@ def save_row(rows, t, k, m):
 
 @kernel
 def restore_row(rows, t, k, m):
-    """Go on after row t, as if it had just been made."""
+    """Load the values of row t."""
     saved, width = rows.saved, (m + LANES - 1) // LANES * LANES
     for c in range(width):
         rows.match[c] = saved[k, 0, c]
@@ -136,7 +136,7 @@ def trace_best(blocks, work, w, i, pair, with_loss, place, code):
         return
     rows = work.rows
     n_vectors = (m + LANES - 1) // LANES
-    stretch = kept_rows(rows, n, m)
+    stretch = rows_of_stretch(rows, n, m)
     first = (n - 1) // stretch * stretch
     t, c = place // m, place % m
     state = MATCH

@@ -17,7 +17,7 @@ MATCH, DELETE, INSERT, START = range(4)
 
 
 class Chart(NamedTuple):
-    """Scores of one pair of sequences, in arrays of its own."""
+    """Scores of one pair of sequences."""
 
     score: np.ndarray  # (n, m) of matches
     start: np.ndarray  # (n, m) of what lies before a first pair
@@ -181,7 +181,7 @@ def _best_ends(chart, cells, k):
         least = np.partition(value, n * m - k)[n * m - k]
     n_above = np.sum(value > least)
     room = k - n_above
-    found = np.empty(min(k, n * m), np.int64)
+    places = np.empty(min(k, n * m), np.int64)
     size = 0
     for place in range(n * m):
         if value[place] == -np.inf or value[place] < least:
@@ -190,16 +190,16 @@ def _best_ends(chart, cells, k):
             if room <= 0:
                 continue
             room -= 1
-        found[size] = place
+        places[size] = place
         size += 1
-    return found[:size]
+    return places[:size]
 
 
 @allocating
 def k_best(chart, k, codes, values):
     """The k alignments of highest score, best first; returns how many there are.
 
-    Best-first search from the last pair; forward scores tell exactly what is still to
+    Best-first search from the last pair; forward scores are exactly what is still to
     come, so the first k completions are the k best. Completing a candidate means going
     back by best sources; each step on the way offers its other sources as candidates.
     """
@@ -224,15 +224,15 @@ def k_best(chart, k, codes, values):
         key[size], item[size] = chart.empty, -1
         sift_up(key, item, size)
         size += 1
-    found = 0
-    while found < k and size > 0:
+    n_best = 0
+    while n_best < k and size > 0:
         total, node = key[0], item[0]
         size -= 1
         key[0], item[0] = key[size], item[size]
         sift_down(key, item, size)
         for t in range(n):
-            codes[found, t] = -1
-        values[found] = total
+            codes[n_best, t] = -1
+        values[n_best] = total
         while node >= 0 and at_state[node] != START:
             t, c, state = at_t[node], at_c[node], at_state[node]
             best, winner = -np.inf, START
@@ -258,7 +258,7 @@ def k_best(chart, k, codes, values):
                 n_nodes += 1
         while node >= 0:
             if at_state[node] == MATCH:
-                codes[found, at_t[node]] = at_c[node]
+                codes[n_best, at_t[node]] = at_c[node]
             node = follows[node]
-        found += 1
-    return found
+        n_best += 1
+    return n_best

@@ -44,7 +44,7 @@ class AlignmentBlocks(NamedTuple):
     band: int  # −1 without
     free: int  # which ends are free, bits
     is_choice: int  # whether b is one of several candidates
-    first_candidate: int  # 1 where the truth's own sequence is not searched
+    first_candidate: int  # 1 where the true candidate is not searched
     with_loss: int
     is_additive: int  # whether the loss merely adds to scores of matches
     search: Any  # address of the search of other formulations

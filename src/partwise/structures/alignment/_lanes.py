@@ -117,13 +117,15 @@ def _running_largest(typingctx, vector):
     n = vector.size
 
     def codegen(context, builder, signature, args):
-        found = args[0]
+        largest = args[0]
         lowest = ir.Constant(_ir(vector), [float("-inf")] * n)
         by = 1
         while by < n:
-            found = _larger(builder, found, _shifted(builder, lowest, found, n, by))
+            largest = _larger(
+                builder, largest, _shifted(builder, lowest, largest, n, by)
+            )
             by *= 2
-        return found
+        return largest
 
     return vector(vector), codegen
 

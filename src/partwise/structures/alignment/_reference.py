@@ -72,11 +72,11 @@ class AlignmentReference:
         if not pairs:
             return self._at_end("start", 0, n, 0, m)
         (i, j), (i_last, j_last) = pairs[0], pairs[-1]
-        found = self._at_end("start", 0, i, 0, j)
+        runs = self._at_end("start", 0, i, 0, j)
         for (i, j), (i_next, j_next) in pairwise(pairs):
-            found += [(0, i + 1, i_next), (1, j + 1, j_next)]
-        found += self._at_end("end", i_last + 1, n, j_last + 1, m)
-        return [(side, first, last) for side, first, last in found if first < last]
+            runs += [(0, i + 1, i_next), (1, j + 1, j_next)]
+        runs += self._at_end("end", i_last + 1, n, j_last + 1, m)
+        return [(side, first, last) for side, first, last in runs if first < last]
 
     def _at_end(
         self, end: str, i: int, i_last: int, j: int, j_last: int
@@ -145,9 +145,9 @@ class AlignmentReference:
         if not self.decoys:
             a, b = x
             return self._best(a, b, w, {})[1]
-        found = [self._best(x[0], b, w, {}) for b in x[1]]
-        k = int(np.argmax([value for value, _ in found]))
-        return k, found[k][1]
+        best = [self._best(x[0], b, w, {}) for b in x[1]]
+        k = int(np.argmax([value for value, _ in best]))
+        return k, best[k][1]
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
         """The best alignment when each reference pair that it has costs its share."""
@@ -199,12 +199,12 @@ class AlignmentReference:
 
         def reach(i: int, j: int, sources: list[tuple[int, float]]) -> Any:
             """Best (value, source) over states of the cell (i, j)."""
-            found = [
+            reached = [
                 (best[k][i, j][0] + more, (k, i, j))
                 for k, more in sources
                 if (i, j) in best[k]
             ]
-            return max(found, key=lambda pair: pair[0], default=(-np.inf, None))
+            return max(reached, key=lambda pair: pair[0], default=(-np.inf, None))
 
         top: tuple[float, Any] = (at_end("start", 0, n, 0, m), None)
         for i in range(n):

@@ -142,21 +142,21 @@ class _Collector:
 
 def check_pairs(pairs: Any, n: int, m: int, what: str) -> Ints:
     """Pairs (k, 2) that rise in both columns and stay within the sequences."""
-    found = np.asarray(pairs)
-    if found.size == 0:
+    tokens = np.asarray(pairs)
+    if tokens.size == 0:
         return np.zeros((0, 2), np.int64)
-    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+    if tokens.ndim != 2 or tokens.shape[1] != 2 or tokens.dtype.kind not in "iu":
         raise ValueError(f"{what}: give pairs of token numbers, shape (k, 2)")
-    if (found < 0).any() or (found >= (n, m)).any():
+    if (tokens < 0).any() or (tokens >= (n, m)).any():
         raise ValueError(
             f"{what}: a pair lies outside of the sequences of {n} and {m} tokens"
         )
-    if (found[1:] <= found[:-1]).any():
+    if (tokens[1:] <= tokens[:-1]).any():
         raise ValueError(
             f"{what}: pairs must rise in both sequences; order them, and leave out "
             "those that cross"
         )
-    return found
+    return tokens
 
 
 def _candidates(i: int, b: Any, truth: Any) -> tuple[list[Any], Any, int]:
@@ -219,13 +219,13 @@ def _read_given(
 ) -> tuple[Ints, Ints]:
     if given is None:
         return np.zeros(len(n) + 1, np.int64), np.zeros((0, 2), np.int32)
-    found = [
+    fixed = [
         check_pairs(pairs, n[i], m[i], f"given[{i}]") for i, pairs in enumerate(given)
     ]
     if forbidden is not None:
-        for i, pairs in enumerate(found):
+        for i, pairs in enumerate(fixed):
             masked = {tuple(pair) for pair in np.asarray(forbidden[i]).tolist()}
             if masked & {tuple(pair) for pair in pairs.tolist()}:
                 raise ValueError(f"example {i}: a given pair is forbidden, too")
-    first = np.concatenate([[0], np.cumsum([len(pairs) for pairs in found])])
-    return first.astype(np.int64), np.concatenate(found).astype(np.int32)
+    first = np.concatenate([[0], np.cumsum([len(pairs) for pairs in fixed])])
+    return first.astype(np.int64), np.concatenate(fixed).astype(np.int32)

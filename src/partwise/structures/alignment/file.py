@@ -1,4 +1,4 @@
-"""What model files keep of an alignment: its options; features tell the rest."""
+"""The options of an alignment in model files; the featurizer has the rest."""
 
 from __future__ import annotations
 

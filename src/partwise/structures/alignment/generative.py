@@ -10,9 +10,7 @@ from partwise.protocol import Floats, Ints
 from partwise.structures.alignment.layout import Layout, Template
 
 
-def log_odds(
-    layout: Layout, blocks: Any, counts: Floats, smoothing: float
-) -> Floats:  # fmt: skip
+def log_odds(layout: Layout, blocks: Any, counts: Floats, smoothing: float) -> Floats:
     """
     Logarithms of smoothed relative frequencies.
 
@@ -112,14 +110,14 @@ def _shares(counts: Any, smoothing: float) -> Floats:
 
 def _tokens(blocks: Any) -> tuple[Ints, Ints, Ints, Ints]:
     """Numbers of all tokens of a and b, and of those with a partner, of all truths."""
-    found: tuple[list[Ints], ...] = ([], [], [], [])
+    parts: tuple[list[Ints], ...] = ([], [], [], [])
     for i in range(len(blocks.offset) - 1):
         pair = blocks.pair_first[i]
         a, b = blocks.pair_a[pair], blocks.pair_b[pair]
         y = blocks.y[blocks.offset[i] : blocks.offset[i + 1]]
-        found[0].append(np.arange(blocks.a_offset[a], blocks.a_offset[a + 1]))
-        found[1].append(np.arange(blocks.b_offset[b], blocks.b_offset[b + 1]))
-        found[2].append(blocks.a_offset[a] + np.flatnonzero(y >= 0))
-        found[3].append(blocks.b_offset[b] + y[y >= 0])
-    one, two, three, four = (np.concatenate(part) for part in found)
+        parts[0].append(np.arange(blocks.a_offset[a], blocks.a_offset[a + 1]))
+        parts[1].append(np.arange(blocks.b_offset[b], blocks.b_offset[b + 1]))
+        parts[2].append(blocks.a_offset[a] + np.flatnonzero(y >= 0))
+        parts[3].append(blocks.b_offset[b] + y[y >= 0])
+    one, two, three, four = (np.concatenate(each) for each in parts)
     return one, two, three, four

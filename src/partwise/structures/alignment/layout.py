@@ -13,7 +13,7 @@ alignment models of the literature are lists of templates:
 Simple     one column of a, one of b, all pairs of columns: R×R, R×S, S×R, …
 Anova2     two columns of a, two of b, all pairs of such pairs: RS×RS, RS×RA, …
 Tensor     all columns of a and of b: RSA×RSA
-Window     more columns: bins of what surrounds a token, in templates of their own
+Window     more columns: bins of what surrounds a token, as templates
 Profile    real features <u_i, v_j> of vectors of the tokens (`products`), such as the
            profile of i and the one-hot residue of j; one weight each
 ========== ======================================================================
@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.bounds import MAX_FEATURE, check_magnitude
+from partwise.features.pair_presets import MODELS
 from partwise.parameters import SettingsError
 from partwise.protocol import Ints
 
-MODELS = {"simple": 1, "anova2": 2, "tensor": None}
 Columns = tuple[int, ...]
 
 
@@ -114,12 +114,12 @@ class Layout(NamedTuple):
                 gaps += gaps[:2]
                 break
             for name, wanted in (("gap_open", gap_open), ("gap_extend", gap_extend)):
-                found = []
+                of_kind = []
                 for columns in () if wanted is None else wanted:
                     size = _size(both[side], tuple(columns), name)
-                    found.append(Template(tuple(columns), (), size, 1, at))
+                    of_kind.append(Template(tuple(columns), (), size, 1, at))
                     at += size
-                gaps.append(tuple(found))
+                gaps.append(tuple(of_kind))
         if at >= 2**31:
             raise ValueError(f"match: {at} features are too many; use fewer columns")
         a_open, a_extend, b_open, b_extend = gaps
@@ -199,10 +199,10 @@ class Layout(NamedTuple):
 
 def code_of(codes: Ints, columns: Columns, sizes: Columns) -> Ints:
     """One number for the values of some columns, (n,)."""
-    found = np.zeros(len(codes), np.int64)
+    code = np.zeros(len(codes), np.int64)
     for k in columns:
-        found = found * sizes[k] + codes[:, k]
-    return found
+        code = code * sizes[k] + codes[:, k]
+    return code
 
 
 def _stack(rows: list[Ints], n: int) -> Ints:

@@ -149,13 +149,13 @@ class ChoiceProblem(PackedProblem):
         """The k best candidates with their best alignments and scores."""
         alignments, scores = self.align(model)
         assert alignments is not None
-        found = []
+        ranked = []
         for i, (first, last) in enumerate(pairwise(self.blocks.pair_first.tolist())):
             here = scores[first:last]
             ranks = np.argsort(-here, kind="stable")[:k].tolist()
             outputs = [(self._number(i, r), alignments[first + r]) for r in ranks]
-            found.append(list(zip(outputs, here[ranks].tolist(), strict=True)))
-        return found
+            ranked.append(list(zip(outputs, here[ranks].tolist(), strict=True)))
+        return ranked
 
     def _number(self, i: int, rank: int) -> int:
         """Place of a candidate in the user's list; the true one was moved to front."""
@@ -172,22 +172,22 @@ class ChoiceProblem(PackedProblem):
             (blocks.b_offset, [pairs.b_code, pairs.b_value, pairs.b_open,
                                pairs.b_extend]),
         ]  # fmt: skip
-        digests = [
+        sequences = [
             [
                 _digest([table[:, offset[s] : offset[s + 1]] for table in tables])
                 for s in range(len(offset) - 1)
             ]
             for offset, tables in sides
         ]
-        found = []
+        keys = []
         for i in range(self.n_blocks):
             here = slice(blocks.pair_first[i], blocks.pair_first[i + 1])
             tokens = slice(blocks.offset[i], blocks.offset[i + 1])
-            names = [digests[0][blocks.pair_a[here.start]]]
-            names += [digests[1][b] for b in blocks.pair_b[here]]
+            names = [sequences[0][blocks.pair_a[here.start]]]
+            names += [sequences[1][b] for b in blocks.pair_b[here]]
             truth = [blocks.y[tokens], blocks.counted[tokens]]
-            found.append(_digest(truth, b"".join(names)))
-        return found
+            keys.append(_digest(truth, b"".join(names)))
+        return keys
 
     def digest(self) -> bytes:
         """Of the data and of the settings, which are numbers in the blocks."""
@@ -386,8 +386,8 @@ def pairs_of(code: Ints) -> Ints:
 
 
 def _digest(arrays: list[Any], salt: bytes = b"") -> bytes:
-    found = hashlib.blake2b(salt, digest_size=12)
+    digest = hashlib.blake2b(salt, digest_size=12)
     for array in arrays:
-        found.update(repr(array.shape).encode())
-        found.update(np.ascontiguousarray(array).data)
-    return found.digest()
+        digest.update(repr(array.shape).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()

@@ -63,42 +63,42 @@ class NamedWeights:
             return {"Learned": learned}
         start = self.matrix(self.start)
         changed = learned.scores != start.scores
-        kept = np.flatnonzero(changed.any(axis=0) | changed.any(axis=1))
-        kept = kept if len(kept) else np.arange(len(changed))
-        return {"Learned": _part_of(learned, kept), "Start": _part_of(start, kept)}
+        shown = np.flatnonzero(changed.any(axis=0) | changed.any(axis=1))
+        shown = shown if len(shown) else np.arange(len(changed))
+        return {"Learned": _part_of(learned, shown), "Start": _part_of(start, shown)}
 
 
-def _part_of(matrix: SubstitutionMatrix, kept: Ints) -> SubstitutionMatrix:
-    letters = "".join(matrix.rows[k] for k in kept.tolist())
-    return SubstitutionMatrix(letters, letters, matrix.scores[np.ix_(kept, kept)])
+def _part_of(matrix: SubstitutionMatrix, shown: Ints) -> SubstitutionMatrix:
+    letters = "".join(matrix.rows[k] for k in shown.tolist())
+    return SubstitutionMatrix(letters, letters, matrix.scores[np.ix_(shown, shown)])
 
 
-def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
+def weight_tables(featurizer: PairFeaturizer, layout: Layout) -> list[WeightTable]:
     """The weights of each template, in the order of a model.
 
     Parameters
     ----------
-    made : PairFeaturizer
+    featurizer : PairFeaturizer
         Fitted; its settings are those of the layout.
     layout : Layout
 
     Examples
     --------
-    >>> made = PairFeaturizer("residue").fit(["MK"], ["MV"])
-    >>> layout = Layout.create(**made.settings(), tie_gaps=True)
-    >>> [(table.title, len(table.names)) for table in weight_tables(made, layout)]
+    >>> featurizer = PairFeaturizer("residue").fit(["MK"], ["MV"])
+    >>> layout = Layout.create(**featurizer.settings(), tie_gaps=True)
+    >>> [(table.title, len(table.names)) for table in weight_tables(featurizer, layout)]
     [('residue ~ residue', 16), ('gap, open: bias', 1), ('gap, extend: bias', 1)]
     """
     tables = []
-    for (left, right), table in zip(made.match, layout.match, strict=True):
+    for (left, right), table in zip(featurizer.match, layout.match, strict=True):
         names = [
             f"{one} ~ {other}"
-            for one in made.names_of(left, 0)
-            for other in made.names_of(right, 1)
+            for one in featurizer.names_of(left, 0)
+            for other in featurizer.names_of(right, 1)
         ]
         title = f"{left} ~ {right}".replace("[0]", "")
         tables.append(WeightTable(title, table.base, names))
-    for k, columns in enumerate(made.products):
+    for k, columns in enumerate(featurizer.products):
         name = " * ".join(columns)
         tables.append(WeightTable(name, layout.product_base + k, [name]))
     sides = [("a", layout.a_open, layout.a_extend)]
@@ -107,10 +107,10 @@ def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
     for side, *kinds in sides:
         gap = f"gap of {side}" if len(sides) == 2 else "gap"
         for kind, templates, places in zip(
-            ("open", "extend"), (made.open, made.extend), kinds, strict=True
+            ("open", "extend"), (featurizer.open, featurizer.extend), kinds, strict=True
         ):
             for template, table in zip(templates, places, strict=True):
-                names = made.names_of(template, "ab".index(side))
+                names = featurizer.names_of(template, "ab".index(side))
                 names = [f"{gap}, {kind} {name}".strip() for name in names]
                 title = f"{gap}, {kind}: {template}".replace("[0]", "")
                 tables.append(WeightTable(title, table.base, names))
@@ -118,17 +118,17 @@ def weight_tables(made: PairFeaturizer, layout: Layout) -> list[WeightTable]:
 
 
 def substitution_matrix(
-    made: PairFeaturizer, layout: Layout, weights: Floats
+    featurizer: PairFeaturizer, layout: Layout, weights: Floats
 ) -> SubstitutionMatrix:
     """The scores of substitutions of the first column, as other aligners read them.
 
     With several templates this is the table of these substitutions alone.
     """
-    number = made.substitutions()
+    number = featurizer.substitutions()
     if number is None:
         raise ValueError("no template compares the first columns alone: no matrix")
     table = layout.match[number]
-    letters = made.values[made.match[number][0].terms[0].view]
+    letters = featurizer.values[featurizer.match[number][0].terms[0].view]
     if any(len(letter) != 1 for letter in letters):
         raise ValueError("tokens are no single letters, as a matrix needs them")
     scores = weights[table.base : table.base + table.size]
@@ -136,33 +136,36 @@ def substitution_matrix(
     return SubstitutionMatrix("".join(letters), "".join(letters), scores)
 
 
-def identity_matrix(made: PairFeaturizer) -> SubstitutionMatrix:
+def identity_matrix(featurizer: PairFeaturizer) -> SubstitutionMatrix:
     """2 for equal letters of the first columns and −1 for others."""
-    known: Sequence[Any] = made.values.get(View(made.sides[0][0]), [])
+    known: Sequence[Any] = featurizer.values.get(View(featurizer.sides[0][0]), [])
     letters = "".join(letter for letter in known if len(letter) == 1)
     return SubstitutionMatrix(letters, letters, 3.0 * np.eye(len(letters)) - 1.0)
 
 
-def plain_weights(made: PairFeaturizer, layout: Layout) -> Floats | None:
+def plain_weights(featurizer: PairFeaturizer, layout: Layout) -> Floats | None:
     """Equal letters 2, others and gaps −1; None where no template compares letters."""
-    if made.substitutions() is None:
+    if featurizer.substitutions() is None:
         return None
-    return start_weights(made, layout, identity_matrix(made), -1.0, -1.0)
+    return start_weights(featurizer, layout, identity_matrix(featurizer), -1.0, -1.0)
 
 
 def start_weights(
-    made: PairFeaturizer,
+    featurizer: PairFeaturizer,
     layout: Layout,
     matrix: SubstitutionMatrix,
     gap_open: float,
     gap_extend: float,
 ) -> Floats:
     """The matrix as scores of substitutions, gap scores in the first gap templates."""
-    plain = made.substitutions()
-    numbers = range(len(made.match)) if plain is None else [plain]
+    plain = featurizer.substitutions()
+    numbers = range(len(featurizer.match)) if plain is None else [plain]
     weights = np.zeros(layout.n_weights)
     for number in numbers:
-        codes = [made.first_values(t, k) for k, t in enumerate(made.match[number])]
+        codes = [
+            featurizer.first_values(t, k)
+            for k, t in enumerate(featurizer.match[number])
+        ]
         if codes[0] is not None and codes[1] is not None:
             break
     else:
@@ -170,7 +173,7 @@ def start_weights(
             "<start=> needs a template that compares the first columns, such as "
             "residue ~ residue"
         )
-    letters = [[*made.values[View(side[0])], ""] for side in made.sides]
+    letters = [[*featurizer.values[View(side[0])], ""] for side in featurizer.sides]
     scores = np.array([[matrix.score(a, b) for b in letters[1]] for a in letters[0]])
     table = layout.match[number]
     here = slice(table.base, table.base + table.size)

@@ -78,16 +78,16 @@ class PartitionProblem(LinkProblem):
             base += float(tag.best[i])
             value = score + np.where(tag.y[here] > 0, -1.0, tag.penalty)
         pairs = np.column_stack([tag.one[here], tag.other[here]])
-        found = best_partition(int(tag.n_items[i]), pairs, value)
-        if found is None:
+        best = best_partition(int(tag.n_items[i]), pairs, value)
+        if best is None:
             return
-        violation = base + float(np.sum(value[found.is_joined]))
+        violation = base + float(np.sum(value[best.is_joined]))
         if violation > cuts.violation[r]:
             code = cuts.code[cuts.indptr[r] : cuts.indptr[r + 1]]
-            code[:] = found.is_joined
+            code[:] = best.is_joined
             cuts.violation[r] = violation
             cuts.b[r] = tag.output_loss(i, code) if way == SEARCH else 0.0
-        cuts.bound[r] = max(min(base + found.bound, cuts.bound[r]), cuts.violation[r])
+        cuts.bound[r] = max(min(base + best.bound, cuts.bound[r]), cuts.violation[r])
 
 
 class ForestProblem(LinkProblem):

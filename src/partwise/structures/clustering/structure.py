@@ -240,12 +240,12 @@ class CorrelationClustering(LinkedItems):
         return max(outputs, key=lambda output: value[list(output.links)].sum())
 
     def _best(self, x: Items, value: Floats) -> Partition:
-        found = None
+        best = None
         if x.n_items <= self.exact_items:
-            found = best_partition(x.n_items, x.pairs, value)
-        if found is None:
+            best = best_partition(x.n_items, x.pairs, value)
+        if best is None:
             return Partition.of(x, greedy_partition(x.n_items, x.pairs, value))
-        return Partition(tuple(np.flatnonzero(found.is_joined).tolist()))
+        return Partition(tuple(np.flatnonzero(best.is_joined).tolist()))
 
 
 def kruskal(n: int, pairs: Any, score: Floats, positive: bool) -> tuple[int, ...]:

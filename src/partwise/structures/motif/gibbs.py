@@ -25,7 +25,7 @@ from partwise.structures.motif.sequences import encode, n_contexts
 
 class GibbsMotif:
     """
-    Motif of sequences that all have one, without negatives but for the background.
+    Motif of sequences that all have one; others serve to estimate the background alone.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ class GibbsMotif:
 
     def scores(self, X: Sequence[str]) -> Floats:
         """Log-odds of the best window of each sequence, (n,); −inf without one."""
-        found = [self._windows(*s, self.log_odds_) for s in self._pairs(X)]
-        return np.array([s.max() if len(s) else -np.inf for s in found])
+        scores = [self._windows(*s, self.log_odds_) for s in self._pairs(X)]
+        return np.array([s.max() if len(s) else -np.inf for s in scores])
 
     def positions(self, X: Sequence[str]) -> Ints:
         """Where the best window of each sequence begins, (n,); −1 without one."""
-        found = [self._windows(*s, self.log_odds_) for s in self._pairs(X)]
-        return np.array([int(s.argmax()) if len(s) else -1 for s in found])
+        scores = [self._windows(*s, self.log_odds_) for s in self._pairs(X)]
+        return np.array([int(s.argmax()) if len(s) else -1 for s in scores])
 
     def _estimate(self, background: Sequence[str]) -> Floats:
         """Log q of a letter behind those before it, by the number of its context."""
@@ -101,16 +101,16 @@ class GibbsMotif:
     def _pairs(self, X: Sequence[str]) -> list[tuple[Ints, Floats]]:
         """Letters (n − l + 1, l) of all windows, and their background."""
         offset, letter, context = encode(list(X), self.order)
-        known = np.where(context >= 0, self._log_background[context], 0.0)
-        found = []
+        log_background = np.where(context >= 0, self._log_background[context], 0.0)
+        pairs = []
         for first, last in pairwise(offset.tolist()):
             if last - first < self.length:
-                found.append((np.zeros((0, self.length), int), np.zeros(0)))
+                pairs.append((np.zeros((0, self.length), int), np.zeros(0)))
                 continue
             view = np.lib.stride_tricks.sliding_window_view
-            total = view(known[first:last], self.length).sum(axis=1)
-            found.append((view(letter[first:last], self.length), total))
-        return found
+            total = view(log_background[first:last], self.length).sum(axis=1)
+            pairs.append((view(letter[first:last], self.length), total))
+        return pairs
 
     def _sequences(self, X: Sequence[str]) -> list[tuple[Ints, Floats]]:
         return [pair for pair in self._pairs(X) if len(pair[1])]
@@ -130,7 +130,7 @@ class GibbsMotif:
         place = np.arange(self.length)
         for (windows, _), h in zip(sequences, at, strict=True):
             counts[place, windows[h]] += 1.0
-        best, kept = -np.inf, counts[:, :4].copy()
+        best, best_counts = -np.inf, counts[:, :4].copy()
         for _ in range(self.sweeps):
             value = 0.0
             for i in rng.permutation(len(sequences)).tolist():
@@ -144,5 +144,5 @@ class GibbsMotif:
                 counts[place, windows[at[i]]] += 1.0
                 value += float(score[at[i]])
             if value > best:
-                best, kept = value, counts[:, :4].copy()
-        return best, kept
+                best, best_counts = value, counts[:, :4].copy()
+        return best, best_counts

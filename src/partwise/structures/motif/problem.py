@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif
 
 
-JUDGES = 500  # sequences that tell how good a seed is
+SEED_SAMPLE = 500  # sequences on which seeds are compared
 
 
 class MotifProblem(PackedProblem):
@@ -90,14 +90,15 @@ class MotifProblem(PackedProblem):
         return self.draw_windows(rng)
 
     def _seed(self, rng: np.random.Generator) -> Floats:
-        """Of some windows with the motif, the letters that tell classes best apart.
+        """A model of the letters of one window, the best of some drawn at random.
 
-        A sequence is judged by its window with most letters in common. Windows drawn
-        all at random carry no signal: on planted motifs their convex problem has the
-        optimum w = 0, or ends in windows that fit the noise.
+        A window is the better, the more letters sequences with the motif share with it
+        than sequences without, each by its most similar window. Windows drawn for all
+        sequences independently carry no signal: on planted motifs their convex problem
+        has the optimum w = 0, or ends in windows that fit the noise.
         """
         tag, length = self._tag, self.structure.length
-        rows = np.sort(rng.permutation(self.n_blocks)[:JUDGES])
+        rows = np.sort(rng.permutation(self.n_blocks)[:SEED_SAMPLE])
         has_motif = tag.y[rows] > 0
         n_windows = np.diff(tag.offset) - length + 1
         best, chosen = -np.inf, self.zero()
@@ -107,13 +108,12 @@ class MotifProblem(PackedProblem):
             known = np.flatnonzero(letters >= 0)
             model = self.zero()
             model[4 * known + letters[known]] = 1.0
-            alike = self._search(self._windows, model, rows).violation
-            means = [
-                np.mean(alike[each]) for each in (has_motif, ~has_motif) if any(each)
-            ]
-            apart = float(means[0] - means[-1]) if len(means) == 2 else float(means[0])
-            if apart > best:
-                best, chosen = apart, model
+            similarity = self._search(self._windows, model, rows).violation
+            with_motif, without = similarity[has_motif], similarity[~has_motif]
+            difference = float(np.mean(with_motif)) if len(with_motif) else 0.0
+            difference -= float(np.mean(without)) if len(without) else 0.0
+            if difference > best:
+                best, chosen = difference, model
         return chosen
 
     def draw_windows(self, rng: np.random.Generator) -> Cuts:
@@ -155,7 +155,7 @@ class MotifProblem(PackedProblem):
         return digests(pieces, self.n_blocks)
 
     def fork(self) -> MotifProblem:
-        """The same sequences with completions of their own, for one thread."""
+        """The same sequences with a copy of the completions, for one thread."""
         tag = self._tag._replace(truth=self._tag.truth.copy())
         return MotifProblem(self.structure, tag, self.formulation, 1)
 

@@ -40,8 +40,8 @@ def encode(X: Sequence[str], order: int) -> Letters:
 
     Examples
     --------
-    >>> found = encode(["ACN", "TG"], order=1)
-    >>> found.letter.tolist(), found.context.tolist()
+    >>> letters = encode(["ACN", "TG"], order=1)
+    >>> letters.letter.tolist(), letters.context.tolist()
     ([0, 1, -1, 3, 2], [0, 5, -1, 3, 18])
     """
     for i, x in enumerate(X):

@@ -52,7 +52,7 @@ class Motif(Structure):
         Whether the motif may be on the reverse complement.
     seeds : int
         Of a random start: windows of sequences with the motif that are tried as the
-        motif itself; the one that tells the classes best apart completes all others. 0
+        motif itself; the one that separates the classes best completes all others. 0
         draws all windows uniformly, as the paper does.
 
     Notes
