@@ -130,13 +130,13 @@ def test_default_templates_follow_the_columns():
 @pytest.mark.parametrize(
     ("X", "options", "error", "message"),
     [
-        (3, {}, TypeError, "X is a int; it needs a Table or a list of sequences"),
-        ("text", {}, TypeError, "X is a str; it needs a Table"),
+        (3, {}, TypeError, "X is of type int; give a Table or a list of sequences"),
+        ("text", {}, TypeError, "X is of type str; give a Table"),
         ([], {}, ValueError, "no sequences"),
         ([[]], {}, ValueError, "sequence 0 has no tokens"),
-        (["text"], {}, TypeError, "sequence 0 is a str; it needs a list of tokens"),
-        ([3], {}, TypeError, "sequence 0 is a int"),
-        ([[3]], {}, TypeError, "the first token is a int; tokens are strings, tuples"),
+        (["text"], {}, TypeError, "sequence 0 is of type str; give a list of tokens"),
+        ([3], {}, TypeError, "sequence 0 is of type int"),
+        ([[3]], {}, TypeError, "the first token is 3, of type int; tokens are strings"),
         (
             [[{"w": "a"}]],
             {"templates": "w"},

@@ -86,9 +86,9 @@ def test_bad_templates_are_refused(templates, message):
 def test_bad_sequences_are_refused():
     made = PairFeaturizer("residue")
     for x, message in (
-        (3, "is a int"),
+        (3, "is of type int"),
         ("", "no tokens"),
-        ({}, "is a dict"),
+        ({}, "is of type dict"),
         ({"residue": "MK", "s": "H"}, "different lengths: residue 2, s 1"),
         ({"residue": np.ones((2, 2))}, "holds numbers"),
     ):

@@ -178,7 +178,7 @@ def test_text_alone_does_not_look_at_lower_case():
 @pytest.mark.parametrize(
     ("vectors", "message"),
     [
-        (7, "vectors= is a int; give a dict"),
+        (7, "vectors= is of type int; give a dict"),
         ({}, "0 words"),
         ({"a": []}, "one vector per word"),
         ({"a": [1, 2], "b": [1]}, "'b' has 1 numbers, 'a' has 2"),

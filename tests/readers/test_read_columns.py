@@ -203,7 +203,7 @@ def test_missing_file_and_folder(tmp_path):
         read_columns(tmp_path / "nope.txt")
     with pytest.raises(FileNotFoundError):
         read_columns(tmp_path / "nope.txt")
-    with pytest.raises(ReaderError, match="cannot be read"):
+    with pytest.raises(ReaderError, match="is a folder; give a file"):
         read_columns(tmp_path)
 
 

@@ -110,7 +110,7 @@ def test_sequences_too_short_have_no_motif():
     assert motif.decode(["ACG", ""], w) == [Site(None), Site(None)]
     with pytest.raises(ValueError, match="sequence 1 has 3 letters, too few"):
         motif.pack(["ACGT", "ACG"], [1, 1])
-    with pytest.raises(ValueError, match="sequence 0 is a int"):
+    with pytest.raises(ValueError, match="sequence 0 is of type int"):
         motif.pack([5], [0])
     with pytest.raises(ValueError, match="order=9"):
         Motif(3, order=9).setup()

@@ -18,7 +18,7 @@ def columns_of(x: Any, what: str = "sequence") -> dict[str, Any]:
         x = {RESIDUE: x}
     if not isinstance(x, Mapping) or not x:
         raise ValueError(
-            f"{what} is a {type(x).__name__}; give a string or a dict of columns"
+            f"{what} is of type {type(x).__name__}; give a string or a dict of columns"
         )
     if len({len(column) for column in x.values()}) != 1:
         sizes = ", ".join(f"{name} {len(column)}" for name, column in x.items())

@@ -58,7 +58,7 @@ def read_graphs(path: Source) -> Graphs:
         try:
             X.append(_graph(graph))
             y.append(_labels(graph))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ReaderError(f"{name}:{number}: {error}") from None
         objects.append(graph)
     if not objects:

@@ -124,8 +124,8 @@ def as_vectors(vectors: Any) -> tuple[list[str], np.ndarray]:
         words, rows = list(vectors[0]), vectors[1]
     else:
         raise ValueError(
-            f"vectors= is a {type(vectors).__name__}; give a dict of word to vector, "
-            "a pair (words, matrix), or a file"
+            f"vectors= is of type {type(vectors).__name__}; give a dict of word to "
+            "vector, a pair (words, matrix), or a file"
         )
     try:
         matrix = np.asarray(rows, np.float64)
