@@ -64,7 +64,7 @@ def cross_validated(settings, C, X, y, n_folds=3):
         rest = np.setdiff1d(np.arange(n), fold)
         tagger = SequenceTagger(C=C * len(rest) / n, **settings)
         tagger.fit(X[rest], [y[i] for i in rest])
-        predicted += tagger.predict(X[fold])
+        predicted.extend(tagger.predict(X[fold]))
     return span_f1(y, predicted)
 
 
