@@ -1,8 +1,8 @@
 """Operations on blocks whose outputs weigh the rows of a block.
 
 Where Ψ(x, ŷ) = Σ_r c_r(ŷ)·x_r over the rows of a block, δ(ŷ) = Σ_r d_r(ŷ)·x_r, and one
-operation, `row_weight`, which tells d_r, gives all others: inner products with a model
-are sums of d_r·<w, x_r>. A model is one flat array (n_features,).
+operation, `row_weight`, which returns d_r, gives all others: inner products with a
+model are sums of d_r·<w, x_r>. A model is one flat array (n_features,).
 
 Tags with these operations have the fields `rows` (of any scorer) and `offset`; their
 buffers have `score` and `spare`, both (most rows of a block,).
