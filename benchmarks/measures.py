@@ -223,14 +223,17 @@ def drawn(seconds):
         parts.append(text(x, high + 28, f"{m:,}", "middle"))
     lines = [*seconds.items(), ("n log n", ends)]
     colours = ("#0b5ea8", "#b8430a", "#2a7a2a", "#8a8f98")
-    for (name, line), colour in zip(lines, colours, strict=False):
+    last = -np.inf  # height of the last name: names must not overlap
+    each = zip(lines, colours, strict=False)
+    for (name, line), colour in sorted(each, key=lambda one: -one[0][1][-1][1]):
         path = " ".join(map(place, line))
         dashed = ' stroke-dasharray="4"' if name == "n log n" else ""
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{colour}"{dashed}/>'
         )
         x, y = map(float, place(line[-1]).split(","))
-        parts.append(text(x + 6, y + 4, name, "start"))
+        last = max(y + 4, last + 13)
+        parts.append(text(x + 6, last, name, "start"))
     size = f'width="{left + wide + 90:.0f}" height="{high + below + 10:.0f}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
