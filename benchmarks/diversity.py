@@ -70,12 +70,12 @@ def reuters(folder):
     rng = np.random.default_rng(0)
     X, y, queries = [], [], []
     for seed in sorted(set().union(*(topics for topics, _ in stories))):
-        found = [(t, text) for t, text in stories if seed in t and 2 <= len(t) <= 6]
-        if len(found) < 30:
+        about = [(t, text) for t, text in stories if seed in t and 2 <= len(t) <= 6]
+        if len(about) < 30:
             continue
-        order = rng.permutation(len(found))
+        order = rng.permutation(len(about))
         for first in range(0, min(len(order) // 30, 4) * 30, 30):
-            chosen = [found[k] for k in order[first : first + 30]]
+            chosen = [about[k] for k in order[first : first + 30]]
             if len(set().union(*(t for t, _ in chosen))) > 2:
                 X.append([text for _, text in chosen])
                 y.append([sorted(t - {seed}) for t, _ in chosen])

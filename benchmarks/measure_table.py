@@ -87,7 +87,7 @@ def solve(problem):
 
     grid = [(C, weight) for C in PEER_C for weight in PEER_WEIGHT]
     of_peer = [mean(lambda X, y, s=setting: fit_peer(*s, X, y)) for setting in grid]
-    found = {"name": name, "positive": int(y.sum())}
+    result = {"name": name, "positive": int(y.sum())}
     for measure in MEASURES:
         at = int(np.argmax([values[measure] for values in of_peer]))
         peer = judge(fit_peer(*grid[at], X, y), X_new, y_new)
@@ -98,8 +98,8 @@ def solve(problem):
         ]
         best = factors[int(np.argmax(of_ours))]
         ours = judge(fit_ours(measure, best, X, y), X_new, y_new)
-        found[measure] = [float(ours[measure]), float(peer[measure]), best, *grid[at]]
-    return found
+        result[measure] = [float(ours[measure]), float(peer[measure]), best, *grid[at]]
+    return result
 
 
 def reuters(folder):

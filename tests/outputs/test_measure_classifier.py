@@ -90,6 +90,25 @@ def test_the_objective_of_svm_perf_on_numbers():
     assert np.allclose(2 * weights, actual.x[:-1], atol=1e-3)
 
 
+def test_roc_area_of_svm_perf_has_no_half():
+    """SVM-perf: ½‖v‖² + c·100·(share of pairs with 1 > <v, x_i − x_j>, by hinges)."""
+    X, y = rare(40, seed=3)
+    c = 0.05
+    pairs = (X[y == 1][:, None] - X[y != 1][None]).reshape(-1, X.shape[1])
+    sign = np.where(np.arange(len(pairs)) % 2, 1, -1)
+    svm = LinearSVC(
+        loss="hinge", C=100 * c / len(pairs), fit_intercept=False, tol=1e-8,
+        max_iter=1_000_000,
+    ).fit(pairs * sign[:, None], sign)  # fmt: skip
+    v = svm.coef_[0]
+    value = 0.5 * v @ v + 100 * c * np.maximum(1 - pairs @ v, 0).mean()
+    ours = MeasureClassifier(
+        measure="roc_auc", C=100 * c, tol=1e-6, fit_intercept=False
+    ).fit(X, y)
+    assert ours.certificate_.primal == pytest.approx(value, rel=1e-4)
+    assert np.allclose(ours.coef_[0], v, atol=1e-2)
+
+
 def test_weights_of_rows_are_how_often_they_count():
     X, y = rare(60)
     times = np.random.default_rng(0).integers(0, 4, size=60)

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from partwise import MulticlassClassifier, TaxonomyClassifier, load
 from partwise.cli.app import run
 from partwise.datasets import toy_taxonomy
+from partwise.protocol import CapabilityError
 from partwise.structures.taxonomy.measures import mean_loss, set_measures
 
 # as for MulticlassClassifier
@@ -111,8 +112,13 @@ def test_in_pipelines_and_again():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"cost": np.ones((6, 6)) - np.eye(6)}, {"kernel": "rbf:gamma=0.1"}],
-    ids=["linear", "matrix", "kernel"],
+    [
+        {},
+        {"cost": np.ones((6, 6)) - np.eye(6)},
+        {"features": "balanced"},
+        {"kernel": "rbf:gamma=0.1"},
+    ],
+    ids=["linear", "matrix", "balanced", "kernel"],
 )
 def test_files_keep_the_model(tmp_path, options):
     X, y = toy_taxonomy(60)
@@ -128,6 +134,12 @@ def test_files_keep_the_model(tmp_path, options):
     assert refitted.certificate_.primal == pytest.approx(
         classifier.certificate_.primal, rel=1e-2
     )
+
+
+def test_balanced_features_need_features():
+    X, y = toy_taxonomy(30)
+    with pytest.raises(CapabilityError, match="train on features"):
+        TaxonomyClassifier(parents="/", features="balanced", kernel="rbf").fit(X, y)
 
 
 def test_a_linear_kernel_gives_the_linear_model():

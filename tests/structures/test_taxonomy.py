@@ -98,7 +98,7 @@ def test_tables_are_checked():
 @given(
     st.integers(0, 10_000), st.integers(2, 8), st.booleans(),
     st.sampled_from(["tree", "path", "zero_one"]),
-    st.sampled_from(["ancestors", "class"]),
+    st.sampled_from(["ancestors", "balanced", "class"]),
 )  # fmt: skip
 def test_classes_of_a_taxonomy_are_searched_exactly(seed, n, lattice, cost, features):
     nodes = random_nodes(seed, n, lattice)
@@ -110,6 +110,18 @@ def test_classes_of_a_taxonomy_are_searched_exactly(seed, n, lattice, cost, feat
     X = rng.integers(-2, 3, size=(3, 3)).astype(float)
     y = rng.integers(len(classes), size=3).tolist()
     check_structure(structure, list(zip(X, y, strict=True)), n_models=5, seed=seed)
+
+
+def test_balanced_attributes_have_one_length():
+    nodes = Nodes.read("/", ["a/b/c/d", "a/b/e", "f/g"])
+    structure = Taxonomy(nodes, ["a/b/c/d", "a/b/e", "f/g", "f"], features="balanced")
+    marks = structure.attribute_matrix()
+    assert np.sum(marks**2, axis=1) == pytest.approx([2.0, 2.0, 2.0, 1.0])
+    known = structure.nodes.number
+    assert marks[0, known["a"]] == pytest.approx(3**-0.5)
+    assert marks[1, known["a"]] == pytest.approx(2**-0.5)
+    assert marks[1, known["a/b/e"]] == 1.0
+    assert np.array_equal(marks > 0, structure.nodes.ancestors()[structure.numbers])
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])

@@ -108,13 +108,13 @@ class LinearScorer(Scorer):
             return indptr, index, np.ascontiguousarray(rows.x.T).ravel(), 1
         from scipy import sparse  # half a second that predicting can do without
 
-        n_rows = len(rows.indptr) - 1
-        data = rows.data if rows.step else np.ones(len(rows.indices))
-        shape = (n_rows, rows.n_features)
+        shape = (len(rows.indptr) - 1, rows.n_features)
+        # ones take a byte each: a transpose is as fast as its arrays are small
+        data = rows.data if rows.step else np.ones(len(rows.indices), np.int8)
         columns = sparse.csr_array((data, rows.indices, rows.indptr), shape).tocsc()
         return (
             columns.indptr.astype(np.int64),
-            columns.indices.astype(np.int32),
+            columns.indices.astype(np.int32, copy=False),
             columns.data if rows.step else np.ones(1),
             rows.step,
         )

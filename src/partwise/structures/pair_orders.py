@@ -13,7 +13,7 @@ class PairOrders(NamedTuple):
     """Orders y_ij ∈ {−1, 0, 1} of all pairs (i, j) where row i is better than row j.
 
     They need not be those of one ranking: i before j, j before k and k before i are
-    possible. Features and losses depend on sums over the pairs alone.
+    possible. Features and losses are sums over pairs.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from partwise.threads import Shards, run_sharded, shards_by_effort
 
 ROW_SHARD = 8192  # rows that a thread scores at once
 LARGE = 16384  # rows per block from which threads share a block
-FEW = 4  # one row in so many: they are added faster one by one than column by column
+FEW = 4  # with weights for at most 1/FEW of the rows, sums go row by row, not by column
 
 
 class WeightedRowsProblem(PackedProblem):
@@ -115,8 +115,8 @@ class WeightedRowsProblem(PackedProblem):
         work = self.borrow_work()
         for r, i in enumerate(rows.tolist()):
             self._score(model, int(offset[i]), int(offset[i + 1]), work.score)
-            here = code[indptr[r] : indptr[r + 1]]
-            planes[:, r] = self._search_block(blocks, work, i, here)
+            output = code[indptr[r] : indptr[r + 1]]
+            planes[:, r] = self._search_block(blocks, work, i, output)
         self.return_work(work)
         b, scale, violation, bound = planes
         return Cuts(rows, b, scale, violation, bound, indptr, code)
@@ -162,7 +162,7 @@ class WeightedRowsProblem(PackedProblem):
         """Digests of features, as the user numbers them, and of truths."""
         blocks = self.blocks
         if not self.is_euclidean:
-            return None  # rows of a Gram matrix have no content of their own
+            return None  # rows of a Gram matrix depend on all inputs
         return row_digests(blocks.rows, self.number, blocks.y, blocks.offset)
 
 

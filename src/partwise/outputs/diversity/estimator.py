@@ -43,11 +43,11 @@ class DiverseSelector(SavedEstimator):
     nonnegative : bool
         Set negative weights to zero after training.
         Greedy prediction is then within 1 − 1/e of the best; the certificate is that of
-        the weights kept.
+        the changed weights.
     search_nodes : int
         Branches that a search may look at after the greedy choice.
-        0 for greedy alone. With enough of them searches are exact, and the certificate
-        has a gap.
+        0 for none. With enough of them searches are exact, and the certificate has a
+        gap.
     metric : str
         What `score` measures.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state

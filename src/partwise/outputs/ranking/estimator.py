@@ -145,7 +145,7 @@ class Ranker(RowEstimator):
     def predict(self, X: Any, groups: Any = None) -> Any:
         """Score of each row, (n,), or a list of arrays for a list of matrices.
 
-        `groups` is not looked at: scores do not depend on the other rows of a query.
+        `groups` is ignored: scores do not depend on the other rows of a query.
         """
         self._check_fitted()
         if isinstance(X, list) and not X:

@@ -39,8 +39,10 @@ class TaxonomyClassifier(MulticlassClassifier):
     cost : {"tree", "path", "zero_one"}, dict or array (K, K)
         The loss: height of the first common ancestor, steps on the way, or 1.
         Or costs as `MulticlassClassifier` takes them.
-    features : {"ancestors", "class"}
-        Whose weights a class has: its own and those of its ancestors, or its own alone.
+    features : {"ancestors", "balanced", "class"}
+        Whose weights a class has: its own and those of its ancestors, or its own only.
+        With ``"balanced"`` the weights of d ancestors count 1/√d each, so that deep
+        classes do not depend on their ancestors more than others; not with a kernel.
     classes : {"seen", "leaves", "nodes"}
         What may be predicted: classes of training rows, also other leaves, all nodes.
         With ``"nodes"`` a prediction may stop at an inner node; ``cost="path"``
@@ -85,7 +87,7 @@ class TaxonomyClassifier(MulticlassClassifier):
 
     parents: Any = None
     cost: Any = "tree"
-    features: Literal["ancestors", "class"] = "ancestors"
+    features: Literal["ancestors", "balanced", "class"] = "ancestors"
     classes: Literal["seen", "leaves", "nodes"] = "seen"
     multiple: bool = False
     leaves: Literal["optional", "mandatory"] = "optional"

@@ -23,7 +23,7 @@ class TaxonomyTask(ClassifyTask):
     Example: `partwise train taxonomy train.arff --model m --dev dev.arff`
     """
 
-    nodes: Any = None  # of the model, once there is one
+    nodes: Any = None  # of the model that answers
     parents: Any = None  # of the files
 
     @classmethod

@@ -128,7 +128,7 @@ def search_block(blocks, work, i, code):
     )
     for e in range(m):
         count[e] = 0
-    # one look without branches gives a bound, where nothing more is wanted
+    # greedy choice needs a bound, too: that of the search before its first branch
     limit = blocks.limit if blocks.limit > 0 else np.int64(1)
     value, bound = branch_and_bound(
         indptr, index, first, n, k, benefit, limit, value, count, work.gain,

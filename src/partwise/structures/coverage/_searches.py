@@ -44,8 +44,8 @@ def choose_greedily(indptr, index, first, n, k, benefit, count, bound, fresh, ch
 
     Gains are looked at again only where an old one, which is an upper bound while
     benefits are not negative, could still be the largest (lazy evaluation); with a
-    negative benefit all gains are looked at in each step. Counts must be zero, and
-    tell the result. Returns the value of the set.
+    negative benefit all gains are looked at in each step. Counts must be zero;
+    afterwards they are those of the set. Returns its value.
     """
     is_lazy = True
     for e in range(benefit.shape[0]):
@@ -120,7 +120,7 @@ def branch_and_bound(
             q -= 1
         order[q] = d
     slack = 1e-12 * left
-    best, hidden, looked, depth, total = value, -np.inf, 0, 0, 0.0
+    best, skipped, looked, depth, total = value, -np.inf, 0, 0, 0.0
     place[0] = 0
     while depth >= 0:
         p = place[depth]
@@ -138,7 +138,7 @@ def branch_and_bound(
             bound = total + min(most, uncovered)
             is_cut = bound <= best + slack
             if not is_cut and looked > limit:
-                hidden = max(hidden, bound)
+                skipped = max(skipped, bound)
                 is_cut = True
         if is_cut:
             depth -= 1
@@ -159,6 +159,6 @@ def branch_and_bound(
             for q in range(k):
                 chosen[q] = trial[q]
         total = stack[depth]
-    if hidden == -np.inf:  # rounding of gains and of cut branches
+    if skipped == -np.inf:  # rounding of gains and of cut branches
         return best, best + slack
-    return best, max(best, hidden) + slack
+    return best, max(best, skipped) + slack

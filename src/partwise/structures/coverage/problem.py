@@ -129,7 +129,7 @@ def best_cover(has: np.ndarray, weight: Floats, k: int) -> tuple[Ints, float]:
     chosen : int array (k,)
         In the order of greedy choice, where that is the best.
     bound : float
-        No k rows cover more; what the chosen ones cover when the search ended.
+        No k rows cover more. If the search came to its end, the chosen ones cover it.
     """
     n, m = has.shape
     k = min(int(k), n)

@@ -54,11 +54,9 @@ class Subtopics(NamedTuple):
     def loss(self, chosen: Any) -> float:
         """Weight of the subtopics that the chosen documents do not cover."""
         rows = self.has[np.asarray(chosen, np.int64)]
-        return (
-            float(1.0 - self.weight[rows.any(axis=0)].sum())
-            if rows.size
-            else (float(len(self.weight) > 0))
-        )
+        if not rows.size:
+            return float(len(self.weight) > 0)
+        return float(1.0 - self.weight[rows.any(axis=0)].sum())
 
 
 class Coverage(Structure):
@@ -66,7 +64,7 @@ class Coverage(Structure):
 
     Ψ(x, y) = Σ φ(e, x) over the elements e that the documents of y cover: words, by
     default (Yue and Joachims, ICML 2008). A model learns what an element is worth, so
-    that sets that cover much of worth cover the subtopics of the query. The loss is the
+    that sets of high worth cover the subtopics of the query. The loss is the
     weight of the subtopics that are not covered; the target is the set of k documents
     with the least loss, and Δ = loss − loss of the target, so that Δ is 0 there.
 
@@ -80,14 +78,14 @@ class Coverage(Structure):
     k : int
         Documents to choose; all of a smaller candidate set.
     search_nodes : int
-        Branches that a search may look at after the greedy choice; 0 for greedy alone.
-        Enough of them make it exact, which the bounds tell.
+        Branches that a search may look at after the greedy choice; 0 for no more
+        than greedy choice. With enough of them the search is exact.
 
     Notes
     -----
     x is a `CoveringSet`; a truth is `Subtopics`, or a list with a set of subtopics for
     each document; an output is an array of document numbers, in the order of choice.
-    Margin rescaling with an L1 penalty alone.
+    Runs margin rescaling with an L1 penalty.
 
     Examples
     --------
@@ -144,7 +142,7 @@ class Coverage(Structure):
 
     @property
     def exact_oracle(self) -> bool:  # type: ignore[override]
-        """Bounds tell, search by search."""
+        """False: each search states how far it may be from the best set."""
         return False
 
     def enumerate(self, x: CoveringSet) -> list[Ints]:

@@ -6,8 +6,8 @@ both are sums over pairs, so each pair decides for itself: it is swapped when
 1 − (s_i − s_j) > 0 (Joachims: A support vector method for multivariate performance
 measures, ICML 2005, section 4.4). Rows need only know in how many swapped pairs they
 are. Sorting the smaller class and bisecting for each row of the other takes
-O(n log min(P, N)); as a grid over the sorted scores tells where to begin, a row takes a
-step or two where scores are spread evenly.
+O(n log min(P, N)). Bisection begins within a cell of a grid over the sorted scores, so
+that a row takes a step or two where scores are spread evenly.
 
 A code has a number per row: twice the swapped pairs that it is in, a tie counting one.
 """
@@ -155,15 +155,15 @@ def lay_grid(work, size):
         per_unit = n_cells / (limit[size - 1] - limit[0])
         if per_unit < np.inf:
             grid[1] = per_unit
-    here = 0
+    begun = 0  # cells with their first limit
     for k in range(size):
-        own = cell_of(grid, n_cells, limit[k])
-        while here <= own:
-            cell[here] = k
-            here += 1
-    while here <= n_cells:
-        cell[here] = size
-        here += 1
+        at = cell_of(grid, n_cells, limit[k])
+        while begun <= at:
+            cell[begun] = k
+            begun += 1
+    while begun <= n_cells:
+        cell[begun] = size
+        begun += 1
 
 
 @kernel
@@ -187,9 +187,9 @@ def count_passing(blocks, work, i, with_ties, first, last, tally, code):
         row = blocks.member[begin + k]
         score = work.score[row] - shift
         # bisection without branches, which could not be predicted
-        here = cell_of(work.grid, 2 * size, score)
-        low = np.int64(work.cell[here])
-        left = np.int64(work.cell[here + 1]) - low
+        at = cell_of(work.grid, 2 * size, score)
+        low = np.int64(work.cell[at])
+        left = np.int64(work.cell[at + 1]) - low
         if left == 0:
             pass
         elif is_equal_below:

@@ -117,14 +117,13 @@ def best_of_row(blocks, work, i, a, peak):
                 last = middle
             else:
                 low = middle + 1
-    here = cell_value(rule, block_loss(blocks, i, a, low), f + gain[low])
     while low < high:
         middle = (low + high) // 2
-        here = cell_value(rule, block_loss(blocks, i, a, middle), f + gain[middle])
+        value = cell_value(rule, block_loss(blocks, i, a, middle), f + gain[middle])
         after = cell_value(
             rule, block_loss(blocks, i, a, middle + 1), f + gain[middle + 1]
         )
-        if after > here:
+        if after > value:
             low = middle + 1
         else:
             high = middle

@@ -53,10 +53,8 @@ if TYPE_CHECKING:
 
 BOX = 16  # rows and columns of the smallest box
 MOST_BOXES = 256  # in a row or column of boxes
-MOST_TABLES = 1 << 34  # whose losses are computed once; some 5 ns each
-
-
-SHARDS = 8  # parts of the larger class, each with a tally of its own
+MOST_TABLES = 1 << 34  # all losses are computed once, in some 5 ns each
+SHARDS = 8  # parts of the larger class for ROC area, each with a tally
 
 
 class LabelVectorProblem(WeightedRowsProblem):
@@ -100,8 +98,8 @@ class RocProblem(LabelVectorProblem):
             tally[:] = 0
 
             def work_on(first: int, last: int, with_ties: int = with_ties) -> None:
-                here = tally[first // shard]
-                count_passing(blocks, work, i, with_ties, first, last, here, code)
+                part = tally[first // shard]
+                count_passing(blocks, work, i, with_ties, first, last, part, code)
 
             run_sharded(self.n_jobs, n - size, work_on, shard=shard)
             count_sorted(blocks, work, i, with_ties, tally.sum(axis=0), code)
@@ -216,14 +214,11 @@ def _boxes(
     losses: list[ContingencyLoss], address: Any, n_jobs: int
 ) -> tuple[Ints, Ints, Floats]:
     """Shapes of boxes, where those of each block begin, and their largest losses."""
-    shapes: list[Ints] = []
-    found = [np.zeros(0)]
-    for loss in losses:
-        shape, largest = _boxes_of(loss, address, n_jobs)
-        shapes.append(shape)
-        found.append(largest)
-    first = np.cumsum([len(largest) for largest in found]).astype(np.int64)
-    return np.array(shapes, np.int64).reshape(-1, 3), first, np.concatenate(found)
+    boxes = [_boxes_of(loss, address, n_jobs) for loss in losses]
+    shapes = np.array([shape for shape, _ in boxes], np.int64).reshape(-1, 3)
+    largest = [np.zeros(0), *(values for _, values in boxes)]
+    first = np.cumsum([len(values) for values in largest]).astype(np.int64)
+    return shapes, first, np.concatenate(largest)
 
 
 def _boxes_of(loss: ContingencyLoss, address: Any, n_jobs: int) -> tuple[Ints, Floats]:

@@ -38,6 +38,6 @@ def best_threshold(structure: LabelVector, y: np.ndarray, scores: Floats) -> flo
     middle = (above + below) / 2
     best = np.flatnonzero(values <= values.min() + 1e-12)
     inside = (above[best] > 0) & (below[best] <= 0)
-    if inside.any():  # zero itself will do
+    if inside.any():  # zero is as good
         return 0.0
     return float(middle[best[np.argmin(np.abs(middle[best]))]])

@@ -43,12 +43,12 @@ class MulticlassBlocks(NamedTuple):
     cost: np.ndarray  # (K, K) loss of predicting the column's class for the row's
     b: np.ndarray  # (K, K) offsets of the planes
     scale: np.ndarray  # (K, K) scales of the planes
-    is_hard: int  # planes without offset ask nothing
-    square: np.ndarray  # (n_blocks,) <Φ(x), Φ(x)>, for exact steps alone
+    is_hard: int  # 1 where classes that cost nothing have no plane
+    square: np.ndarray  # (n_blocks,) <Φ(x), Φ(x)>, for exact steps
     first: np.ndarray  # (K + 1,) int64
     attribute: np.ndarray  # int32
     degree: np.ndarray  # float64
-    is_unit: int  # class k has attribute k alone, to the degree 1
+    is_unit: int  # whether Λ is the identity
     width: int  # columns of a model, padding included
 
     def code_length(blocks, i):
@@ -61,7 +61,7 @@ class MulticlassBlocks(NamedTuple):
         scores = work.scores
         score_classes(blocks, work.parts, w, i, scores)
         y = blocks.y[i]
-        # The truth has no advantage in ties: a prediction must not know it.
+        # Ties go to the first class, not to the truth: predictions have none.
         best, chosen = -np.inf, y
         for k in range(scores.shape[0]):
             b = blocks.b[y, k]

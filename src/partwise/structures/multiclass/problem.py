@@ -67,7 +67,7 @@ class MulticlassProblem(PackedProblem):
             rows: Any = local.rows
             return local, rows.n_features * width
 
-        # Without losses and without a step of its own, whatever `blocks` has.
+        # Without losses, and without the exact step that `blocks` may have.
         plain = MulticlassBlocks(*blocks)._replace(
             cost=np.zeros((size, size)), b=np.zeros((size, size)),
             scale=np.ones((size, size)), is_hard=0,
@@ -137,7 +137,7 @@ class MulticlassProblem(PackedProblem):
             if rows.step:
                 pieces.append((rows.data, rows.indptr))
         else:
-            return None  # rows of a Gram matrix have no content of their own
+            return None  # rows of a Gram matrix depend on all inputs
         return digests(pieces, self.n_blocks)
 
     def outputs(self, cuts: Cuts) -> list[int]:

@@ -82,21 +82,21 @@ def order_levels(level, n_levels, work, gains, n):
                 gains.above[order[k], each] = count[each]
         for k in range(begin, end):
             row = order[k]
-            mine = np.int64(level[row])
-            place = first[mine] + count[mine]
+            row_level = np.int64(level[row])
+            place = first[row_level] + count[row_level]
             gains.row[place] = row
-            gains.sum[place + mine + 1] = gains.sum[place + mine] + score[row]
-            count[mine] += 1
+            gains.sum[place + row_level + 1] = gains.sum[place + row_level] + score[row]
+            count[row_level] += 1
         begin = end
 
 
 @kernel
-def cost_of_row(row, mine, n_levels, n_pairs, work, gains):
+def cost_of_row(row, row_level, n_levels, n_pairs, work, gains):
     """What the rows of other levels that are not yet placed lose by going behind."""
     total = 0.0
     for each in range(n_levels):
         placed, above = gains.placed[each], np.int64(gains.above[row, each])
-        if each != mine and above > placed:
+        if each != row_level and above > placed:
             at = gains.first[each] + each
             total += gains.sum[at + above] - gains.sum[at + placed]
             total -= (above - placed) * work.score[row]
@@ -145,11 +145,11 @@ def search_gains(level, n_levels, n_pairs, n_places, gain, discount, work, gains
                 continue
             count[each] -= 1
             row = np.int64(gains.row[first[each] + count[each]])
-            here = gains.value[state - stride[each]] - discount[place] * gain[row]
-            here -= cost_of_row(row, each, n_levels, n_pairs, work, gains)
+            reached = gains.value[state - stride[each]] - discount[place] * gain[row]
+            reached -= cost_of_row(row, each, n_levels, n_pairs, work, gains)
             count[each] += 1
-            if here > value:
-                value = here
+            if reached > value:
+                value = reached
                 choice = each
         gains.value[state] = value
         gains.choice[state] = choice
@@ -163,10 +163,10 @@ def search_gains(level, n_levels, n_pairs, n_places, gain, discount, work, gains
     behind = n
     for k in range(n - 1, -1, -1):
         row = work.order[k]
-        mine = np.int64(level[row])
+        row_level = np.int64(level[row])
         is_placed = False
-        for m in range(top[mine]):
-            is_placed = is_placed or gains.row[first[mine] + m] == row
+        for m in range(top[row_level]):
+            is_placed = is_placed or gains.row[first[row_level] + m] == row
         if not is_placed:
             behind -= 1
             work.order[behind] = row
@@ -190,15 +190,15 @@ def write_ranking(level, n_levels, n_places, gain, discount, work, gains, code, 
     loss = 1.0
     for k in range(n):
         row = work.order[k]
-        mine = np.int64(level[row])
+        row_level = np.int64(level[row])
         swapped = np.int64(0)
         for each in range(n_levels):
-            if each < mine:
+            if each < row_level:
                 swapped += count[each]
-            elif each > mine:
+            elif each > row_level:
                 swapped -= first[each] - count[each]
         code[row] = 2 * swapped
-        count[mine] += 1
+        count[row_level] += 1
         if k < n_places:
             loss -= discount[k] * gain[row]
     return max(loss, 0.0)

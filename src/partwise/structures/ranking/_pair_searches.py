@@ -17,10 +17,11 @@ plane, violation_of = weighted.plane, weighted.violation_of
 # ------------------------------------------------------------------- swapped pairs
 #
 # Loss and score are sums over pairs, so each pair decides for itself: it is swapped
-# when 1 − (s_i − s_j) > 0. Passing the rows by score, those that a row is swapped with
-# lie on one side of a pointer, and a tree of counts tells how many of them have a lower
-# level: O(n log L) for L levels after sorting. Joachims: Training linear SVMs in linear
-# time, KDD 2006 (two levels, one query); the sum over pairs is that of his ranking SVM.
+# when 1 − (s_i − s_j) > 0. With the rows sorted by score, those that a row is swapped
+# with lie on one side of a pointer, and a tree of counts has the number of those of a
+# lower level: O(n log L) for L levels after sorting. Joachims: Training linear SVMs in
+# linear time, KDD 2006 (two levels, one query); the sum over pairs is that of his
+# ranking SVM.
 
 
 @kernel

@@ -23,7 +23,7 @@ A row is relevant when its grade is positive; R is their number. DCG@k sums
 Grades leave open which of two equal rows goes first. Pairs of equal rows do not occur
 in Ψ; with places, Ψ of the truth is the mean over all rankings that agree with the
 grades, or that of a ranking which is completed by a model (``ties="latent"``). A query
-whose rows are all equal asks nothing.
+whose rows are all equal has loss 0 and no constraint.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ PAIR_MEASURES = (
 PLACE_MEASURES = ("ndcg", "precision_at_k")
 MEASURES = PAIR_MEASURES + PLACE_MEASURES
 GAIN_MEASURES = ("ndcg", "ndcg_pairs")
-GRADED = ("swapped_pairs", *GAIN_MEASURES)  # the others look at relevance alone
+GRADED = (
+    "swapped_pairs",
+    *GAIN_MEASURES,
+)  # others: relevant or not
 MAX_GRADE = 60  # gains are 2^grade − 1
 
 

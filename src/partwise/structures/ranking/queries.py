@@ -29,7 +29,7 @@ def stacked(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
 
 
 def by_query(groups: Any, n: int) -> tuple[Ints, Ints]:
-    """Rows query by query, in their own order, and where queries begin.
+    """Rows query by query, in their order within each, and where queries begin.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class RankedRows(NamedTuple):
     """A ranking of the rows of a query, with what makes a row better than another."""
 
     rows: Ints  # (n,) row numbers, first place first
-    grades: Floats  # (n,) of the rows in their own order
+    grades: Floats  # (n,) of the rows 0, 1, …
 
     def places(self) -> Ints:
         """The place 1, 2, … of each row."""
@@ -137,7 +137,7 @@ class Ranking(WeightedRowsStructure):
         return make_places(self.measure, grades, self.k, self.place_weights)
 
     def levels(self, grades: Any) -> Ints:
-        """Numbers that are larger for better rows: grades, or relevance alone."""
+        """Numbers that are larger for better rows: grades, or 0 and 1 for relevance."""
         grades = np.asarray(grades)
         return grades if self.measure in GRADED else (grades > 0) * 1
 

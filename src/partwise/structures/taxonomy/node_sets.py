@@ -74,7 +74,7 @@ class NodeSets(RowStructure):
     # ------------------------------------------------------------------ vectors
 
     def check(self) -> None:
-        """Refuse settings that mean nothing."""
+        """Refuse unknown settings, and lattices."""
         if self.leaves not in ("optional", "mandatory"):
             raise SettingsError(
                 f"<leaves={self.leaves!r}>: choose 'optional' or 'mandatory'"
@@ -83,7 +83,7 @@ class NodeSets(RowStructure):
             k = next(k for k, up in enumerate(self.nodes.parents) if len(up) > 1)
             raise CapabilityError(
                 f"node {self.nodes.names[k]!r} has several parents; the search for "
-                "several classes per example is exact in trees alone: give each node "
+                "several classes per example is exact in trees only: give each node "
                 "one parent"
             )
 
@@ -146,7 +146,7 @@ class NodeSets(RowStructure):
         return np.outer(_vector(x), np.asarray(y, np.float64)).ravel()
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Σ c_z over the nodes of one set alone."""
+        """Σ c_z over the nodes in which the sets differ."""
         return float(self.costs()[np.asarray(y) != np.asarray(y_hat)].sum())
 
     def argmax(self, x: Any, w: Floats) -> Ints:

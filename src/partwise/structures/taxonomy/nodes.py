@@ -213,9 +213,9 @@ class Nodes:
         up = up[of]
         loss = to_root[:, None] + to_root[None, :]
         for node in range(len(self)):
-            here = np.flatnonzero(np.isfinite(up[:, node]))
-            sums = up[here, node][:, None] + up[here, node][None, :]
-            at = np.ix_(here, here)
+            below = np.flatnonzero(np.isfinite(up[:, node]))
+            sums = up[below, node][:, None] + up[below, node][None, :]
+            at = np.ix_(below, below)
             loss[at] = np.minimum(loss[at], sums)
         return loss
 

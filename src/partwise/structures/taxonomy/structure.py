@@ -12,7 +12,7 @@ from partwise.structures.multiclass import Multiclass
 from partwise.structures.taxonomy.nodes import Nodes
 
 COSTS = ("tree", "path", "zero_one")
-FEATURES = ("ancestors", "class")
+FEATURES = ("ancestors", "balanced", "class")
 
 
 class Taxonomy(Multiclass):
@@ -34,8 +34,10 @@ class Taxonomy(Multiclass):
         The loss of a wrong class: height of the first common ancestor (in a lattice the
         smallest of all common ones; the siblings of a leaf cost 1); steps from one to
         the other, so that the parent of a leaf costs 1 and a sibling 2; 1; or a matrix.
-    features : {"ancestors", "class"}
-        What Λ marks: ancestors, too, or the class alone, which is a flat model.
+    features : {"ancestors", "balanced", "class"}
+        What Λ marks: the class and its ancestors; the same, but each of d ancestors by
+        1/√d, so that <Λ(y), Λ(y)> is 2 at every depth and not d + 1; or the class only,
+        which is a flat model.
 
     Examples
     --------
@@ -90,11 +92,16 @@ class Taxonomy(Multiclass):
         """Λ, shape (K, N): the nodes on the way to each class."""
         if self.features not in FEATURES:
             raise SettingsError(
-                f"<features={self.features!r}>: choose {' or '.join(FEATURES)}"
+                f"<features={self.features!r}>: choose {', '.join(FEATURES)}"
             )
         if self.features == "class":
             return np.eye(self.n_classes)
-        return self.nodes.ancestors()[self.numbers].astype(float)
+        marks = self.nodes.ancestors()[self.numbers].astype(float)
+        if self.features == "balanced":
+            n_ancestors = marks.sum(axis=1, keepdims=True) - 1.0
+            marks /= np.sqrt(np.maximum(n_ancestors, 1.0))
+            marks[np.arange(self.n_classes), self.numbers] = 1.0
+        return marks
 
     @property
     def attribute_names(self) -> list[Any]:
