@@ -24,11 +24,6 @@ class TokenFeatureScoring(FeatureScoring):
     """Labels are scored by the features of their token."""
 
     @property
-    def feature_names(self) -> list[str]:
-        """Names of the features."""
-        return self.featurizer.feature_names_
-
-    @property
     def key_names(self) -> list[str]:
         """Refuse: there are no keys."""
         raise AttributeError("a tagger without kernel and match has no keys")

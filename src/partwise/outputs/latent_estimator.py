@@ -82,11 +82,6 @@ class LabelledEstimator(PartlyLabelledEstimator):
         """The labels, in the order of their numbers."""
         return np.array(self.model_.labels)
 
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features, or anchors, aligned with the columns of `coef_`."""
-        return self.model_.scoring.feature_names
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LatentEstimator(PartlyLabelledEstimator):
@@ -112,6 +107,9 @@ class LatentEstimator(PartlyLabelledEstimator):
             "self_paced": self.self_paced,
             "eps_times_C": self.eps_times_C,
         }
+
+    def _default_C(self, n: int) -> float:
+        return float(n)
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""

@@ -59,6 +59,11 @@ class WeightedModel:
         """Makes the features of parts; None where the model looks at none."""
         return self.scoring.featurizer
 
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features, in the order of the weights."""
+        return self.scoring.feature_names
+
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
         """For each label, the names of features and their weights."""
         return iter(())

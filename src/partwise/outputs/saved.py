@@ -264,6 +264,16 @@ class SavedEstimator(StructuredEstimator):
         """Name of the metric that `score` measures."""
         return self.metric
 
+    @property
+    def coef_(self) -> Any:
+        """Weights, in the order of ``feature_names_`` where features have names."""
+        return self.model_.weights
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, or of the anchors of a kernel, as in ``coef_``."""
+        return self.model_.feature_names
+
     # --------------------------------------------------------------------- files
 
     @classmethod

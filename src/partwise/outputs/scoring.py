@@ -145,6 +145,11 @@ class FeatureScoring(Scoring):
         """Kind of the inputs: columns, dicts, arrays or arcs."""
         return self.featurizer.kind.partition(".")[0]
 
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return self.featurizer.feature_names_
+
     def features(self, X: Any) -> Any:
         """Features of the parts of inputs."""
         return self.featurizer.transform(X)

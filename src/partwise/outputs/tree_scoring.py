@@ -95,6 +95,11 @@ class ArcFeatureScoring(FeatureScoring):
 
     has_labels: ClassVar[bool] = True
 
+    @property
+    def feature_names(self) -> list[str]:
+        """Refuse: a feature has several weights, by direction and distance."""
+        raise AttributeError("see weights_by_label() for features of arcs by name")
+
     def parameters(self) -> dict[str, Any]:
         """Parameters of the featurizer."""
         featurizer = self.featurizer
@@ -241,6 +246,11 @@ class PhraseFeatureScoring(FeatureScoring):
         super().__init__(grammar.spans_)
         self.grammar = grammar
 
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of rules and of features of brackets."""
+        return self.grammar.feature_names()
+
     def features(self, X: Any) -> PhraseFeatures:
         """Features of the phrases of sentences."""
         return self.grammar.phrases(X)
@@ -251,14 +261,14 @@ class PhraseFeatureScoring(FeatureScoring):
 
     def heaviest(self, weights: Floats) -> Weights:
         """All rules and features."""
-        yield "rules and features", self.grammar.feature_names(), weights
+        yield "rules and features", self.feature_names, weights
 
     def reasons(
         self, x: Any, problem: Any, weights: Floats, codes: Sequence[Ints]
     ) -> list[Reason]:
         """Shares of rules and features in the lead of the first code over the other."""
         one, other = (problem.features_of(0, code) for code in codes)
-        names, shares = self.grammar.feature_names(), (one - other) * weights
+        names, shares = self.feature_names, (one - other) * weights
         return [
             Reason(names[k], int(one[k]), int(other[k]), float(shares[k]))
             for k in np.flatnonzero(shares).tolist()

@@ -16,7 +16,6 @@ from partwise.outputs.alignment.model import AlignmentModel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.parameters import check_positive, check_whole
-from partwise.protocol import Floats
 from partwise.readers.substitution import SubstitutionMatrix, as_matrix
 from partwise.structures.alignment.examples import hidden_truths
 from partwise.structures.alignment.file import OPTIONS, options_of
@@ -202,8 +201,3 @@ class SequenceAligner(PartlyLabelledEstimator):
     def matrix_(self) -> SubstitutionMatrix:
         """Learned scores of substitutions."""
         return self.model_.matrix()
-
-    @property
-    def coef_(self) -> Floats:
-        """All weights, in the order of ``model_.tables()``."""
-        return self.model_.weights

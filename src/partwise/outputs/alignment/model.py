@@ -61,6 +61,11 @@ class AlignmentModel(NamedWeights, ScoredModel):
         base = None if y is None else self.start
         return structure.pack(packed, y, formulation, n_jobs=n_jobs, base=base, **masks)
 
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the rows of all tables."""
+        return [name for table in self.tables() for name in table.names]
+
     def _coded(self, X: Sequence[Any]) -> tuple[Alignment, list[Any]]:
         """The structure, of pairs or of candidates, and codes of sequences."""
         structure = copy(self.structure)
@@ -109,8 +114,7 @@ class AlignmentModel(NamedWeights, ScoredModel):
         structure, (codes,) = self._coded([x])
         parts = [structure.parts(codes, y) for y in outputs]
         shown = [partners_of(x, y) for y in outputs]
-        names = [name for table in self.tables() for name in table.names]
-        reasons = reasons_of_parts(parts, self.weights, names, shown)
+        reasons = reasons_of_parts(parts, self.weights, self.feature_names, shown)
         explanation = Explanation.compare(letters_of(x[0]), shown, scores, reasons, top)
         # of two candidates the winner alone is drawn
         has_second = len(outputs) > 1 and not structure.decoys

@@ -13,7 +13,6 @@ from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
-from partwise.outputs.scoring import WARM
 from partwise.parameters import SettingsError, check_positive, check_whole
 from partwise.protocol import Floats, Objective, Problem, Solver
 from partwise.solvers import in_rounds, make_solver
@@ -161,30 +160,17 @@ class SupervisedClusterer(LatentEstimator):
             raise ValueError("X: give links with as many features in all documents")
         (width,) = widths
         names = feature_names or [f"x{k}" for k in range(width)]
-        last = getattr(self, "model_", None) if self.warm_start else None
         scoring = RowFeatureScoring(RowFeaturizer(width, list(names), True))
         model = ClusteringModel(scoring, self._structure(), np.zeros(0), {})
         problem = model.training_problem(
             documents, labels, self._formulation(), self._n_jobs()
         )
-        if last is not None and len(last.weights) != width + 1:
-            raise ValueError(f"{WARM}, which has other features than X")
-        start = None if last is None else problem.expand(last.weights)
-        self._weighted = sample_weight is not None
-        weight = None
         if sample_weight is not None:
             used = [len(x.pairs) > 0 for x in documents]
-            weight = np.asarray(sample_weight)[used]
-        state, _ = self._solve(problem, weight, start)
-        model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
+            sample_weight = np.asarray(sample_weight)[used]
+        self._learn_weights(model, problem, sample_weight)
         self.splits_ = sum(map(n_splits, documents, labels))
-        self.model_ = model
-        self._remove_checkpoints()
         return self
-
-    def _default_C(self, n: int) -> float:
-        return float(n)
 
     # ---------------------------------------------------------------- prediction
 
@@ -211,7 +197,7 @@ class SupervisedClusterer(LatentEstimator):
     @property
     def feature_names_(self) -> list[str]:
         """Names of the features of links, as in ``coef_``."""
-        return list(self.model_.featurizer.feature_names_[:-1])
+        return super().feature_names_[:-1]
 
     @property
     def intercept_(self) -> float:

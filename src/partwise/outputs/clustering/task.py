@@ -28,16 +28,15 @@ class ClusterTask(RowTask):
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """Nothing to choose; a model of other features has no files."""
+        """A model of other features has no files."""
         from partwise.features.mention_pairs import NAMES
 
-        options.refuse("columns", "label", "separator", "comment", "max_length")
         if model.scoring.feature_names[:-1] != NAMES:
             raise ValueError(
                 f"{path}: trained on features of your own; use it from Python with "
                 "partwise.load"
             )
-        return cls()
+        return super().of_model(model, path, options)
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Mentions with candidate links, and their entities."""
@@ -77,18 +76,6 @@ class ClusterTask(RowTask):
     def reader_info(self) -> dict[str, Any]:
         """The candidates."""
         return {"format": "conll-2012", "window": WINDOW}
-
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
-        """Clusters of mentions."""
-        if topk > 1:
-            raise ValueError(
-                f"--topk {topk}: there is one clustering per document; drop it"
-            )
-        if given is not None:
-            self.known_parts(model, data, given)
-        return Answers(model.predict(data.X, n_jobs=n_jobs))
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The files with predicted brackets."""

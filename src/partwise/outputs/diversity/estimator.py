@@ -12,10 +12,8 @@ from partwise.certificate import certify
 from partwise.features.covering import WordCovers
 from partwise.outputs.diversity.model import DiversityModel
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.explanation import Explanation
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import check_whole
-from partwise.protocol import Floats
 from partwise.structures.coverage import Coverage
 
 
@@ -137,11 +135,6 @@ class DiverseSelector(SavedEstimator):
         self._check_fitted()
         return as_object_array(self.model_.predict(as_list(X), n_jobs=self._n_jobs()))
 
-    def explain(self, x: Any, top: int = 10) -> Explanation:
-        """What each chosen document of one candidate set adds."""
-        self._check_fitted()
-        return self.model_.explain([x], top=top)
-
     @classmethod
     def _parameters_of(cls, model: DiversityModel) -> dict[str, Any]:
         structure, covers = model.structure, model.featurizer
@@ -151,13 +144,3 @@ class DiverseSelector(SavedEstimator):
             "features": covers.features,
             "shares": list(covers.shares),
         }
-
-    @property
-    def coef_(self) -> Floats:
-        """What elements are worth, by feature, (n_features,)."""
-        return self.model_.weights
-
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features."""
-        return self.model_.feature_names

@@ -84,10 +84,10 @@ class DiversityModel(WeightedModel):
         """The features of elements."""
         yield "worth", self.feature_names, self.weights
 
-    def explain(self, X: Any, *, top: int = 10) -> Explanation:
-        """What each chosen document of one candidate set, in a list, adds."""
-        (x,) = self._sets(X)
-        (chosen,) = self.predict(X)
+    def explain(self, x: Any, *, top: int = 10) -> Explanation:
+        """What each chosen document of one candidate set adds."""
+        (chosen,) = self.predict([x])
+        (x,) = self._sets([x])
         worth = x.features @ self.weights
         covered = np.zeros(len(worth), bool)
         reasons, total = [], 0.0

@@ -107,7 +107,3 @@ class DiversityTask(Task):
         """How many documents are chosen, and how they are searched."""
         structure = model.structure
         return {"k": structure.k, "search_nodes": structure.search_nodes}
-
-    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """What each chosen document adds."""
-        return model.explain(data.X[row : row + 1], top=top)

@@ -133,10 +133,9 @@ class GraphLabeler(LabelledEstimator):
         if last is not None:
             self._refuse_other(last.structure, "directed")
         featurizer = GraphFeaturizer() if last is None else last.featurizer
-        fitting = featurizer.fit_transform if last is None else featurizer.transform
+        fitting = featurizer.transform if last else featurizer.fit_transform
         graphs = fitting(X)
-        hidden = self.hidden_labels
-        known = label_set(y, graphs, hidden) if last is None else last.node_labels
+        known = last.node_labels if last else label_set(y, graphs, self.hidden_labels)
         codes = known.encode(y, graphs)
         self._refuse_hidden(np.concatenate(codes))
         cost = self.cost
@@ -171,9 +170,8 @@ class GraphLabeler(LabelledEstimator):
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions."""
         rows = enumerate(zip(y, X, strict=True))
-        return super().score(
-            X, [labels_of(row, parts_of(x).names, "y", i) for i, (row, x) in rows]
-        )
+        y = [labels_of(row, parts_of(x).names, "y", i) for i, (row, x) in rows]
+        return super().score(X, y)
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the labels of one graph won."""

@@ -73,12 +73,11 @@ class GraphTask(Task):
         """How graphs were searched; precision and recall of each label."""
         from partwise.metrics import label_report
 
-        names, note = self.labels_in(data), ", counted as errors"
-        bounds = model.bounds(data.X)
+        names, bounds = self.labels_in(data), model.bounds(data.X)
         return label_details(
             "label",
             label_report(*self._known(data, answers)),
-            unseen_warning("labels", names, model.labels, note),
+            unseen_warning("labels", names, model.labels, ", counted as errors"),
             n_nodes=data.n_tokens,
             decoders=dict(Counter(model.methods(data.X))),
             proven_best=int((bounds[:, 0] == bounds[:, 1]).sum()),

@@ -12,7 +12,6 @@ from partwise.outputs.matching.model import MatchingModel
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import ParameterError
-from partwise.protocol import Floats
 from partwise.structures.matching import CandidatePairs, Matching
 
 
@@ -127,13 +126,3 @@ class AssignmentMatcher(SavedEstimator):
             "missed": structure.missed,
             "invented": structure.invented,
         }
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights of features, (n_features,); the last is that of the constant."""
-        return self.model_.weights
-
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features, as in ``coef_``."""
-        return list(self.model_.featurizer.feature_names_)

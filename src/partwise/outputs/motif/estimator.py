@@ -128,7 +128,6 @@ class MotifClassifier(LatentEstimator):
         X, y = list(X), np.asarray(y)
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} sequences and y {len(y)} classes")
-        last = getattr(self, "model_", None) if self.warm_start else None
         labels = positive_last(y, self.positive)
         structure = Motif(
             int(self.length), int(self.order), bool(self.both_strands), int(self.seeds)
@@ -137,24 +136,14 @@ class MotifClassifier(LatentEstimator):
         n_more = len(background)
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
         weight = np.append(weight, np.full(n_more, self.background_weight))
-        self._weighted = sample_weight is not None or n_more > 0
         truths = np.append(y == labels[1], np.zeros(n_more, bool))
         problem = model.training_problem(
             [*X, *background], truths, self._formulation(), self._n_jobs()
         )
-        start = None
-        if last is not None and len(last.weights) == problem.n_weights:
-            start = problem.expand(last.weights)
-        state, _ = self._solve(problem, weight if self._weighted else None, start)
-        model.weights = problem.compact(state.model)
+        is_weighted = sample_weight is not None or n_more > 0
+        self._learn_weights(model, problem, weight if is_weighted else None)
         model.counts = problem.window_counts()
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
         return self
-
-    def _default_C(self, n: int) -> float:
-        return float(n)
 
     # ---------------------------------------------------------------- prediction
 
@@ -219,16 +208,6 @@ class MotifClassifier(LatentEstimator):
     def pwm_(self) -> Floats:
         """Probabilities of letters at the places of the motif, (length, 4)."""
         return self.model_.pwm
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights of letters in the motif, then of the background, (n_features,)."""
-        return self.model_.weights
-
-    @property
-    def feature_names_(self) -> list[str]:
-        """Names of the features, as in ``coef_``."""
-        return list(self.model_.structure.feature_names())
 
     @property
     def score_matrix_(self) -> Floats:

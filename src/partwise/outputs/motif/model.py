@@ -70,6 +70,11 @@ class MotifModel(WeightedModel):
         self.info = info
 
     @property
+    def feature_names(self) -> list[str]:
+        """Letters of the motif, then of the background."""
+        return self.structure.feature_names()
+
+    @property
     def pwm(self) -> Floats:
         """Probabilities of A, C, G and T at the places of the motif, (length, 4)."""
         smoothed = self.counts + PSEUDOCOUNT
@@ -125,6 +130,6 @@ class MotifModel(WeightedModel):
 
     def weights_by_label(self) -> Iterator[tuple[str, list[str], Floats]]:
         """Letters of the motif, and of the background."""
-        n, names = 4 * self.structure.length, self.structure.feature_names()
+        n, names = 4 * self.structure.length, self.feature_names
         yield "motif", names[:n], self.weights[:n]
         yield "background", names[n:], self.weights[n:]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from partwise.outputs.row_task import RowTask
-from partwise.outputs.task import Answers, Data, FileOptions
+from partwise.outputs.task import Answers, Data
 
 
 class MotifTask(RowTask):
@@ -26,12 +26,6 @@ class MotifTask(RowTask):
     measures: ClassVar[tuple[str, ...]] = (
         "accuracy", "error_rate", "balanced_accuracy",
     )  # fmt: skip
-
-    @classmethod
-    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """Nothing to choose."""
-        options.refuse("columns", "label", "separator", "comment", "max_length")
-        return cls()
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Sequences, their classes if asked, and their names."""
@@ -61,14 +55,8 @@ class MotifTask(RowTask):
         """Nothing to keep."""
         return {"format": "sequences"}
 
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
+    def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
         """Classes, with the best window of each sequence."""
-        if topk > 1:
-            raise ValueError(f"--topk {topk}: a sequence has two classes; drop it")
-        if given is not None:
-            self.known_parts(model, data, given)
         sites, scores = model.sites(data.X, n_jobs)
         labels = [model.labels[score > 0] for score in scores.tolist()]
         return Answers(labels, scores=list(zip(sites, scores.tolist(), strict=True)))
@@ -111,10 +99,6 @@ class MotifTask(RowTask):
 
         consensus = "".join(LETTERS[k] for k in model.pwm.argmax(axis=1).tolist())
         return {"both_strands": model.structure.both_strands, "consensus": consensus}
-
-    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """The letters of the best window."""
-        return model.explain(data.X[row], top)
 
     def truths(self, model: Any, data: Data) -> Any:
         """1 with the motif, 0 without."""

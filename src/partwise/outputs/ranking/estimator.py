@@ -190,11 +190,6 @@ class Ranker(RowEstimator):
         is_latent = structure.ties == "latent"
         return {"measure": structure.measure, "k": structure.k, "latent": is_latent}
 
-    @property
-    def coef_(self) -> Floats:
-        """Weights of features, (n_features,)."""
-        return self.model_.weights
-
 
 def first_weights(X: Any, grades: Floats, offset: Any, seed: int = 0) -> Floats:
     """

@@ -16,7 +16,7 @@ from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.reranking.model import RerankerModel, describe
+from partwise.outputs.reranking.model import RerankerModel, base_scores, describe
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints
@@ -123,8 +123,7 @@ class Reranker(SavedEstimator):
         if self.features is not None:
             featurizer = DictFeaturizer()
             inputs = featurizer.fit_transform(describe(lists, self.features))
-        base = np.array([score for ranked in lists for _, score in ranked], float)
-        base *= self.base_scale
+        base = self.base_scale * base_scores(lists)
         table = gram(kernel, inputs, n_jobs=self._n_jobs())
         refuse_indefinite(kernel, table)
         table += base[:, None] * base
@@ -143,16 +142,10 @@ class Reranker(SavedEstimator):
         row = np.searchsorted(offset, anchors, side="right") - 1
         place = np.stack([row, anchors - offset[row]], axis=1).astype(np.int64)
         self.model_ = RerankerModel(
-            kernel,
-            kernel.input_family().select(inputs, anchors),
-            beta[anchors],
-            place,
-            float(np.sum(beta * base) * self.base_scale),
-            featurizer,
-            self.features,
-            {"certificate": self.certificate_.to_dict()},
-            ballot,
-        )
+            kernel, kernel.input_family().select(inputs, anchors), beta[anchors], place,
+            float(np.sum(beta * base) * self.base_scale), featurizer, self.features,
+            info={"certificate": self.certificate_.to_dict()}, ballot=ballot,
+        )  # fmt: skip
         self._remove_checkpoints()
         return self
 
@@ -186,16 +179,11 @@ class Reranker(SavedEstimator):
         return lists
 
     def _quality(self, lists: list[Ranked], y: Sequence[Any]) -> Floats:
-        measure = self._measure()
-        values = np.array(
-            [
-                float(measure(truth, candidate))
-                for ranked, truth in zip(lists, y, strict=True)
-                for candidate, _ in ranked
-            ]
-        )
-        check_magnitude(values, MAX_FEATURE, "metric")
-        return values
+        measure, values = self._measure(), []
+        for ranked, truth in zip(lists, y, strict=True):
+            values += [float(measure(truth, candidate)) for candidate, _ in ranked]
+        check_magnitude(np.array(values), MAX_FEATURE, "metric")
+        return np.array(values)
 
     def _measure(self) -> Any:
         if callable(self.metric):

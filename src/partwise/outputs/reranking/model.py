@@ -79,8 +79,7 @@ class RerankerModel:
         """Scores of the candidates of each example."""
         check_lists(lists)
         ends = np.cumsum([len(ranked) for ranked in lists])
-        total = np.array([base for ranked in lists for _, base in ranked], float)
-        total *= self.base_weight
+        total = self.base_weight * base_scores(lists)
         if len(self.weights):
             inputs = self.inputs(lists)
             for rows, values in strips(
@@ -96,7 +95,7 @@ class RerankerModel:
         width = max(self.ballot.step.size, len(self.weights), 1)
         for first, last in pieces([len(ranked) for ranked in lists], TABLE // width):
             part = lists[first:last]
-            base = np.array([score for ranked in part for _, score in ranked], float)
+            base = base_scores(part)
             values = np.zeros((len(base), len(self.weights)))
             if len(self.weights):
                 inputs = self.inputs(part)
@@ -126,6 +125,11 @@ class RerankerModel:
         shares = scores if self.ballot is None else self.votes(lists, n_jobs)
         pairs = zip(shares, scores, strict=True)
         return [(np.lexsort((-score, -share)), share) for share, score in pairs]
+
+
+def base_scores(lists: Sequence[Ranked]) -> Floats:
+    """Base scores of all candidates, one list after the other."""
+    return np.array([score for ranked in lists for _, score in ranked], float)
 
 
 def describe(lists: Sequence[Ranked], features: Any) -> list[list[Any]]:

@@ -127,8 +127,8 @@ class TaxonomyClassifier(MulticlassClassifier):
         super().check_parameters()
         if not self.multiple:
             return
-        for name, default in (("kernel", None), ("class_weight", None)):
-            if getattr(self, name) is not default:
+        for name in ("kernel", "class_weight"):
+            if getattr(self, name) is not None:
                 raise SettingsError(f"<{name}=> does not go with <multiple=True>")
         if self.loss == "log":
             raise SettingsError("<loss='log'> does not go with <multiple=True>")
@@ -153,9 +153,8 @@ class TaxonomyClassifier(MulticlassClassifier):
         labels = sorted({name for row in y for name in row})
         nodes = Nodes.read(self._parents, labels)
         structure = NodeSets(nodes, self.node_cost, self.leaves)
-        scoring = RowFeatureScoring(
-            self._featurizer(names, has_intercept=self.fit_intercept)
-        )
+        featurizer = self._featurizer(names, has_intercept=self.fit_intercept)
+        scoring = RowFeatureScoring(featurizer)
         model = NodeSetModel(scoring, structure, nodes.names, np.zeros(0), {})
         problem = model.training_problem(
             X, structure.closure(y), self._formulation(), self._n_jobs()
@@ -189,8 +188,7 @@ class TaxonomyClassifier(MulticlassClassifier):
         """Accuracy; with several classes F1 over nodes, ancestors included."""
         if not self.multiple:
             return ClassifierMixin.score(self, X, y, sample_weight)
-        rows = self._rows(X)
-        predicted = self.model_.predict_nodes(rows, n_jobs=self._n_jobs())
+        predicted = self.model_.predict_nodes(self._rows(X), n_jobs=self._n_jobs())
         truth = self.model_.structure.closure(y)
         return hierarchical_scores(truth, predicted)["hierarchical_f1"]
 
@@ -205,8 +203,8 @@ class TaxonomyClassifier(MulticlassClassifier):
         structure = model.structure
         known = {"parents": structure.nodes.table(), "multiple": False}
         if isinstance(model, NodeSetModel):
-            known |= {"multiple": True, "leaves": structure.leaves}
-            known |= {"node_cost": structure.node_cost}
+            known |= {"multiple": True, "leaves": structure.leaves,
+                      "node_cost": structure.node_cost}  # fmt: skip
             return known | cls._scoring_parameters(model)
         return super()._parameters_of(model) | known | {"features": structure.features}
 

@@ -90,8 +90,8 @@ class TaxonomyTask(ClassifyTask):
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Classes that are no nodes."""
-        labels, names = self.labels_in(data), self.nodes.names
-        unseen, warnings = unseen_warning("classes", labels, names)
+        found = self.labels_in(data)
+        unseen, warnings = unseen_warning("classes", found, self.nodes.names)
         return Details(warnings, {"unseen_labels": unseen}, [])
 
     def report_sections(
