@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -344,9 +345,12 @@ def test_ctrl_c_keeps_the_best_model_so_far(toys, tmp_path):
         sys.executable, "-m", "partwise", "train", "tag", toys / "train.txt",
         "--model", place, "--tol", "1e-15", "--max-iter", "100000000", "--json",
     ]  # fmt: skip
+    # jobs in the background of a shell ignore Ctrl-C, and hand that on
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=heed,
+    ) as process:  # fmt: skip
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith("iteration 4"):

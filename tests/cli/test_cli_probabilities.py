@@ -140,7 +140,7 @@ def test_converted_templates_train(run, toys, tmp_path):
         (b"lCRFrubbish", "not a model of CRFsuite"),
         (b"U00:%x[0]\n", "template line 1"),
         (b"hello\n", "neither with U nor with B"),
-        (b"\x00\x01", "NUL byte"),
+        (b"\x00\x01", "neither a binary model of CRFsuite"),
     ],
 )
 def test_other_files_are_refused(run, tmp_path, content, what):
