@@ -10,7 +10,6 @@ from partwise.compiled import Reference
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Floats
 from partwise.scorers._stored_arcs import StoredRows
-from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._compiled import ArcBlocks, new_arc_work
 from partwise.structures.dependency._searches import GIVEN
@@ -66,14 +65,6 @@ class ArborescenceProblem(TreeProblem):
         w32 = aligned_zeros(self.n_weights, dtype=np.float32)
         rows = rows._replace(is_narrow=1, w32=w32)
         return Reference(self.blocks._replace(rows=rows)), w32
-
-    def compact(self, model: Floats) -> Floats:
-        """Weights of all rows of the featurizer."""
-        return all_weights(self.blocks.rows, self.features, model)
-
-    def expand(self, weights: Floats) -> Floats:
-        """Weights of the rows in use."""
-        return used_weights(self.blocks.rows, self.features, weights)
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from partwise.features._arc_compiled import ArcFeatures
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._searches import BEST_HEADS, GIVEN
 from partwise.structures.packed import (
@@ -47,6 +48,14 @@ class TreeProblem(CutRanker, PackedProblem):
             (self.features.single, self.features.offset),
         ]
         return digests(pieces, self.n_blocks)
+
+    def compact(self, model: Floats) -> Floats:
+        """Weights of all rows of the featurizer."""
+        return all_weights(self.blocks.rows, self.features, model)
+
+    def expand(self, weights: Floats) -> Floats:
+        """Weights of the rows in use."""
+        return used_weights(self.blocks.rows, self.features, weights)
 
     def effort(self) -> Floats:
         """Arcs that each sentence might have."""

@@ -23,7 +23,6 @@ from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
-from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import ArcScorer, n_weights
@@ -248,7 +247,7 @@ class Arborescence(Structure):
             raise SettingsError("<construction='given'> needs labels")
         if candidates is not None:
             problem: Any = self._pack_parts(
-                X, offset, y, unit, formulation, n_jobs, candidates
+                X, offset, y, unit, formulation, n_jobs, scorer, candidates
             )
             problem.features = X
             return problem
@@ -287,6 +286,7 @@ class Arborescence(Structure):
         unit: Floats,
         formulation: Formulation,
         n_jobs: int,
+        scorer: Any,
         candidates: Ints,
     ) -> SecondOrderProblem:
         """The problem with second-order parts."""
@@ -296,7 +296,7 @@ class Arborescence(Structure):
                 "<penalty='l1'> and <construction='exact'>"
             )
         blocks = SecondOrderBlocks(
-            rows=bind_candidates(X, self.n_labels, candidates),
+            rows=scorer.bind(X, self.n_labels, candidates),
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
             unit=unit,
@@ -308,7 +308,9 @@ class Arborescence(Structure):
             is_narrow=0,
             hidden=np.zeros(0, np.uint8),
         )
-        return SecondOrderProblem(self, blocks, formulation, n_jobs, X.n_grand > 0)
+        return SecondOrderProblem(
+            self, blocks, formulation, n_jobs, scorer, X.n_grand > 0
+        )
 
     def _check_hidden(
         self, formulation: Formulation, scorer: Any, candidates: Any
