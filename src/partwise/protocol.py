@@ -41,7 +41,9 @@ from partwise.state import (
     Support,
     Votes,
     join,
+    offsets_of,
     take,
+    unit_cuts,
 )
 
 __all__ = [
@@ -49,7 +51,7 @@ __all__ = [
     "Generative", "HistoryPoint", "Ints", "KBest", "KnownParts", "Latent", "Likelihood",
     "Marginals", "Model", "Objective", "Parameters", "Problem", "RandomStarts",
     "Scorer", "Solver", "SparseModels", "Start", "State", "Structure", "Support",
-    "Votes", "join", "take",
+    "Votes", "join", "offsets_of", "take", "unit_cuts",
 ]  # fmt: skip
 
 

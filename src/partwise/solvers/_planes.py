@@ -33,7 +33,9 @@ from partwise.protocol import (
     SparseModels,
     Support,
     join,
+    offsets_of,
     take,
+    unit_cuts,
 )
 from partwise.solvers._simplex_qp import maximise
 from partwise.threads import SHARD, add_scaled, run_sharded, sum_products
@@ -347,11 +349,7 @@ class PlaneStore:
 
 def no_cuts() -> Cuts:
     """Cuts without a row."""
-    none = np.zeros(0)
-    places = np.zeros(1, np.int64)
-    return Cuts(
-        np.zeros(0, np.int64), none, none, none, none, places, np.zeros(0, np.int32)
-    )
+    return unit_cuts(np.zeros(0, np.int64), offsets_of([]), np.zeros(0, np.int32))
 
 
 def add_cuts(

@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import Reference, as_reference
-from partwise.protocol import CapabilityError, Cuts, Floats, Formulation, Ints, Problem
+from partwise.protocol import (
+    CapabilityError,
+    Cuts,
+    Floats,
+    Formulation,
+    Ints,
+    Problem,
+    offsets_of,
+)
 from partwise.scorers.linear import DenseRows
 from partwise.structures import _packed_compiled as kernels
 from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
@@ -161,8 +169,7 @@ class PackedProblem(Problem):
         """Codes mean the same; offsets and scales are those of this formulation."""
         loss = np.empty(len(cuts.block))
         kernels.losses(self.blocks, cuts.block, cuts.indptr, cuts.code, loss)
-        planes = [self.formulation.plane(value) for value in loss.tolist()]
-        b, scale = np.array(planes).reshape(-1, 2).T.copy()
+        b, scale = self.formulation.planes(loss)
         return cuts._replace(b=b, scale=scale)
 
     def indptr_of(self, rows: Ints) -> Ints:
@@ -371,6 +378,6 @@ class CutRanker(Ranker):
         top = np.maximum.reduceat(violation, np.cumsum(n_found) - n_found)
         return Cuts(
             np.repeat(rows, n_found), b, scale, violation, np.repeat(top, n_found),
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets_of(lengths),
             np.concatenate(codes).astype(np.int32),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.bounds import check_list
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats, Ints, offsets_of
 from partwise.structures.alignment.layout import Layout
 
 
@@ -85,7 +85,7 @@ class Examples(NamedTuple):
             first.append(len(pair_a))
         n = np.array([banks[0].lengths[pair_a[p]] for p in first[:-1]], np.int64)
         m = np.array([banks[1].lengths[pair_b[p]] for p in first[:-1]], np.int64)
-        offset = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
+        offset = offsets_of(n)
         y = np.full(offset[-1], -1, np.int32)
         counted = np.zeros(offset[-1], np.uint8)
         unit = np.zeros(len(X))
@@ -136,7 +136,7 @@ class _Collector:
         return Bank(
             np.concatenate([codes for codes, _ in self.read]),
             np.concatenate([values for _, values in self.read]),
-            np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64),
+            offsets_of(self.lengths),
         )
 
 
@@ -227,5 +227,5 @@ def _read_given(
             masked = {tuple(pair) for pair in np.asarray(forbidden[i]).tolist()}
             if masked & {tuple(pair) for pair in pairs.tolist()}:
                 raise ValueError(f"example {i}: a given pair is forbidden, too")
-    first = np.concatenate([[0], np.cumsum([len(pairs) for pairs in fixed])])
-    return first.astype(np.int64), np.concatenate(fixed).astype(np.int32)
+    first = offsets_of([len(pairs) for pairs in fixed])
+    return first, np.concatenate(fixed).astype(np.int32)

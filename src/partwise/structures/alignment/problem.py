@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import MARGIN, Formulation
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.structures.alignment import _batch as batch
 from partwise.structures.alignment import _charts as charts
 from partwise.structures.alignment._best import trace_sizes
@@ -221,7 +221,7 @@ class ChoiceProblem(PackedProblem):
             return None, self._scores(model)
         n_pairs = len(blocks.pair_a)
         length = np.diff(blocks.a_offset)[blocks.pair_a] * trace
-        offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        offset = offsets_of(length)
         code, value = np.empty(offset[-1], np.int32), np.empty(n_pairs)
 
         def work_on(first: int, last: int) -> None:

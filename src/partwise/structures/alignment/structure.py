@@ -17,7 +17,7 @@ from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, Structure, offsets_of
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
 from partwise.structures.alignment._reference import AlignmentReference
@@ -305,7 +305,7 @@ def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, In
         np.array([t.size_b for t in ends], np.int64),
         plain_array(a.values, np.float64),
         plain_array(b.values.T, np.float64),
-        np.concatenate([[0], np.cumsum(layout.widths)]).astype(np.int64),
+        offsets_of(layout.widths),
         layout.product_base,
         a_open,
         a_extend,

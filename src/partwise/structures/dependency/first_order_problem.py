@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.compiled import Reference
 from partwise.objective import MARGIN, Formulation
-from partwise.protocol import CapabilityError, Floats
+from partwise.protocol import CapabilityError, Floats, offsets_of
 from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures.dependency import _batch as batch
@@ -78,7 +78,7 @@ class ArborescenceProblem(TreeProblem):
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""
         sizes = np.diff(self.blocks.offset) + 1
-        indptr = np.append(0, np.cumsum(sizes * sizes)).astype(np.int64)
+        indptr = offsets_of(sizes * sizes)
         out, log_z = np.empty(indptr[-1]), np.empty(self.n_blocks)
 
         def work_on(first: int, last: int) -> None:

@@ -22,7 +22,14 @@ from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError, check_choice
-from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
+from partwise.protocol import (
+    CapabilityError,
+    Floats,
+    Ints,
+    Scorer,
+    Structure,
+    offsets_of,
+)
 from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
@@ -357,7 +364,7 @@ def join_features(items: Sequence[ArcFeatures]) -> ArcFeatures:
         raise ValueError("no sentences")
     lengths = np.concatenate([np.diff(item.offset) for item in items])
     return items[0]._replace(
-        offset=np.append(0, np.cumsum(lengths)).astype(np.int64),
+        offset=offsets_of(lengths),
         single=np.concatenate([item.single for item in items]),
         shares=np.concatenate([item.shares for item in items]),
     )

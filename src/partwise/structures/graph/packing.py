@@ -15,7 +15,7 @@ from partwise.features.arrays import Features, as_features, make_features
 from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import Ints
+from partwise.protocol import Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.graph._compiled import (
     CUT,
@@ -50,8 +50,8 @@ def pack_graphs(
     size = graph.n_labels
     n_nodes = [x.n_nodes for x in X]
     n_edges = [len(x.edges) for x in X]
-    offset = np.append(0, np.cumsum(n_nodes)).astype(np.int64)
-    edge_offset = np.append(0, np.cumsum(n_edges)).astype(np.int64)
+    offset = offsets_of(n_nodes)
+    edge_offset = offsets_of(n_edges)
     ends = np.concatenate([x.edges for x in X]).astype(np.int32).reshape(-1, 2)
     y = np.zeros(offset[-1], np.int32)
     if Y is not None:
@@ -102,7 +102,7 @@ def pack_graphs(
         pair_of=graph.pair_of(),
         method=np.array([method for method, _ in plans], np.int64),
         order=order,
-        scope_ptr=np.append(0, np.cumsum(scope_size)).astype(np.int64),
+        scope_ptr=offsets_of(scope_size),
         scope=np.concatenate(scopes).astype(np.int32),
         parent=parent,
         n_pairs=graph.n_pairs,
@@ -167,7 +167,7 @@ def _adjacency(ends: Ints, offset: Ints, edge_offset: Ints) -> tuple[Ints, Ints]
     nodes = np.concatenate([ends[:, 0] + base, ends[:, 1] + base])
     order = np.argsort(nodes, kind="stable")
     counts = np.bincount(nodes, minlength=int(offset[-1]))
-    near_ptr = np.append(0, np.cumsum(counts)).astype(np.int64)
+    near_ptr = offsets_of(counts)
     return near_ptr, np.tile(number, 2)[order].astype(np.int32)
 
 

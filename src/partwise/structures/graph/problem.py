@@ -10,7 +10,7 @@ from scipy import sparse
 
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, unit_cuts
 from partwise.scorers._rows import number_locally
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.graph._compiled import (
@@ -274,8 +274,7 @@ class LatentGraphProblem(GraphProblem):
         banned[self._is_hidden] = 0
         codes, value, bound = self.decode(model, banned)
         rows = np.arange(self.n_blocks)
-        zero, one = np.zeros(self.n_blocks), np.ones(self.n_blocks)
-        best = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
+        best = unit_cuts(rows, blocks.offset, np.concatenate(codes))
         is_taken = (bound <= value) | (self.margins(model, best) <= 0)
         code = np.where(
             np.repeat(is_taken, np.diff(blocks.offset)), best.code, blocks.y

@@ -12,7 +12,7 @@ from scipy import sparse
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.matching._compiled import (
     MatchBlocks,
@@ -130,10 +130,10 @@ def pack_pairs(
 ) -> MatchingProblem:
     """Lay pairs end to end; truths are checked."""
     sizes = [len(x.pairs) for x in X]
-    offset = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    offset = offsets_of(sizes)
     is_true = np.zeros(offset[-1], np.int32)
     n_left = np.array([x.shape[0] for x in X], np.int64)
-    left_first = np.append(0, np.cumsum(n_left)).astype(np.int64)
+    left_first = offsets_of(n_left)
     truth = np.full(left_first[-1], -1, np.int32)
     for i, x in enumerate(X if Y is not None else ()):
         try:

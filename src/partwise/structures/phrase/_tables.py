@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.parameters import SettingsError
+from partwise.protocol import offsets_of
 from partwise.structures.phrase._rules import Automaton, RuleCounts, all_chains
 
 MAX_STATE_TAGS = 1 << 26  # places of the table from states and tags to edges
@@ -69,7 +70,7 @@ class GrammarTables(NamedTuple):
 def pointers(keys: np.ndarray, size: int) -> np.ndarray:
     """Offsets of groups of sorted keys below `size`, shape (size + 1,)."""
     counts = np.bincount(keys, minlength=size)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return offsets_of(counts)
 
 
 def _columns(rows: Sequence[tuple[int, ...]], width: int) -> list[np.ndarray]:
@@ -161,7 +162,7 @@ def chain_fields(
         "chain_ptr": pointers(bottoms, len(symbols) + len(counts.tags)),
         "chain_top": np.array([symbols[c[0]] for c in chains], np.int32),
         "chain_bottom": bottoms.astype(np.int32),
-        "chain_step": np.cumsum([0, *(len(c) - 1 for c in chains)], dtype=np.int64),
+        "chain_step": offsets_of([len(c) - 1 for c in chains]),
         "chain_rule": np.array(rules, np.int32),
         "chain_label": np.array(labels, np.int32),
     }

@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.compiled import Reference
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import PLAIN
 from partwise.structures.packed import PackedProblem, Ranker, Ranking, digests
@@ -142,10 +142,8 @@ class GrammarProblem(Ranker, PackedProblem):
 
     def features_of(self, row: int, code: Ints) -> Floats:
         """φ(x, ŷ) of a derivation of a sentence that has no true tree, (n_psi,)."""
-        one, none = np.ones(1), np.zeros(1)
-        place = np.array([0, len(code)])
-        cuts = Cuts(np.array([row]), none, one, none, none, place, code)
-        return np.negative(self.combine(cuts, one))
+        cuts = unit_cuts(np.array([row]), offsets_of([len(code)]), code)
+        return np.negative(self.combine(cuts, np.ones(1)))
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(bracket) under exp(score), and log Z of each sentence.
