@@ -22,12 +22,8 @@ from partwise.structures.alignment._sums import expected_counts
 from partwise.structures.alignment.generative import log_odds
 from partwise.structures.alignment.layout import Layout
 from partwise.structures.hidden_truths import replace_truths
-from partwise.structures.packed import (
-    CutRanker,
-    PackedProblem,
-    Ranking,
-    aligned_zeros,
-)
+from partwise.structures.k_best import BestOutputs, KBestCuts
+from partwise.structures.packed import PackedProblem, aligned_zeros
 from partwise.threads import run_sharded, shards_by_effort
 
 N_SUMS = 16  # partial sums of gradients, a model each, whatever `n_jobs`
@@ -304,7 +300,7 @@ class LatentChoiceProblem(ChoiceProblem):
         )
 
 
-class AlignmentProblem(CutRanker, ChoiceProblem):
+class AlignmentProblem(KBestCuts, ChoiceProblem):
     """Packed pairs of sequences, with sums over alignments and the k best."""
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
@@ -314,12 +310,12 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
             for ranked in self.k_best_codes(model, k)
         ]
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best alignments of rows [first, last)."""
-        blocks, k, total = self.blocks, ranking.k, self.total(model)
+        blocks, k, total = self.blocks, best.k, self.total(model)
         for r in range(first, last):
             i = rows[r]
             chart = batch.chart_of(blocks, work, total, i)
@@ -329,13 +325,13 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
                     chart, blocks.y[here], blocks.counted[here], blocks.unit[i],
                     blocks.tolerance,
                 )  # fmt: skip
-            places = slice(ranking.indptr[r] * k, ranking.indptr[r + 1] * k)
-            codes = ranking.code[places].reshape(k, -1)
-            ranking.n_found[r] = charts.k_best(chart, k, codes, ranking.value[r])
+            places = slice(best.indptr[r] * k, best.indptr[r + 1] * k)
+            codes = best.code[places].reshape(k, -1)
+            best.n_found[r] = charts.k_best(chart, k, codes, best.value[r])
         if with_loss:
             batch.planes_of_rows(
-                blocks, model, rows, k, first, last, ranking.indptr, ranking.code,
-                *ranking[-4:],
+                blocks, model, rows, k, first, last, best.indptr, best.code,
+                *best[-4:],
             )  # fmt: skip
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:

@@ -15,16 +15,12 @@ from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
 from partwise.structures.chain.layout import ChainLayout, Weights
+from partwise.structures.digests import row_digests
 from partwise.structures.hidden_truths import replace_truths, runs_of
+from partwise.structures.k_best import BestOutputs, KBestCuts
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
-from partwise.structures.packed import (
-    CutRanker,
-    PackedProblem,
-    Ranking,
-    aligned_zeros,
-    row_digests,
-)
+from partwise.structures.packed import PackedProblem, aligned_zeros
 from partwise.threads import run_sharded, shard_size
 
 
@@ -38,7 +34,7 @@ def padded(n_labels: int) -> int:
     return n_labels if n_labels < 4 else -(-n_labels // 4) * 4
 
 
-class ChainProblem(CutRanker, PackedProblem):
+class ChainProblem(KBestCuts, PackedProblem):
     """Packed label sequences.
 
     A model of this problem has padded rows (see `padded`) and may number features in
@@ -148,13 +144,13 @@ class ChainProblem(CutRanker, PackedProblem):
         """Label arrays of the cuts."""
         return np.split(cuts.code, cuts.indptr[1:-1])
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best outputs of rows [first, last)."""
         batch.k_best_rows(
-            self.blocks, work, model, rows, ranking.k, with_loss, first, last, *ranking
+            self.blocks, work, model, rows, best.k, with_loss, first, last, *best
         )
 
     def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:

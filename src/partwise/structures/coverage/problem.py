@@ -18,7 +18,7 @@ from partwise.structures.coverage._compiled import (
     search_block,
 )
 from partwise.structures.coverage._searches import branch_and_bound, choose_greedily
-from partwise.structures.packed import digests
+from partwise.structures.digests import digests
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:

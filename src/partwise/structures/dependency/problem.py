@@ -10,12 +10,9 @@ from partwise.features._arc_compiled import ArcFeatures
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._searches import BEST_HEADS, GIVEN
-from partwise.structures.packed import (
-    CutRanker,
-    PackedProblem,
-    Ranking,
-    digests,
-)
+from partwise.structures.digests import digests
+from partwise.structures.k_best import BestOutputs, KBestCuts
+from partwise.structures.packed import PackedProblem
 from partwise.threads import run_sharded
 
 
@@ -27,7 +24,7 @@ class ScoreTables(NamedTuple):
     grandparent: Floats | None = None
 
 
-class TreeProblem(CutRanker, PackedProblem):
+class TreeProblem(KBestCuts, PackedProblem):
     """Packed sentences and their trees, whatever their parts."""
 
     longest: int
@@ -56,23 +53,25 @@ class TreeProblem(CutRanker, PackedProblem):
         """Codes of the cuts, head · n_labels + label of each word."""
         return np.split(cuts.code, cuts.indptr[1:-1])
 
-    def ranked(self, model: Floats, rows: Ints, k: int, *, with_loss: bool) -> Ranking:
+    def best_outputs(
+        self, model: Floats, rows: Ints, k: int, *, with_loss: bool
+    ) -> BestOutputs:
         """The k best trees, of first or second order."""
         if self.blocks.construction in (BEST_HEADS, GIVEN):
             raise CapabilityError("k best trees need <construction='exact'>")
-        return super().ranked(model, rows, k, with_loss=with_loss)
+        return super().best_outputs(model, rows, k, with_loss=with_loss)
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best trees of rows [first, last)."""
         blocks = self.blocks if with_loss else self.plain_blocks
-        n_ranks = 1 if blocks.n_labels == 1 else min(ranking.k, blocks.n_labels)
+        n_ranks = 1 if blocks.n_labels == 1 else min(best.k, blocks.n_labels)
         options = np.empty((n_ranks, self.longest + 1, self.longest + 1))
         batch.k_best_rows(
-            blocks, work, model, rows, ranking.k, with_loss, first, last, options,
-            *ranking,
+            blocks, work, model, rows, best.k, with_loss, first, last, options,
+            *best,
         )  # fmt: skip
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:

@@ -13,6 +13,7 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints, unit_cuts
 from partwise.scorers._rows import number_locally
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.digests import digests
 from partwise.structures.graph._compiled import (
     CUT,
     ELIMINATION,
@@ -24,7 +25,7 @@ from partwise.structures.graph._compiled import (
 )
 from partwise.structures.graph._sums import sum_rows
 from partwise.structures.hidden_truths import replace_truths
-from partwise.structures.packed import PackedProblem, aligned_zeros, digests
+from partwise.structures.packed import PackedProblem, aligned_zeros
 from partwise.threads import run_sharded
 
 if TYPE_CHECKING:

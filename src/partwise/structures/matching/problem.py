@@ -14,6 +14,7 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.digests import digests
 from partwise.structures.matching._compiled import (
     MatchBlocks,
     best_matching,
@@ -21,7 +22,6 @@ from partwise.structures.matching._compiled import (
     search_block,
 )
 from partwise.structures.matching.structure import CandidatePairs, rows_of
-from partwise.structures.packed import digests
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 from partwise.compiled import Reference, plain_array
 from partwise.objective import MARGIN
 from partwise.protocol import Cuts, Floats, Formulation, Ints, unit_cuts
+from partwise.structures.digests import digests
 from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.motif._compiled import (
     PREDICT,
@@ -19,7 +20,7 @@ from partwise.structures.motif._compiled import (
     MotifWork,
 )
 from partwise.structures.motif.sequences import encode, n_contexts
-from partwise.structures.packed import PackedProblem, digests
+from partwise.structures.packed import PackedProblem
 
 if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif

@@ -9,10 +9,11 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.structures.digests import digests
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.multiclass import _compiled as compiled
 from partwise.structures.multiclass._compiled import MulticlassBlocks, MulticlassWork
-from partwise.structures.packed import PackedProblem, aligned_zeros, digests
+from partwise.structures.packed import PackedProblem, aligned_zeros
 from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 

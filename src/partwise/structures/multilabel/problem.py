@@ -8,10 +8,11 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
+from partwise.structures.digests import row_digests
 from partwise.structures.multilabel import _compiled as compiled
 from partwise.structures.multilabel._compiled import LabelBlocks, new_label_work
 from partwise.structures.multilabel._searches import BRANCH, LIST
-from partwise.structures.packed import PackedProblem, row_digests
+from partwise.structures.packed import PackedProblem
 from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 

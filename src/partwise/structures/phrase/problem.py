@@ -9,9 +9,11 @@ import numpy as np
 from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
+from partwise.structures.digests import digests
+from partwise.structures.k_best import BestOutputs, KBestRows
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import PLAIN
-from partwise.structures.packed import PackedProblem, Ranker, Ranking, digests
+from partwise.structures.packed import PackedProblem
 from partwise.structures.phrase import _batch as batch
 from partwise.structures.phrase._cky_programs import Chart
 from partwise.structures.phrase._compiled import (
@@ -58,7 +60,7 @@ def new_work(data: Reference[GrammarData]) -> Reference[GrammarWork]:
     return Reference(work)
 
 
-class GrammarProblem(Ranker, PackedProblem):
+class GrammarProblem(KBestRows, PackedProblem):
     """Sentences with their trees under one grammar."""
 
     def __init__(
@@ -124,20 +126,20 @@ class GrammarProblem(Ranker, PackedProblem):
             for x, ranked in pairs
         ]
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best derivations of rows [first, last), without losses."""
         assert not with_loss
-        k = ranking.k
+        k = best.k
         for r in range(first, last):
-            begin, end = ranking.indptr[r] * k, ranking.indptr[r + 1] * k
-            codes = ranking.code[begin:end].reshape(k, -1)
+            begin, end = best.indptr[r] * k, best.indptr[r + 1] * k
+            codes = best.code[begin:end].reshape(k, -1)
             i = int(rows[r])
             batch.score_row(self.blocks, work, model, i)
-            ranking.n_found[r] = batch.k_best_row(
-                self.blocks.data, work, i, k, codes, ranking.value[r]
+            best.n_found[r] = batch.k_best_row(
+                self.blocks.data, work, i, k, codes, best.value[r]
             )
 
     def features_of(self, row: int, code: Ints) -> Floats:

@@ -13,9 +13,10 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.digests import row_digests
 from partwise.structures.multiclass.problem import padded
 from partwise.structures.multiclass.structure import example_rows
-from partwise.structures.packed import PackedProblem, aligned_zeros, row_digests
+from partwise.structures.packed import PackedProblem, aligned_zeros
 from partwise.structures.row_structure import RowStructure, row_effort
 from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
 from partwise.structures.taxonomy.nodes import Nodes
