@@ -151,18 +151,19 @@ class State:
     pulse: Callable[[State], Any] | None = None  # called with progress within a step
     next_pulse: float = 0.0
 
-    def is_late(self, share: float | None = None) -> bool:
-        """Report progress within a step; returns whether the time limit has passed.
-
-        Long steps call it several times a second and end early when it is True.
-        """
-        now = time.perf_counter()
+    def report(self, share: float | None = None) -> None:
+        """Report progress within a step; long steps call it several times a second."""
         if share is not None:
             self.share = share
+        now = time.perf_counter()
         if self.pulse is not None and now >= self.next_pulse:
             self.next_pulse = now + PULSE
             self.pulse(self)
-        return now >= self.deadline
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time limit has passed; long steps then end early."""
+        return time.perf_counter() >= self.deadline
 
     def keep_better(self, model: Model, primal: float, found: float) -> bool:
         """Take over a model whose value is smaller; returns whether it was."""

@@ -217,7 +217,7 @@ class CCCP(Solver):
         if state.deadline < np.inf:
             convex.time_limit = max(state.deadline - time.perf_counter(), 1e-3)
         solved = convex.solve(
-            problem, weighted, start=memo.last, pulse=lambda _: state.is_late()
+            problem, weighted, start=memo.last, pulse=lambda _: state.report()
         )
         state.oracle_calls += solved.oracle_calls
         state.n_planes += solved.n_planes

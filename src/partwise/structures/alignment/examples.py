@@ -86,22 +86,7 @@ class Examples(NamedTuple):
         n = np.array([banks[0].lengths[pair_a[p]] for p in first[:-1]], np.int64)
         m = np.array([banks[1].lengths[pair_b[p]] for p in first[:-1]], np.int64)
         offset = offsets_of(n)
-        y = np.full(offset[-1], -1, np.int32)
-        counted = np.zeros(offset[-1], np.uint8)
-        unit = np.zeros(len(X))
-        for i, truth in enumerate(truths):
-            if truth is None:
-                continue
-            pairs = check_pairs(truth, n[i], m[i], f"Y[{i}]")
-            y[offset[i] + pairs[:, 0]] = pairs[:, 1]
-            is_core = np.full(len(pairs), not decoys)  # their loss counts no pairs
-            if core is not None:
-                is_core = np.asarray(core[i], bool)
-                if is_core.shape != (len(pairs),):
-                    raise ValueError(f"core[{i}]: give True or False per pair of Y")
-            counted[offset[i] + pairs[is_core, 0]] = 1
-            if is_core.any():
-                unit[i] = 1.0 / is_core.sum()
+        y, counted, unit = _read_truths(truths, n, m, offset, decoys, core)
         forbid_first, forbid = _read_forbidden(forbidden, n, m, offset)
         given_first, fixed = _read_given(given, n, m, forbidden)
         return cls(
@@ -194,6 +179,34 @@ def is_hidden(truth: Any) -> bool:
     if isinstance(truth, tuple) and len(truth) == 2:
         return truth[1] is None and truth[0] is not None
     return isinstance(truth, int | np.integer)
+
+
+def _read_truths(
+    truths: Sequence[Any],
+    n: Ints,
+    m: Ints,
+    offset: Ints,
+    decoys: bool,
+    core: Sequence[Any] | None,
+) -> tuple[Ints, Ints, Floats]:
+    """Partners of all tokens of a, which tokens count, the loss of one lost pair."""
+    y = np.full(offset[-1], -1, np.int32)
+    counted = np.zeros(offset[-1], np.uint8)
+    unit = np.zeros(len(truths))
+    for i, truth in enumerate(truths):
+        if truth is None:
+            continue
+        pairs = check_pairs(truth, n[i], m[i], f"Y[{i}]")
+        y[offset[i] + pairs[:, 0]] = pairs[:, 1]
+        is_core = np.full(len(pairs), not decoys)  # their loss counts no pairs
+        if core is not None:
+            is_core = np.asarray(core[i], bool)
+            if is_core.shape != (len(pairs),):
+                raise ValueError(f"core[{i}]: give True or False per pair of Y")
+        counted[offset[i] + pairs[is_core, 0]] = 1
+        if is_core.any():
+            unit[i] = 1.0 / is_core.sum()
+    return y, counted, unit
 
 
 def _read_forbidden(

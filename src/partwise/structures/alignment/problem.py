@@ -103,7 +103,7 @@ class ChoiceProblem(PackedProblem):
             new_work=new_work,
             n_jobs=n_jobs,
         )
-        self.alignment = alignment
+        self.structure = alignment
         self.layout = layout
         self.chosen = chosen
 
@@ -187,7 +187,7 @@ class ChoiceProblem(PackedProblem):
 
     def digest(self) -> bytes:
         """Of the data and of the settings, which are numbers in the blocks."""
-        settings = repr(self.alignment)
+        settings = repr(self.structure)
         return _digest([], super().digest() + settings.encode())
 
     def generative_model(self, smoothing: float) -> Floats:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,17 @@ def padded(n_labels: int) -> int:
     have no remainder.
     """
     return n_labels if n_labels < 4 else -(-n_labels // 4) * 4
+
+
+class ChainSums(NamedTuple):
+    """Sums over all outputs, with padding; counts are weighted by c_i, see `_batch`."""
+
+    node: Floats  # (n_tokens, L)
+    pair: Floats  # (L, L), or (0, L)
+    triple: Floats  # (L, L, L), or (0, L, L)
+    ends: Floats  # (2, L), or (0, L)
+    log_z: Floats  # (n_blocks,)
+    truth: Floats  # (n_blocks,) scores of the truths
 
 
 class ChainProblem(KBestCuts, PackedProblem):
@@ -180,8 +191,8 @@ class ChainProblem(KBestCuts, PackedProblem):
 
     def marginals(self, model: Floats) -> tuple[Floats, Floats]:
         """P(label at token) (n_tokens, L) under exp(score), and log Z of each row."""
-        node, _, _, _, log_z, _ = self._sums(model, np.ones(self.n_blocks), edges=False)
-        return node[:, : self.structure.n_labels], log_z
+        sums = self._sums(model, np.ones(self.n_blocks), edges=False)
+        return sums.node[:, : self.structure.n_labels], sums.log_z
 
     def step_marginals(self, model: Floats) -> Iterator[Floats]:
         """P(labels before t, label at t), an array (n − 1, A, L, L) for each sequence.
@@ -202,7 +213,7 @@ class ChainProblem(KBestCuts, PackedProblem):
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
-        node, pair, triple, ends, log_z, truth = self._sums(model, weight, edges=True)
+        sums = self._sums(model, weight, edges=True)
         gradient = self.zero()
         into = self.weights(gradient)
         if self._columns is None:
@@ -211,15 +222,15 @@ class ChainProblem(KBestCuts, PackedProblem):
 
         def work_on(first: int, last: int) -> None:
             batch.gather_columns(
-                indptr, index, data, step, first, last, node, into.emission
+                indptr, index, data, step, first, last, sums.node, into.emission
             )
 
         run_sharded(self.n_jobs, len(into.emission), work_on, shard=1024)
-        into.bigram[:] = pair
-        into.trigram[:] = triple
+        into.bigram[:] = sums.pair
+        into.trigram[:] = sums.triple
         if self.structure.boundary:
-            into.start[:], into.end[:] = ends
-        return log_z - truth, gradient
+            into.start[:], into.end[:] = sums.ends
+        return sums.log_z - sums.truth, gradient
 
     def generative_model(self, smoothing: float) -> Floats:
         """Hidden Markov model: log of smoothed relative frequencies.
@@ -254,7 +265,7 @@ class ChainProblem(KBestCuts, PackedProblem):
                 table[...] = np.log(counts / counts.sum(axis=axis, keepdims=True))
         return model
 
-    def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> Sequence[Any]:
+    def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> ChainSums:
         """Expected counts of labels; with `edges` less true ones, of edges, too."""
         size = padded(self.structure.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
@@ -288,7 +299,7 @@ class ChainProblem(KBestCuts, PackedProblem):
                 "a sequence has no probabilities: its constraints allow no output, or "
                 "its scores are too far apart"
             ) from None
-        return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
+        return ChainSums(node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth)
 
 
 class LatentChainProblem(ChainProblem):

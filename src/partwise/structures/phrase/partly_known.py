@@ -93,7 +93,7 @@ class LatentGrammarProblem(GrammarProblem):
 
     def begin(self, truths: Sequence[Any]) -> LatentGrammarProblem:
         """Take truths over, and complete them at the zero model."""
-        grammar = self.grammar
+        grammar = self.structure
         is_additive = self.formulation.is_additive and self.scorer.is_euclidean
         if not is_additive or not isinstance(grammar.delta, Brackets):
             raise CapabilityError(
@@ -118,7 +118,7 @@ class LatentGrammarProblem(GrammarProblem):
         data = self.blocks.data
         codes = np.split(data.truth, data.truth_ptr[1:-1])
         pairs = zip(codes, self.sentences, strict=True)
-        return [self.grammar.tree(code, x) for code, x in pairs]
+        return [self.structure.tree(code, x) for code, x in pairs]
 
     def complete(self, model: Floats) -> Cuts:
         """Find the trees that are not known; the old ones of those that changed."""
@@ -143,7 +143,7 @@ class LatentGrammarProblem(GrammarProblem):
             raise ValueError("y: no tree is complete; give some whole trees, too")
         sentences = [self.sentences[i] for i in rows.tolist()]
         trees = [self.truths[i] for i in rows.tolist()]
-        known = self.grammar.pack(
+        known = self.structure.pack(
             sentences, trees, self.formulation, n_jobs=self.n_jobs
         )
         return known, rows

@@ -94,7 +94,7 @@ class GrammarProblem(KBestRows, PackedProblem):
             new_work=lambda: new_work(data),
             n_jobs=n_jobs,
         )
-        self.grammar = grammar
+        self.structure = grammar
         self.sentences = sentences
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
@@ -110,7 +110,7 @@ class GrammarProblem(KBestRows, PackedProblem):
         """Trees of the cuts."""
         codes = np.split(cuts.code, cuts.indptr[1:-1])
         return [
-            self.grammar.tree(code, self.sentences[block])
+            self.structure.tree(code, self.sentences[block])
             for block, code in zip(cuts.block, codes, strict=True)
         ]
 
@@ -122,7 +122,7 @@ class GrammarProblem(KBestRows, PackedProblem):
         """
         pairs = zip(self.sentences, self.k_best_codes(model, k), strict=True)
         return [
-            [(self.grammar.tree(code, x), score) for code, score in ranked]
+            [(self.structure.tree(code, x), score) for code, score in ranked]
             for x, ranked in pairs
         ]
 
@@ -212,7 +212,7 @@ class GrammarProblem(KBestRows, PackedProblem):
         Without smoothing it is the maximum-likelihood PCFG of the trees that the
         grammar was read from. Features of spans have no part in it.
         """
-        grammar = self.grammar
+        grammar = self.structure
         counts = grammar.seen_ + smoothing
         groups: dict[Any, int] = {}
         group = np.array(
