@@ -20,7 +20,7 @@ from partwise.structures.phrase._compiled import (
     GrammarBlocks,
     GrammarData,
     GrammarWork,
-    compile_oracle,
+    compile_search,
 )
 from partwise.threads import run_sharded, shard_size
 
@@ -75,10 +75,10 @@ class GrammarProblem(KBestRows, PackedProblem):
     ) -> None:
         work = new_work(data)
         plain_data = data.replace(oracle=PLAIN)
-        plain = GrammarBlocks(rows, plain_data, compile_oracle(plain_data, work))
+        plain = GrammarBlocks(rows, plain_data, compile_search(plain_data, work))
         blocks = plain
-        if len(data.truth):  # without true trees no oracle of their loss is compiled
-            blocks = GrammarBlocks(rows, data, compile_oracle(data, work))
+        if len(data.truth):  # without true trees no search with their loss is compiled
+            blocks = GrammarBlocks(rows, data, compile_search(data, work))
 
         def localise() -> tuple[GrammarBlocks, int]:
             local = scorer.local(rows, data.offset)
