@@ -25,7 +25,7 @@ from partwise.scorers._kernel_rows import ArcSlots, PhraseSlots, TokenSlots
 from partwise.scorers.postings import (
     Postings,
     complete_keys,
-    number_locally,
+    number_keys,
     number_slots,
 )
 from partwise.threads import run_sharded
@@ -170,7 +170,7 @@ class KernelScorer(Scorer):
         n_keys = len(postings.begin) - 1
         room = np.full(n_keys, -1, np.int32), np.empty(n_keys, np.int32)
         local = np.empty_like(slot)
-        most = number_locally(
+        most = number_keys(
             rows.first, slot, postings.key, place, n_places, *room, local
         )
         n_slots = most * n_places

@@ -79,8 +79,8 @@ def decode_projective(score, n, single_root, tables, lines, stack, nodes, heads)
 
 
 @kernel
-def decode_tree(score, n, single_root, tables, lines, stack, nodes, heads):
-    """The best tree."""
+def decode_crossing(score, n, single_root, tables, lines, stack, nodes, heads):
+    """The best tree, crossing arcs allowed."""
     work = tree_work(tables, lines, stack, nodes)
     return chu_liu_edmonds(score, n, single_root, work, heads)
 
@@ -95,7 +95,7 @@ def decode_heads(score, n, single_root, tables, lines, stack, nodes, heads):
 
 def decode_by(construction):
     """The address of the decoder of a construction."""
-    decoders = {TREE: decode_tree, PROJECTIVE: decode_projective}
+    decoders = {TREE: decode_crossing, PROJECTIVE: decode_projective}
     return address_of(DECODE, decoders.get(construction, decode_heads))
 
 

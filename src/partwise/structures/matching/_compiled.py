@@ -8,7 +8,7 @@ where the two differ. The operations look at these alone: with those of
 instead of 20 seconds.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def new_match_work(n_pairs: int, n_places: int, n_columns: int) -> MatchWork:
 class MatchBlocks(NamedTuple):
     """Packed candidate pairs over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, pairs of each block
     y: np.ndarray  # (n_pairs,) int32, 1 for true pairs
     truth: np.ndarray  # (n_left_items,) int32, the code of each truth

@@ -84,7 +84,7 @@ class GrammarBlocks(NamedTuple):
     scores in `work`, so that it is the same whatever the rows of the scorer.
     """
 
-    rows: tuple  # a tag with the operations of `partwise.scorers.spans`
+    rows: Any  # a tag with the operations of `partwise.scorers.spans`
     data: Reference[GrammarData]
     search: int  # address of (data, work, i, code) → (b, scale, violation, bound)
 
