@@ -51,7 +51,7 @@ class ArborescenceProblem(TreeProblem):
             n_blocks=len(blocks.offset) - 1,
             n_weights=scorer.n_weights(blocks.rows),
             formulation=formulation,
-            new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
+            new_work=lambda: new_arc_work(self.longest, blocks.rows.width),
             n_jobs=n_jobs,
         )
         self.structure = structure

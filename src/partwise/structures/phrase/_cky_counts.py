@@ -142,17 +142,17 @@ def extend_states(sentence, symbols, row, slots, allowed, i, j, n_rows, width):
                     row.table, e, symbols.table, f, extra, slots.table, into, width
                 )
             for leaf in range(leaf_begin, leaf_end if k == j - 1 else leaf_begin):
-                edge = np.int64(tables.tag_edge[p, scores.leaf_tag[leaf]])
-                if edge < 0:
+                tag_edge = np.int64(tables.tag_edge[p, scores.leaf_tag[leaf]])
+                if tag_edge < 0:
                     continue
-                q = tables.edge_to[edge]
+                q = tables.edge_to[tag_edge]
                 if not allowed[q]:
                     continue
                 if slots.of_state[q] < 0:
                     slots = open_slot(slots, n_slots, q, area)
                     n_slots += 1
                 extra = scores.weight[scores.leaf_weight[leaf]]
-                extra += scores.weight[tables.edge_weight[edge]]
+                extra += scores.weight[tables.edge_weight[tag_edge]]
                 into = slots.of_state[q] * area
                 shift(row.table, e, extra, zero, zero, slots.table, into, width)
     return slots, n_slots
