@@ -2,7 +2,7 @@
 
 It is one file, longer than others, because the parties below meet nowhere else.
 
-An output y is a set of parts. Three parties work on it, and none depends on another:
+An output y is a set of parts. Three parties work on it:
 
 ========= ================================================= =========================
 party     defines                                           is independent of
@@ -14,8 +14,9 @@ solver    how weights follow from cuts and inner products   x, y, features, kern
 
 What is minimised stands in `objective.py`; what passes between the parties, in
 `state.py`; what is known afterwards, in `certificate.py`. Neither this module nor those
-import more than numpy. Structures and solvers never import each other; the compiled
-half of the contract, for structures with numba kernels, is `partwise.compiled`.
+import more than numpy. Solvers import neither structures nor scorers, and are imported
+by neither; a structure takes any scorer, its own by default. The compiled half of the
+contract, for structures with numba kernels, is `partwise.compiled`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Solvers: one algorithm per file, named as in its paper."""
+"""Solvers: an algorithm, or a family of them, per file, named as in its paper."""
 
 from __future__ import annotations
 

@@ -68,7 +68,6 @@ from partwise.protocol import (
 )
 from partwise.solvers import make_solver
 from partwise.solvers._latent_runs import (
-    as_start,
     best_of,
     complete_at_random,
     export_last,
@@ -76,6 +75,7 @@ from partwise.solvers._latent_runs import (
     learn_known,
     local_dual,
     restore_last,
+    start_of,
 )
 from partwise.solvers._passes import evaluate
 from partwise.state import EXACT
@@ -240,7 +240,8 @@ class CCCP(Solver):
         )  # fmt: skip
         memo.last = solved
         if self.self_paced and memo.admitted > -np.inf:  # the next weights are others
-            memo.last = as_start(problem, convex, solved)
+            planes = convex.planes_at_hand(solved)
+            memo.last = start_of(problem, solved.model, planes)
         if solved.stopped in LIMITS:
             state.stopped = solved.stopped
         elif is_whole:
