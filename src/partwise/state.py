@@ -40,6 +40,11 @@ class Cuts(NamedTuple):
     code: Ints  # (indptr[-1],)
 
     @property
+    def codes(self) -> list[Ints]:
+        """The code of each output."""
+        return np.split(self.code, self.indptr[1:-1]) if len(self.block) else []
+
+    @property
     def is_exact(self) -> bool:
         """Whether the search found the largest slack of every block."""
         slack = np.maximum(self.violation, 0.0)

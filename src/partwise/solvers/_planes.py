@@ -19,7 +19,8 @@ order: the bits do not depend on the threads of a BLAS.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,8 @@ def list_nonzero(
             at += 1
 
 
-class Plane(NamedTuple):
+@dataclass
+class Plane:
     """A plane's gradient g = Σ m·a, sparse when more than half of it is zero."""
 
     index: Ints | None  # of the numbers that are not zero; None: all are in `value`
@@ -319,8 +321,7 @@ class PlaneStore:
     def export(self) -> dict[str, Any]:
         """All that the next step depends on."""
         planes = [
-            plane._asdict() | {"cuts": plane.cuts._asdict()}
-            for plane in self.planes[1:]
+            vars(plane) | {"cuts": plane.cuts._asdict()} for plane in self.planes[1:]
         ]
         return {
             "planes": planes,

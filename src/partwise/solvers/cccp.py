@@ -142,12 +142,6 @@ class CCCP(Solver):
         Runs, of which the best is kept; all but the first begin at random completions.
     self_paced : bool
         Begin with easy examples.
-
-    Examples
-    --------
-    >>> from partwise.solvers.cccp import CCCP
-    >>> CCCP(convex="bcfw", restarts=10).get_params()["restarts"]
-    10
     """
 
     needs = (Latent,)

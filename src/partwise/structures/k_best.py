@@ -15,7 +15,6 @@ from partwise.protocol import (
     Ints,
     offsets_of,
 )
-from partwise.threads import run_sharded
 
 
 class BestOutputs(NamedTuple):
@@ -47,10 +46,8 @@ class KBestRows:
     """
 
     n_blocks: int
-    n_jobs: int
     indptr_of: Callable[[Ints], Ints]
-    borrow_work: Callable[[], Any]
-    return_work: Callable[[Any], None]
+    visit_shards: Callable[..., None]
 
     def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
@@ -70,12 +67,10 @@ class KBestRows:
         b, scale, violation = (np.zeros((len(rows), k)) for _ in range(3))
         best = BestOutputs(indptr, code, value, n_found, b, scale, violation)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             self.fill_best(model, rows, with_loss, first, last, work, best)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, len(rows), work_on)
+        self.visit_shards(len(rows), visit)
         return best
 
     def k_best_codes(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from partwise.compiled import Reference, as_reference
-from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem
+from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem, Structure
 from partwise.structures import _packed_compiled as kernels
 from partwise.structures.digests import digest_arrays
-from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
+from partwise.threads import Shards, add_scaled, dot, run_sharded, shards_by_effort
 
 SMALL_PLANES = 0.1  # integers of codes per weight of a model
 
@@ -92,6 +92,21 @@ class PackedProblem(Problem):
         """Keep buffers for the next borrower."""
         self._free_work.append(work)
 
+    def visit_shards(
+        self,
+        n: int,
+        visit: Callable[[Any, int, int], None],
+        shard: int | Shards | None = None,
+    ) -> None:
+        """Call ``visit(work, first, last)`` for shards of n rows, see `run_sharded`."""
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            visit(work, first, last)
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, n, work_on, shard)
+
     def zero(self) -> Floats:
         """The zero model, shape (n_weights,), beginning at a cache line.
 
@@ -137,18 +152,15 @@ class PackedProblem(Problem):
             np.empty(indptr[-1], np.int32),
         )  # fmt: skip
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             kernels.find_rows(
                 blocks, work, model, rows, first, last, cuts.b, cuts.scale,
                 cuts.violation, cuts.bound, indptr, cuts.code,
             )  # fmt: skip
-            self.return_work(work)
 
         if self._effort is None:
             self._effort = self.effort()
-        shards = shards_by_effort(self._effort[rows])
-        run_sharded(self.n_jobs, m, work_on, shards)
+        self.visit_shards(m, visit, shards_by_effort(self._effort[rows]))
         return cuts
 
     def digest(self) -> bytes:
@@ -195,19 +207,36 @@ class PackedProblem(Problem):
             half = max(1, len(coef))
         models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             kernels.combine(
                 self.blocks, work, models[first // half], cuts.block[first:last],
                 coef[first:last], cuts.indptr[first : last + 1], cuts.code,
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, len(coef), work_on, shard=half)
+        self.visit_shards(len(coef), visit, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
             self.recycle(models[1])
         return models[0]
+
+
+class PackedStructure(Structure):
+    """A structure whose plain methods ask its packed problem."""
+
+    def argmax(self, x: Any, w: Floats) -> Any:
+        """The output of highest score."""
+        return self.decode([x], w)[0]
+
+    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
+        """The output of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
+        problem = self.pack([x], [y])
+        return problem.outputs(problem.oracle(problem.expand(np.asarray(w, float))))[0]
+
+    def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
+        """The output of highest score of each example."""
+        problem = self.pack(X, None)  # type: ignore[arg-type]
+        model = problem.expand(np.asarray(w, np.float64))
+        return problem.outputs(problem.predict_codes(model))
 
 
 def aligned_zeros(*shape: int, dtype: Any = np.float64) -> Any:

@@ -17,7 +17,7 @@ from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Structure, offsets_of
+from partwise.protocol import CapabilityError, Floats, Ints, offsets_of
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
 from partwise.structures.alignment._reference import AlignmentReference
@@ -37,6 +37,7 @@ from partwise.structures.alignment.problem import (
     ChoiceProblem,
     LatentChoiceProblem,
 )
+from partwise.structures.packed import PackedStructure
 
 ENDS = {"a_start": A_START, "a_end": A_END, "b_start": B_START, "b_end": B_END}
 TOLERANCES = {"q": 0, "q4": 4}
@@ -44,7 +45,7 @@ MAX_ROWS = 1 << 23  # scores of matches that one thread keeps
 MAX_FRONTIER = 1 << 30  # bytes of traces for every number of lost pairs
 
 
-class Alignment(AlignmentReference, Structure):
+class Alignment(AlignmentReference, PackedStructure):
     """Alignments of two sequences with scores of matches and gaps from features.
 
     Parameters
@@ -252,11 +253,6 @@ class Alignment(AlignmentReference, Structure):
             latent.complete(latent.zero())
             return latent
         return (ChoiceProblem if self.decoys else AlignmentProblem)(*settings)
-
-    def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
-        """The best alignment of each pair, (k, 2); with decoys (candidate, pairs)."""
-        problem = self.pack(X, None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))
 
 
 def _check_base(

@@ -153,7 +153,7 @@ class ChainProblem(KBestCuts, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Label arrays of the cuts."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
+        return cuts.codes
 
     def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
@@ -177,12 +177,10 @@ class ChainProblem(KBestCuts, PackedProblem):
         value = np.zeros(self.n_blocks)
         fixed = plain_array([] if given is None else given, np.int32)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             batch.decode_rows(self.blocks, work, model, fixed, first, last, code, value)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return code, value
 
     def effort(self) -> Floats:
@@ -279,8 +277,7 @@ class ChainProblem(KBestCuts, PackedProblem):
         ends = np.zeros((shards, 2 if edges and self.structure.boundary else 0, size))
         rows = np.arange(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             s = first // shard
             batch.sum_rows(
                 self.blocks, work, model, rows, first, last, weight, node, pair[s],
@@ -290,10 +287,9 @@ class ChainProblem(KBestCuts, PackedProblem):
                 batch.subtract_truth(
                     self.blocks, first, last, weight, node, pair[s], triple[s], ends[s]
                 )
-            self.return_work(work)
 
         try:
-            run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+            self.visit_shards(self.n_blocks, visit, shard=shard)
         except ZeroDivisionError:  # all sums of exp(score) at a token are zero
             raise ValueError(
                 "a sequence has no probabilities: its constraints allow no output, or "

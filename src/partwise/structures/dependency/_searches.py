@@ -260,17 +260,10 @@ def search_frontier(
         code[t] = h * n_labels + best
 
 
-def search_nothing(
-    arc, label, total, unit, label_cost, n_labels, projective, single_root, rule, y,
-    code,
-):  # fmt: skip
-    """Stand for the search of an additive loss, which needs none."""
-
-
 def search_by(oracle):
-    """The address of the search that an oracle needs."""
+    """The address of the search that an oracle needs; 0 where losses add to scores."""
     searches = {TWO_BEST: search_two_best, FRONTIER: search_frontier}
-    return address_of(SEARCH, searches.get(oracle, search_nothing))
+    return address_of(SEARCH, searches[oracle]) if oracle in searches else 0
 
 
 call_search = called_at(SEARCH)

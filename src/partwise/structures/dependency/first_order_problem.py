@@ -19,7 +19,7 @@ from partwise.structures.dependency.problem import TreeProblem
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
 from partwise.structures.packed import aligned_zeros
-from partwise.threads import add_scaled, run_sharded
+from partwise.threads import add_scaled
 
 
 class ArborescenceProblem(TreeProblem):
@@ -81,16 +81,14 @@ class ArborescenceProblem(TreeProblem):
         indptr = offsets_of(sizes * sizes)
         out, log_z = np.empty(indptr[-1]), np.empty(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             table = np.zeros((self.longest + 1, self.longest + 1))
             batch.marginal_rows(
                 self.plain_blocks, work, new_sum_work(self.longest), model, table,
                 first, last, indptr, out, log_z,
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         rows = np.split(out, indptr[1:-1])
         shapes = zip(rows, sizes, strict=True)
         return [row.reshape(size, size) for row, size in shapes], log_z
@@ -106,16 +104,14 @@ class ArborescenceProblem(TreeProblem):
         half = max(1, -(-self.n_blocks // 2))
         models = [self.zero() for _ in range(0, self.n_blocks, half)]
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             table = np.zeros((self.longest + 1, self.longest + 1))
             batch.likelihood_rows(
                 self.plain_blocks, work, new_sum_work(self.longest), model, table,
                 weight, first, last, loss, models[first // half],
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=half)
+        self.visit_shards(self.n_blocks, visit, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return loss, models[0]

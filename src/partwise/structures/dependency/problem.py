@@ -13,7 +13,6 @@ from partwise.structures.dependency._searches import BEST_HEADS, GIVEN
 from partwise.structures.digests import digests
 from partwise.structures.k_best import BestOutputs, KBestCuts
 from partwise.structures.packed import PackedProblem
-from partwise.threads import run_sharded
 
 
 class ScoreTables(NamedTuple):
@@ -51,7 +50,7 @@ class TreeProblem(KBestCuts, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Codes of the cuts, head · n_labels + label of each word."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
+        return cuts.codes
 
     def best_outputs(
         self, model: Floats, rows: Ints, k: int, *, with_loss: bool
@@ -97,15 +96,13 @@ class TreeProblem(KBestCuts, PackedProblem):
             for part in (given, labels)
         )
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             batch.decode_rows(
                 self.plain_blocks, work, model, fixed, names, first, last, code, value,
                 is_valid,
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return code, value, is_valid
 
     def confidences(self, model: Floats) -> list[Floats]:

@@ -27,7 +27,6 @@ from partwise.protocol import (
     Floats,
     Ints,
     Scorer,
-    Structure,
     offsets_of,
 )
 from partwise.scorers._arc_candidates import bind_candidates
@@ -59,11 +58,12 @@ from partwise.structures.dependency.partly_known import (
 from partwise.structures.dependency.second_order_problem import SecondOrderProblem
 from partwise.structures.losses import ADDITIVE, FRONTIER, TWO_BEST, ArcLoss
 from partwise.structures.losses.arcs import arc_loss
+from partwise.structures.packed import PackedStructure
 
 CONSTRUCTIONS = ("exact", "best_heads", "given")
 
 
-class Arborescence(Structure):
+class Arborescence(PackedStructure):
     """Dependency trees with scores on labelled arcs.
 
     An example x is the `ArcFeatures` of one sentence; an output is one integer per
@@ -176,15 +176,6 @@ class Arborescence(Structure):
         """Δ(y, ŷ)."""
         size = max(self.n_labels, 1)
         return self.delta.loss(np.divmod(y, size), np.divmod(y_hat, size))
-
-    def argmax(self, x: ArcFeatures, w: Floats) -> Ints:
-        """The best tree."""
-        return self.decode([x], w)[0]
-
-    def loss_augmented_argmax(self, x: ArcFeatures, y: Any, w: Floats) -> Ints:
-        """The tree of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
-        problem = self.pack([x], [y])
-        return problem.outputs(problem.oracle(np.asarray(w, np.float64)))[0]
 
     def enumerate(self, x: ArcFeatures) -> Iterator[Ints]:
         """All outputs, for sentences of a few words."""

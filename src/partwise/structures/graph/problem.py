@@ -26,7 +26,6 @@ from partwise.structures.graph._compiled import (
 from partwise.structures.graph._sums import sum_rows
 from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.packed import PackedProblem, aligned_zeros
-from partwise.threads import run_sharded
 
 if TYPE_CHECKING:
     from partwise.structures.graph.structure import Graph
@@ -83,7 +82,7 @@ class GraphProblem(PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Label arrays of the cuts."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
+        return cuts.codes
 
     def methods(self) -> list[str]:
         """How each graph is searched."""
@@ -110,14 +109,12 @@ class GraphProblem(PackedProblem):
                 marks = marks | (blocks.banned > 0)
         marks = plain_array(marks, np.uint8)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             decode_rows(
                 self.blocks, work, model, marks, first, last, code, value, bound
             )
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=1)
+        self.visit_shards(self.n_blocks, visit, shard=1)
         return np.split(code, blocks.offset[1:-1]), value, bound
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
@@ -203,12 +200,10 @@ class GraphProblem(PackedProblem):
         edge = np.empty((blocks.edge_offset[-1], size * size))
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             sum_rows(self.blocks, work, model, first, last, node, edge, log_z, truth)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return node, edge, log_z, truth
 
     def _require_elimination(self, what: str) -> None:

@@ -41,8 +41,8 @@ class MatchingProblem(WeightedRowsProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """The partner of each left item, −1 for none."""
-        bounds = zip(cuts.block, cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self.partners(int(i), cuts.code[a:z]) for i, a, z in bounds]
+        rows = zip(cuts.block.tolist(), cuts.codes, strict=True)
+        return [self.partners(i, code) for i, code in rows]
 
     def partners(self, i: int, code: Ints) -> Ints:
         """The right items of a code of block i."""

@@ -14,7 +14,6 @@ from partwise.structures.multilabel._compiled import LabelBlocks, new_label_work
 from partwise.structures.multilabel._searches import BRANCH, LIST
 from partwise.structures.packed import PackedProblem
 from partwise.structures.row_structure import row_effort
-from partwise.threads import run_sharded
 
 
 class MultilabelProblem(PackedProblem):
@@ -94,12 +93,10 @@ class MultilabelProblem(PackedProblem):
         best = np.empty(self.n_blocks)
         out = np.empty((self.n_blocks, self.structure.n_labels))
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             compiled.leads(self.plain_blocks, work, model, first, last, best, out)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return out, best
 
     def keys(self) -> list[bytes] | None:

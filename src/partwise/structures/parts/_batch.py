@@ -25,8 +25,7 @@ class PartProblem(PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Part numbers of each mask."""
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [np.flatnonzero(cuts.code[a:z]) for a, z in bounds]
+        return [np.flatnonzero(code) for code in cuts.codes]
 
 
 def pack_parts(

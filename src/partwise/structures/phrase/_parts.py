@@ -80,20 +80,14 @@ def count_brackets(data, block, code):
     Gold brackets of unknown label are correct where there is any bracket.
     """
     tables = data.tables
-    n_chains = tables.chain_top.shape[0]
     n_correct, n_predicted = 0, 0
     for t in range(0, code.shape[0], 2):
         part, cell = code[t], code[t + 1]
         if part < 0:
             break
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                n_predicted += 1
-                n_correct += has_bracket(data, block, cell, tables.chain_label[s])
-        elif tables.weight_label[part - n_chains] >= 0:
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
             n_predicted += 1
-            label = tables.weight_label[part - n_chains]
-            n_correct += has_bracket(data, block, cell, label)
+            n_correct += has_bracket(data, block, cell, tables.part_label[s])
     for z in range(data.bare_ptr[block], data.bare_ptr[block + 1]):
         n_correct += is_bracketed(tables, code, data.bare[z])
     return n_correct, n_predicted
@@ -102,14 +96,11 @@ def count_brackets(data, block, code):
 @inner
 def is_bracketed(tables, code, cell):
     """Whether (1) or not (0) a code has a bracket of any label over a span."""
-    n_chains = tables.chain_top.shape[0]
     for t in range(0, code.shape[0], 2):
         part = code[t]
         if part < 0:
             break
-        if code[t + 1] == cell and part < n_chains:
-            return 1
-        if code[t + 1] == cell and tables.weight_label[part - n_chains] >= 0:
+        if code[t + 1] == cell and tables.part_ptr[part] < tables.part_ptr[part + 1]:
             return 1
     return 0
 
@@ -118,19 +109,15 @@ def is_bracketed(tables, code, cell):
 def has_bracket(data, block, cell, label):
     """Whether (1) or not (0) the truth is known to have a bracket."""
     tables = data.tables
-    n_chains = tables.chain_top.shape[0]
     for t in range(data.gold_ptr[block], data.gold_ptr[block + 1], 2):
         part = data.gold[t]
         if part < 0:
             break
         if data.gold[t + 1] != cell:
             continue
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                if tables.chain_label[s] == label:
-                    return 1
-        elif tables.weight_label[part - n_chains] == label:
-            return 1
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
+            if tables.part_label[s] == label:
+                return 1
     return 0
 
 
@@ -138,16 +125,12 @@ def has_bracket(data, block, cell, label):
 def mark_gold(data, block, gold):
     """gold[cell, label] = 1 for the known brackets of the truth."""
     tables = data.tables
-    n_chains = tables.chain_top.shape[0]
     for t in range(data.gold_ptr[block], data.gold_ptr[block + 1], 2):
         part, cell = data.gold[t], data.gold[t + 1]
         if part < 0:
             break
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                gold[cell, tables.chain_label[s]] = 1
-        elif tables.weight_label[part - n_chains] >= 0:
-            gold[cell, tables.weight_label[part - n_chains]] = 1
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
+            gold[cell, tables.part_label[s]] = 1
 
 
 @inner
@@ -229,7 +212,6 @@ def edit_spans(data, work, block, wrong, right):
     """
     plain, span, tables = work.plain, work.span, data.tables
     n = data.offset[block + 1] - data.offset[block]
-    n_chains = tables.chain_top.shape[0]
     for i in range(n):
         for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
             for label in range(tables.n_labels):
@@ -238,12 +220,8 @@ def edit_spans(data, work, block, wrong, right):
         part, cell = data.gold[t], data.gold[t + 1]
         if part < 0:
             break
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                label = tables.chain_label[s]
-                span[cell, label] = plain[cell, label] + right
-        elif tables.weight_label[part - n_chains] >= 0:
-            label = tables.weight_label[part - n_chains]
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
+            label = tables.part_label[s]
             span[cell, label] = plain[cell, label] + right
     if work.node.shape[0] > 0:
         for i in range(n):

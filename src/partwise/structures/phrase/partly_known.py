@@ -63,16 +63,13 @@ def bracket_parts(
     brackets of unknown label. Raises ValueError, naming tree i.
     """
     tables, number = grammar.tables_, {a: k for k, a in enumerate(grammar.labels_)}
-    n_chains = len(tables.chain_top)
-    # chains of one rule, then rules: any part with the label
-    steps = tables.chain_step.tolist()
+    # any part with the label and no other
+    labels = tables.part_label.tolist()
     part_of = {
-        int(tables.chain_label[s]): c
-        for c, (s, end) in enumerate(pairwise(steps))
-        if end == s + 1
+        labels[first]: part
+        for part, (first, last) in enumerate(pairwise(tables.part_ptr.tolist()))
+        if last == first + 1
     }
-    for k, label in enumerate(tables.weight_label.tolist()):
-        part_of[label] = n_chains + k
     check_spans(y, n, i)
     parts, bare = set(), set()
     for label, begin, end in y or ():

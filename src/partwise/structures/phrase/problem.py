@@ -22,7 +22,7 @@ from partwise.structures.phrase._compiled import (
     GrammarWork,
     compile_search,
 )
-from partwise.threads import run_sharded, shard_size
+from partwise.threads import shard_size
 
 
 def new_work(data: Reference[GrammarData]) -> Reference[GrammarWork]:
@@ -108,10 +108,9 @@ class GrammarProblem(KBestRows, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Trees of the cuts."""
-        codes = np.split(cuts.code, cuts.indptr[1:-1])
         return [
             self.structure.tree(code, self.sentences[block])
-            for block, code in zip(cuts.block, codes, strict=True)
+            for block, code in zip(cuts.block, cuts.codes, strict=True)
         ]
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
@@ -182,8 +181,7 @@ class GrammarProblem(KBestRows, PackedProblem):
         grammar = self.blocks.data.tables
         cells = (int(np.diff(self.blocks.data.offset).max()) + 1) ** 2
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             rule = np.zeros(0 if gradient is None else grammar.n_weights)
             table = np.zeros((0 if gradient is None else cells, grammar.n_labels))
             for i in range(first, last):
@@ -195,9 +193,8 @@ class GrammarProblem(KBestRows, PackedProblem):
                 if gradient is not None and log_z[i] > -np.inf:
                     into = gradient[first // shard]
                     batch.add_likelihood(self.blocks, into, i, weight[i], rule, table)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         if not np.isfinite(log_z).all():
             row = int(np.flatnonzero(~np.isfinite(log_z))[0])
             raise ValueError(

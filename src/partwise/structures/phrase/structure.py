@@ -26,16 +26,15 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import (
     CapabilityError,
-    Floats,
     Ints,
     Scorer,
-    Structure,
     offsets_of,
 )
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.scorers.spans import SpanScorer
 from partwise.structures.losses import TWO_BEST, BracketF1, Brackets, Loss
 from partwise.structures.losses.brackets import bracket_loss
+from partwise.structures.packed import PackedStructure
 from partwise.structures.phrase._cky_reference import GrammarReference
 from partwise.structures.phrase._codes import GrammarCodes
 from partwise.structures.phrase._compiled import GrammarData
@@ -54,7 +53,7 @@ from partwise.structures.phrase.problem import GrammarProblem, KernelGrammarProb
 Sentence = Sequence[tuple[str, str]]
 
 
-class Grammar(GrammarReference, GrammarCodes, Structure):
+class Grammar(GrammarReference, GrammarCodes, PackedStructure):
     """Trees of a weighted context-free grammar.
 
     Parameters
@@ -398,8 +397,3 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                 "<formulation='slack'>, which needs a `frontier` instead"
             )
         return self.delta.search_under(formulation)
-
-    def decode(self, X: Sequence[Sentence], w: Floats) -> list[Any]:
-        """The best tree of each sentence."""
-        problem = self.pack(X, None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))

@@ -65,8 +65,8 @@ class RankingProblem(WeightedRowsProblem):
         one output; of these the one by row numbers is given. The mean of all true
         rankings is given as one of them.
         """
-        bounds = zip(cuts.block, cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self._output(i, cuts.code[a:z]) for i, a, z in bounds]
+        rows = zip(cuts.block, cuts.codes, strict=True)
+        return [self._output(i, code) for i, code in rows]
 
     def _output(self, i: int, code: Ints) -> Any:
         from partwise.structures.ranking.structure import RankedRows

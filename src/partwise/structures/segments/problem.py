@@ -16,7 +16,6 @@ from partwise.structures.k_best import BestOutputs, KBestRows
 from partwise.structures.packed import PackedProblem
 from partwise.structures.segments import _batch as batch
 from partwise.structures.segments._compiled import SegmentBlocks, new_segment_work
-from partwise.threads import run_sharded
 
 
 class SegmentsProblem(KBestRows, PackedProblem):
@@ -106,8 +105,7 @@ class SegmentsProblem(KBestRows, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Segments of the cuts."""
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self.structure.decode_code(cuts.code[a:z]) for a, z in bounds]
+        return [self.structure.decode_code(code) for code in cuts.codes]
 
     def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Codes of the best segmentations, (n_tokens,), and their scores.
@@ -122,12 +120,10 @@ class SegmentsProblem(KBestRows, PackedProblem):
         value = np.zeros(self.n_blocks)
         known = plain_array([] if given is None else given, np.int32)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             batch.decode_rows(self.blocks, work, model, known, first, last, code, value)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return code, value
 
     def fill_best(
