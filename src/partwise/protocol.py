@@ -343,6 +343,7 @@ class Scorer(Protocol):
 
         The second is the new number of each feature, None where no number changes.
         """
+        return rows, None
 
     def local(self, rows: Any, offset: Ints) -> Any:
         """Rows with the same inner products within each block, for a small model.
@@ -350,6 +351,7 @@ class Scorer(Protocol):
         `offset` says where the tokens of each block begin. Gram matrices of the planes
         of one block use these rows; they may be the rows themselves.
         """
+        return rows
 
 
 # --------------------------------------------------------------- what a user writes

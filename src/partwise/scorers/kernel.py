@@ -22,12 +22,7 @@ from partwise.features.label_keys import LabelKeys
 from partwise.features.phrase_keys import PhraseKeys
 from partwise.protocol import CapabilityError, Floats, Ints, Scorer
 from partwise.scorers._kernel_rows import ArcSlots, PhraseSlots, TokenSlots
-from partwise.scorers.postings import (
-    Postings,
-    complete_keys,
-    number_keys,
-    number_slots,
-)
+from partwise.scorers.postings import Postings, complete_keys, number_keys, number_slots
 from partwise.threads import run_sharded
 
 Keys = ArcKeys | LabelKeys | PhraseKeys
@@ -137,10 +132,6 @@ class KernelScorer(Scorer):
             keys.n_labels**2 if keys.has_pairs else 0, width,
             -(-2 * postings.n_slots // width),
         )  # fmt: skip
-
-    def ordered(self, rows: Slots) -> tuple[Slots, None]:
-        """Slots have their order already."""
-        return rows, None
 
     def n_weights(self, rows: Slots) -> int:
         """Coefficients and scores."""

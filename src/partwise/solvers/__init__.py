@@ -67,15 +67,7 @@ def has_rounds(name: str) -> bool:
 
 
 def with_rounds(convex: Solver, problem: Problem, settings: dict[str, Any]) -> Solver:
-    """The solver itself; where a problem has hidden parts, within rounds of completion.
-
-    Parameters
-    ----------
-    convex : Solver
-    problem : Problem
-    settings : dict
-        Of the rounds, see `CCCP`.
-    """
+    """The solver itself; where a problem has hidden parts, within rounds (`CCCP`)."""
     if not offers(problem, Latent) or Latent in convex.needs:
         return convex
     return make_solver("cccp", settings | {"convex": convex})

@@ -6,15 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Ints,
-    Support,
-    Votes,
-    offsets_of,
-    unit_cuts,
-)
+from partwise.protocol import Cuts, Floats, Ints, Support, Votes, offsets_of, unit_cuts
 
 
 class StepLog:

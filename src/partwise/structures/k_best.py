@@ -82,15 +82,15 @@ class KBestRows:
             for r in range(self.n_blocks)
         ]
 
+    def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
+        """The k outputs of highest score with their scores, here codes."""
+        return self.k_best_codes(model, k)
+
 
 class KBestCuts(KBestRows):
-    """`KBest` of a problem whose outputs are their codes: outputs and planes."""
+    """The k most violated planes as well."""
 
     formulation: Formulation
-
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """The k outputs of highest score with their scores, for each row."""
-        return self.k_best_codes(model, k)
 
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
         """The k most violated planes of each row, by loss-augmented k-best."""

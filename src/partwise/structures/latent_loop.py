@@ -7,14 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from partwise.protocol import (
-    Cuts,
-    Floats,
-    Formulation,
-    Structure,
-    offers,
-    unit_cuts,
-)
+from partwise.protocol import Cuts, Floats, Formulation, Structure, offers, unit_cuts
 from partwise.structures.loop import LoopOutput, LoopProblem, sparse_feature
 
 

@@ -22,13 +22,7 @@ from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError, check_choice
-from partwise.protocol import (
-    CapabilityError,
-    Floats,
-    Ints,
-    Scorer,
-    offsets_of,
-)
+from partwise.protocol import CapabilityError, Floats, Ints, Scorer, offsets_of
 from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
@@ -51,10 +45,7 @@ from partwise.structures.dependency.first_order_problem import (
     ArborescenceProblem,
     KernelTreeProblem,
 )
-from partwise.structures.dependency.partly_known import (
-    LatentTreeProblem,
-    known_words,
-)
+from partwise.structures.dependency.partly_known import LatentTreeProblem, known_words
 from partwise.structures.dependency.second_order_problem import SecondOrderProblem
 from partwise.structures.losses import ADDITIVE, FRONTIER, TWO_BEST, ArcLoss
 from partwise.structures.losses.arcs import arc_loss

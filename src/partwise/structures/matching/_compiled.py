@@ -12,14 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    kernel,
-    output_loss,
-    uncounted,
-    wipe_row,
-)
+from partwise.compiled import add_row, dot_row, kernel, output_loss, uncounted, wipe_row
 from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._assignment import (
     AssignmentWork,

@@ -11,12 +11,7 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import Floats
 from partwise.structures.motif.problem import MotifProblem, pack_motifs
-from partwise.structures.motif.sequences import (
-    LETTERS,
-    MAX_ORDER,
-    encode,
-    n_contexts,
-)
+from partwise.structures.motif.sequences import LETTERS, MAX_ORDER, encode, n_contexts
 from partwise.structures.packed import PackedStructure
 
 

@@ -9,14 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    kernel,
-    score_rows,
-    uncounted,
-    wipe_row,
-)
+from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
 
 
 class MulticlassWork(NamedTuple):

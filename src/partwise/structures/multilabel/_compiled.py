@@ -9,14 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    kernel,
-    score_rows,
-    uncounted,
-    wipe_row,
-)
+from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
 from partwise.structures._descending import SortWork, new_sort_work
 from partwise.structures._formulations import cut
 from partwise.structures.multilabel._searches import (
@@ -67,30 +60,18 @@ def new_label_work(size: int, width: int, n_pairs: int, has_tables: bool) -> Lab
     """Buffers; tables of pairs only where a search needs them."""
     side = size if has_tables else 0
     return LabelWork(
-        parts=aligned_zeros(1, width),
-        pair=np.zeros(n_pairs),
-        spare=aligned_zeros(1, width),
-        score=np.zeros(size),
-        clamp=np.full(size, -1, np.int32),
-        sort=new_sort_work(size),
-        order=np.zeros(size, np.int32),
-        low=np.zeros(size),
-        high=np.zeros(size),
-        chosen=np.zeros(size, np.int32),
-        state=np.zeros(size, np.int32),
-        field=np.zeros(size),
-        table=np.zeros((side, side)),
-        share=np.zeros((side + 1, side)),
-        old=np.zeros((side, side)),
-        n_called=np.zeros(size, np.int32),
-        n_barred=np.zeros(size, np.int32),
-        total=np.zeros(size + 1),
-        ceiling=np.zeros((size + 1, 2)),
-        turn=np.zeros(size + 1, np.int32),
-        taken=np.zeros(size + 1, np.int32),
-        first=np.zeros(size + 1, np.int32),
-        best=np.zeros(1),
-    )
+        parts=aligned_zeros(1, width), pair=np.zeros(n_pairs),
+        spare=aligned_zeros(1, width), score=np.zeros(size),
+        clamp=np.full(size, -1, np.int32), sort=new_sort_work(size),
+        order=np.zeros(size, np.int32), low=np.zeros(size), high=np.zeros(size),
+        chosen=np.zeros(size, np.int32), state=np.zeros(size, np.int32),
+        field=np.zeros(size), table=np.zeros((side, side)),
+        share=np.zeros((side + 1, side)), old=np.zeros((side, side)),
+        n_called=np.zeros(size, np.int32), n_barred=np.zeros(size, np.int32),
+        total=np.zeros(size + 1), ceiling=np.zeros((size + 1, 2)),
+        turn=np.zeros(size + 1, np.int32), taken=np.zeros(size + 1, np.int32),
+        first=np.zeros(size + 1, np.int32), best=np.zeros(1),
+    )  # fmt: skip
 
 
 @uncounted

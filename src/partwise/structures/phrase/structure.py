@@ -24,12 +24,7 @@ from partwise.compiled import Reference
 from partwise.features.spans import PhraseFeatures, SpanFeatures
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import (
-    CapabilityError,
-    Ints,
-    Scorer,
-    offsets_of,
-)
+from partwise.protocol import CapabilityError, Ints, Scorer, offsets_of
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.scorers.spans import SpanScorer
 from partwise.structures.losses import TWO_BEST, BracketF1, Brackets, Loss

@@ -143,10 +143,6 @@ class SegmentsProblem(KBestRows, PackedProblem):
             )  # fmt: skip
             best.n_found[r] = np.sum(best.value[r] > -np.inf)
 
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """Codes of the k best segmentations with their scores, for each sequence."""
-        return self.k_best_codes(model, k)
-
     def _sums(self) -> Iterator[tuple[int, tuple[Floats, Floats, Floats]]]:
         """Each block with room for sums from its end, and for those of segments."""
         size, wide = self.structure.n_labels, self.blocks.span_width
