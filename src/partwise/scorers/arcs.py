@@ -116,10 +116,6 @@ class ArcScorer(Scorer):
         """Length of a model."""
         return n_weights(rows)
 
-    def ordered(self, rows: Any) -> tuple[Any, None]:
-        """Rows have their order already."""
-        return rows, None
-
     def local(self, rows: Any, offset: Ints) -> Any:
         """For inner products within a sentence: with a small model, if listed."""
         if isinstance(rows, StoredParts):
