@@ -1,18 +1,27 @@
 """Bad input: one clear line, exit code 2, nothing half-written, no traceback."""
 
 import ast
+import itertools
 import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import partwise
 from partwise.cli import app as app_module
-from partwise.cli.parameters import Option, in_options, parameters_of
+from partwise.cli.parameters import (
+    NO_OPTION,
+    Option,
+    declare,
+    in_options,
+    parameters_of,
+)
 from partwise.datasets import toy_treebank
 from partwise.kernels import memory
 from partwise.outputs.dependency.task import DependencyTask
+from partwise.outputs.registry import tasks
 from partwise.parameters import MENTION, ParameterError, SettingsError
 from partwise.readers import write_brackets
 
@@ -339,3 +348,49 @@ def test_an_unforeseen_error_is_one_line_too(run, monkeypatch):
     done = run("predict")
     assert done.code == 1
     assert done.err.startswith("error: ZeroDivisionError: division by zero; set PART")
+
+
+# ------------------------------------------------------------- options of all outputs
+
+
+@pytest.mark.parametrize("name", tasks())
+def test_each_parameter_can_be_given_in_a_shell(name):
+    output = tasks()[name]
+    task = getattr(output.module("task"), output.task[1])
+    parameters = parameters_of(f"{output.folder}.estimator", output.estimator)
+    fields = getattr(output.module("estimator"), output.estimator)().get_params()
+    assert {p.name for p in parameters} == set(fields)
+    missing = {
+        p.name
+        for p in parameters
+        if declare(p, Option.of(p, task.aliases)) is None and p.name not in NO_OPTION
+    }
+    # options of their own, and a function of Python
+    assert missing <= {"gram_options", "templates", "pair_features"}
+
+
+def test_lists_are_items_between_commas(run, toys, tmp_path):
+    train = ("train", "tag", toys / "ten.txt", "--model", tmp_path / "m")
+    pairs = "O I-PER, none I-LOC,B-PER none"
+    assert run(*train, "--forbidden", pairs, "--max-iter", 2).code == 0
+    model = partwise.load(tmp_path / "m")
+    number = {label: k for k, label in enumerate(model.labels)}
+    for a, b in itertools.product(number, number):
+        is_end = a == "I-LOC" or b == "B-PER"
+        is_allowed = not is_end and (a, b) != ("O", "I-PER")
+        assert model.structure.allows(np.array([number[a], number[b]])) == is_allowed
+    (tmp_path / "m").unlink()
+    assert_refused(run(*train, "--forbidden", "O I-PER B"), "not two labels")
+    assert_refused(run(*train, "--forbidden", "O,B"), "not two labels")
+
+
+def test_files_of_other_columns_name_the_command_that_reads_them(run, toys, tmp_path):
+    done = run("train", "depparse", toys / "train.txt", "--model", tmp_path / "m")
+    assert_refused(done, "1 column where CoNLL-U has 10", "`partwise train tag`")
+
+
+def test_one_class_is_no_classes(run, tmp_path):
+    path = tmp_path / "one.tsv"
+    path.write_text("+\tacgtacgtacgt\n+\ttttttttttt\n")
+    done = run("train", "motif", path, "--model", tmp_path / "m")
+    assert_refused(done, "y has 1 class; give sequences of two")

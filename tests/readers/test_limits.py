@@ -75,10 +75,11 @@ def test_a_column_number_that_would_fill_the_memory():
 PROGRAM = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-from partwise.readers import ReaderError, read_columns, read_vectors
-for read in (read_columns, read_vectors):
+import partwise.readers
+from partwise.readers import ReaderError
+for name in sys.argv[2:]:
     try:
-        read(sys.argv[1])
+        getattr(partwise.readers, name)(sys.argv[1])
     except ReaderError as error:
         print(error)
 # not ru_maxrss, which begins with that of the process that forked this one
@@ -87,9 +88,9 @@ with open("/proc/self/status") as status:
 """
 
 
-def read_in_process(path):
+def read_in_process(path, *names):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)],
+        [sys.executable, "-c", PROGRAM, str(path), *names],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     *lines, megabytes = done.stdout.splitlines()
@@ -101,14 +102,34 @@ def test_a_bomb_in_gzip_takes_little_memory(tmp_path):
     line = b"a 0." + b"0" * 30_000 + b"\n"
     piece = gzip.compress(line * 1000, 9)  # 30 MB
     path.write_bytes(piece * 40)
-    lines, megabytes = read_in_process(path)
+    lines, megabytes = read_in_process(path, "read_columns", "read_vectors")
     assert len(lines) == 2 and megabytes < 700
     assert all("PARTWISE_MAX_COMPRESSION" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        ("read_columns", b"a b\n\n"),
+        ("read_conllu", CONLLU % b"a" + b"\n"),
+        ("read_brackets", b"(a b)\n"),
+    ],
+)
+def test_short_items_take_fifty_times_their_bytes_and_are_few(tmp_path, name, item):
+    """63 MB of them, from 60 to 150 kB, took 1.7 to 3.3 GB."""
+    path = tmp_path / "bomb.gz"
+    piece = gzip.compress(item * (1_000_000 // len(item)), 9)
+    path.write_bytes(piece * 63)
+    lines, megabytes = read_in_process(path, name)
+    assert "PARTWISE_MAX_COMPRESSION" in lines[0] and megabytes < 400
+    path.write_bytes(piece * 4)
+    lines, megabytes = read_in_process(path, name)
+    assert not lines and megabytes < 700
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs the device")
 def test_a_device_that_never_ends():
-    lines, megabytes = read_in_process("/dev/zero")
+    lines, megabytes = read_in_process("/dev/zero", "read_columns", "read_vectors")
     assert "NUL byte" in lines[0] and "PARTWISE_MAX_LINE_BYTES" in lines[1]
     assert megabytes < 700
 

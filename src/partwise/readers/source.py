@@ -29,7 +29,9 @@ Source = str | os.PathLike[str] | BinaryIO
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 1 << 22
-BOMB = 1 << 26  # what may be compressed as well as it likes
+# What may be compressed as well as it likes: a few megabytes only, for the objects of a
+# text of short items take up to fifty times its bytes.
+BOMB = 1 << 22
 # an end of lines of old Macintosh files, or a damaged file
 _LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
 

@@ -58,6 +58,21 @@ def number(value: object, digits: int = 4) -> str:
     return text.replace("-", MINUS)
 
 
+def figure(value: object) -> str:
+    """Write a metric: shares with at most four decimals, so that they compare.
+
+    Examples
+    --------
+    >>> figure(0.99109), figure(0.0089087), figure(1.0), figure(12.3456)
+    ('0.9911', '0.0089', '1', '12.35')
+    """
+    is_float = isinstance(value, Real) and not isinstance(value, Integral | bool)
+    if not is_float or not 5e-5 <= abs(float(value)) < 1:  # type: ignore[arg-type]
+        return number(value)
+    text = f"{float(value):.4f}".rstrip("0").rstrip(".")  # type: ignore[arg-type]
+    return text.replace("-", MINUS)
+
+
 def column(values: Sequence[object], digits: int = 4) -> list[str]:
     """Write the numbers of one table column with equal decimals, so that they align."""
     floats = [
