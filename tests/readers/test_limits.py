@@ -122,9 +122,9 @@ def test_short_items_take_fifty_times_their_bytes_and_are_few(tmp_path, name, it
     path.write_bytes(piece * 63)
     lines, megabytes = read_in_process(path, name)
     assert "PARTWISE_MAX_COMPRESSION" in lines[0] and megabytes < 400
-    path.write_bytes(piece * 4)
+    path.write_bytes(piece * 2)
     lines, megabytes = read_in_process(path, name)
-    assert not lines and megabytes < 700
+    assert not lines and megabytes < 500
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs the device")

@@ -7,7 +7,7 @@ variable                        default       what may not be larger
 =============================== ============= ==================================
 PARTWISE_MAX_FILE_BYTES         1,073,741,824 text of a file, decompressed
 PARTWISE_MAX_COMPRESSION        100           text per compressed byte, from
-                                              4 MB on
+                                              2 MB on
 PARTWISE_MAX_LINE_BYTES         67,108,864    a line
 PARTWISE_MAX_TOKEN_BYTES        65,536        a word, or another field of a token
 PARTWISE_MAX_SENTENCE_TOKENS    100,000       tokens of a sentence, letters of a

@@ -31,7 +31,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 1 << 22
 # What may be compressed as well as it likes: a few megabytes only, for the objects of a
 # text of short items take up to fifty times its bytes.
-BOMB = 1 << 22
+BOMB = 1 << 21
 # an end of lines of old Macintosh files, or a damaged file
 _LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
 
