@@ -394,3 +394,24 @@ def test_one_class_is_no_classes(run, tmp_path):
     path.write_text("+\tacgtacgtacgt\n+\ttttttttttt\n")
     done = run("train", "motif", path, "--model", tmp_path / "m")
     assert_refused(done, "y has 1 class; give sequences of two")
+
+
+def test_a_model_in_the_place_of_data_and_the_other_way(run, model, toys, tmp_path):
+    data = toys / "train.txt"
+    for command in ("predict", "evaluate", "verify", "explain"):
+        assert_refused(
+            run(command, data, model),
+            f"{data}: not a model file, but {model} is; give the model first, then",
+        )
+    assert_refused(run("predict", model, model), f"{model}: is a model file where data")
+    done = run("train", "tag", model, "--model", tmp_path / "m")
+    assert_refused(done, f"{model}: is a model file where data are needed")
+
+
+def test_columns_that_differ_name_the_option(run, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a,b c\nd,e\n")
+    done = run("train", "tag", path, "--model", tmp_path / "m")
+    assert_refused(
+        done, "x.txt:2: 1 column where the first line has 2", "--separator ,"
+    )

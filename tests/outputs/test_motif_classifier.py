@@ -139,6 +139,18 @@ def test_a_shell_writes_the_motif_for_other_programs(planted, tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_a_shell_explains_one_sequence(planted, tmp_path, capsys):
+    finder, X, _, _ = planted
+    finder.save(tmp_path / "m")
+    lines = [f"-\ts{i}\t{x}\n" for i, x in enumerate(X[:4])]
+    (tmp_path / "new.tsv").write_text("".join(lines), encoding="utf-8")
+    paths = [str(tmp_path / "m"), str(tmp_path / "new.tsv")]
+    assert run(["explain", *paths, "--sentence", "2", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown.pop("sentence") == 2
+    assert shown == json.loads(json.dumps(finder.explain(X[2]).to_dict()))
+
+
 def test_the_logo_is_drawn_to_scale():
     pwm = np.array([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
     np.testing.assert_allclose(information(pwm), [2, 0, 1], atol=1e-9)

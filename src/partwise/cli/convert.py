@@ -52,6 +52,7 @@ def convert(
     Example: `partwise convert names.crfsuite --output names.model`
     """
     from partwise.readers.crfsuite import MAGIC
+    from partwise.readers.source import is_model
 
     try:
         with open(file, "rb") as stream:
@@ -63,8 +64,7 @@ def convert(
         raise ValueError(f"{file}: {what}; check the path") from None
     if output not in (None, "-"):
         refuse_overwriting({"--output": output}, [file])
-    # safetensors: the length of a header in JSON, and the header
-    if to is not None or first[6:] == b"\0\0{":
+    if to is not None or is_model(first):
         return _convert_ours(file, output or "-", to, json)
     if first.startswith(MAGIC):
         if columns is not None:

@@ -123,6 +123,6 @@ def split_label(
     if not others:
         raise ReaderError(
             f"{paths[0]}: one column only, nothing besides the labels; add a column of "
-            "words before it"
+            "words before it, or say what stands between columns, as in --separator ,"
         )
     return table.select(others), table.strings(label)

@@ -110,6 +110,10 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
         MissingFileError when there is no file.
     """
     name, data = _read_bytes(source)
+    if is_model(data):
+        raise ReaderError(
+            f"{name}: is a model file where data are needed; give a file of data"
+        )
     if data.startswith(GZIP_MAGIC):
         try:
             data = _decompress(name, data)
@@ -129,6 +133,14 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
         data = _line_feeds(name, data)
     check_lines(data, name)
     return name, data
+
+
+def is_model(first: bytes) -> bool:
+    """Whether a file that begins so is a model: the size of a header, and the header.
+
+    No text does: it has no NUL bytes.
+    """
+    return first[6:9] == b"\0\0{"
 
 
 def _as_utf8(name: str, data: bytes) -> bytes:

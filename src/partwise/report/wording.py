@@ -114,6 +114,8 @@ def at_most_percent(ratio: float) -> str:
     if ratio <= 0:
         return "0\u00a0%"
     percent = 100.0 * ratio
+    if word := nonfinite(percent):
+        return word
     step = 10.0 ** (math.floor(math.log10(percent)) - 1)
     # 1e-9: a ratio that is a round percentage must not gain a digit by rounding
     return f"{number(math.ceil(percent / step - 1e-9) * step, 2)}\u00a0%"

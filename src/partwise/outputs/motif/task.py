@@ -84,6 +84,10 @@ class MotifTask(RowTask):
         ]  # fmt: skip
         return {"sites": sites}
 
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """The letters of the best window of one sequence."""
+        return model.explain(data.X[row], top=top)
+
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
