@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from partwise.cli import main
 from partwise.model_file import load_model
 from partwise.objective import Objective
 from partwise.protocol import is_solving
@@ -101,3 +102,13 @@ def test_loops_of_solvers_tell_whether_they_answer_signals():
     with pytest.raises(RuntimeError):
         BCFW(max_iter=2, tol=1e-12).solve(problem, objective, callback=fail)
     assert not is_solving()
+
+
+def test_ctrl_c_while_modules_load_prints_nothing(monkeypatch, capsys):
+    class Loading:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "partwise.cli.app", Loading())
+    assert main(["--version"]) == 130
+    assert capsys.readouterr() == ("", "")
