@@ -112,9 +112,10 @@ def main():
             if faults:
                 where = f"run {k}, {number.name} at {moment:.3f} of {whole:.3f} s"
                 print(f"{where}: {'; '.join(faults)}", flush=True)
-    for outcome, n in sorted(counts.items()):
-        print(f"{outcome}: {n}")
-    print(f"{options.signals} runs with signals, {n_failures} failures")
+            if (k + 1) % 20 == 0 or k + 1 == options.signals:
+                told = ", ".join(f"{outcome}: {n}" for outcome, n in counts.items())
+                print(f"{k + 1} runs with signals, {n_failures} failures", flush=True)
+                print(f"  {told}", flush=True)
     return 1 if n_failures else 0
 
 
