@@ -415,3 +415,29 @@ def test_columns_that_differ_name_the_option(run, tmp_path):
     assert_refused(
         done, "x.txt:2: 1 column where the first line has 2", "--separator ,"
     )
+
+
+def test_a_table_under_another_name_is_told_what_name_it_needs(run, tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("1,2,cat\n2,1,dog\n")
+    done = run("train", "classify", path, "--model", tmp_path / "m")
+    assert_refused(done, "table.txt:1: '1,2,cat' is no", "ends in .csv or .tsv")
+    path = path.rename(tmp_path / "table.csv")
+    path.write_text("1,2,cat\n2,1,dog\n3,1,cow\n")
+    done = run("train", "measure", path, "--model", tmp_path / "m")
+    assert_refused(done, "with 3 classes; give one class against the rest")
+
+
+def test_latent_models_say_why_they_keep_no_dual(run, tmp_path):
+    path = tmp_path / "new.tsv"
+    path.write_text("+\tacgtacgt\n-\tgggggggg\n" * 3)
+    options = ("--length", 3, "--restarts", 1, "--keep-dual", "--max-iter", 1)
+    done = run("train", "motif", path, "--model", tmp_path / "m", *options)
+    assert done.code == 0 and "warning: rounds over hidden parts have no" in done.err
+
+
+def test_empty_names_of_files_are_refused_before_any_work(run, toys, tmp_path):
+    done = run("train", "tag", toys / "ten.txt", "--model", "")
+    assert_refused(done, "--model '': give the name of a file")
+    assert "iteration" not in done.err
+    assert_refused(run("train", "tag", "", "--model", tmp_path / "m"), "'': no such")

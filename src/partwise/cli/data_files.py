@@ -60,8 +60,10 @@ def refuse_overwriting(
 
     taken = {os.path.realpath(path): path for path in inputs if path != "-"}
     for option, path in results.items():
-        if not path:
+        if path is None:
             continue
+        if not path:
+            raise ValueError(f"{option} '': give the name of a file")
         refuse_unwritable(path)
         if os.path.exists(path) and not os.path.isfile(path):  # a device, a pipe
             continue

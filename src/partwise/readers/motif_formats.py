@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from partwise.parameters import check_choice
-from partwise.protocol import Floats
 
 LETTERS = "ACGT"
 LAYOUTS = ("meme", "jaspar")
 
 
-def as_text(layout: str, name: str, counts: Floats, *, both_strands: bool) -> str:
+def as_text(layout: str, name: str, counts: np.ndarray, *, both_strands: bool) -> str:
     """
     A motif in one of the layouts: frequencies (MEME), or counts (JASPAR).
 

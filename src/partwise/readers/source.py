@@ -200,7 +200,7 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
             )
         name = str(getattr(source, "name", "<file>"))
         return name, _read_all(name, source)
-    name = os.fspath(source)
+    name = os.fspath(source) or "''"
     try:
         with open(source, "rb") as file:
             known = os.fstat(file.fileno())

@@ -140,7 +140,7 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         if len(classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported; y is {type_of_target(y)}, "
-                f"with {len(classes)} classes"
+                f"with {len(classes)} classes; give one class against the rest"
             )
         if len(classes) < 2:
             raise ValueError("y has one class; a measure needs rows of two classes")
