@@ -57,7 +57,9 @@ def faults_of(code, number, folder, messages, X):
     files = sorted(path.name for path in folder.iterdir())
     if files not in ([], ["model"]):
         yield f"files {files}"
-    if code not in (0, 128 + number, -number):  # negative: before Python was ready
+    # negative, or 1 by an interrupted start of Python: before ours was loaded
+    is_early = not messages or "partwise" not in messages
+    if code not in (0, 128 + number, -number) and not (code == 1 and is_early):
         yield f"exit code {code} after signal {number}"
     if not files:
         if "iteration 1" in messages:
@@ -111,7 +113,7 @@ def main():
             n_failures += bool(faults)
             if faults:
                 where = f"run {k}, {number.name} at {moment:.3f} of {whole:.3f} s"
-                print(f"{where}: {'; '.join(faults)}", flush=True)
+                print(f"{where}: {'; '.join(faults)}\n{messages[-3000:]}", flush=True)
             if (k + 1) % 20 == 0 or k + 1 == options.signals:
                 told = ", ".join(f"{outcome}: {n}" for outcome, n in counts.items())
                 print(f"{k + 1} runs with signals, {n_failures} failures", flush=True)
