@@ -55,6 +55,10 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
             code = _train(task, estimator, request, interruption)
         except KeyboardInterrupt:
             return interruption.code or INTERRUPTED
+        except ImportError:  # what a compiled module makes of a signal while it loads
+            if not interruption.number:
+                raise
+            return interruption.code
     return interruption.code or code
 
 
