@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -14,6 +15,7 @@ from partwise.readers import (
     read_brackets,
     read_columns,
     read_conllu,
+    read_label_sets,
     read_vectors,
 )
 from partwise.readers.limits import DEFAULTS, limit
@@ -67,9 +69,20 @@ def test_defaults_allow_what_people_have():
     assert read_csv(file(row * 2)).X.shape == (2, 500_000)
 
 
-def test_a_column_number_that_would_fill_the_memory():
+@pytest.mark.parametrize("read", [read_svmlight, read_label_sets])
+def test_a_column_number_that_would_fill_the_memory(read):
     with pytest.raises(ReaderError, match="PARTWISE_MAX_COLUMNS"):
-        read_svmlight(file(b"1 2000000000:1\n"))
+        read(file(b"1 2000000000:1\n"))
+
+
+@pytest.mark.parametrize("read", [read_svmlight, read_label_sets])
+@pytest.mark.parametrize("end", [b" x\n", b".5x 1:1\n", b",1x\n"])
+def test_a_long_number_is_refused_at_once(read, end):
+    """Of 10 kB it took ten seconds, and four times as long for each double."""
+    began = time.process_time()
+    with pytest.raises(ReaderError, match=":1: "):
+        read(file(b"1" * 50_000 + end))
+    assert time.process_time() - began < 2
 
 
 PROGRAM = """
