@@ -23,6 +23,7 @@ from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
 from partwise.structures.dependency import codes as tree_codes
+from partwise.structures.dependency.constrained import decode_within
 
 if TYPE_CHECKING:
     from partwise.structures.dependency.constraints import Constraint
@@ -144,9 +145,7 @@ class DependencyModel(TreeModel):
             end = begin + int(problem.blocks.offset[-1])
             known = None if fixed is None else fixed[begin:end]
             weights = problem.expand(self.weights)
-            codes, is_valid = tree_codes.decode_within(
-                problem, weights, known, rules, names, row
-            )
+            codes, is_valid = decode_within(problem, weights, known, rules, names, row)
             parsed.append(codes)
             valid.append(is_valid)
             begin, row = end, row + problem.n_blocks

@@ -8,7 +8,7 @@ less those in which it is the worse one (a tie counts half a pair), and two more
 the loss in units of 2⁻⁶⁰, 30 bits each.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def new_pair_work(n: int, n_levels: int = 0, n_states: int = 0) -> PairWork:
 class PairBlocks(NamedTuple):
     """Packed queries over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, rows of each query
     y: np.ndarray  # (n_rows,) grades
     level: np.ndarray  # (n_rows,) int32, 0, 1, … by grade within a query
