@@ -90,7 +90,9 @@ def main():
                 n_wrong += 1
                 print(f"run {run}: its checkpoint was left behind")
                 place.unlink()
-    print(f"{options.runs} runs, {n_kills} kills, {n_wrong} differences")
+            if (run + 1) % 10 == 0 or run + 1 == options.runs:
+                counts = f"{n_kills} kills, {n_wrong} differences"
+                print(f"{run + 1} runs, {counts}", flush=True)
     return 1 if n_wrong else 0
 
 

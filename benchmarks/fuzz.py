@@ -1,7 +1,7 @@
 """Mutants of model files and texts: none may crash, hang, or take all memory.
 
     python benchmarks/fuzz.py [--hours H] [--mutants 50000] [--texts 500000] [--seed 0]
-                              [--only NAME ...] [--replay N]
+                              [--only NAME ...] [--replay N ...]
 
 Trains a tiny model of every kind, changes bytes, headers, documents and arrays of its
 file, and does with each mutant what a user does: load, inspect, predict, explain,
@@ -55,7 +55,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--seconds", type=int, default=60, help="limit per mutant")
     parser.add_argument("--megabytes", type=int, default=1000, help="limit per mutant")
-    parser.add_argument("--replay", type=int, help="judge one mutant in this process")
+    parser.add_argument(
+        "--replay", type=int, nargs="*", help="judge these mutants in this process"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     end = time.monotonic() + 3600 * options.hours
@@ -67,12 +69,14 @@ def main() -> int:
             subjects = list(make_subjects(folder, options.only))
             print(f"{len(subjects)} models", flush=True)
         if options.replay is not None:
-            subject = subjects[options.replay % len(subjects)]
-            kept = Path(f"mutant-{options.replay}.model")
-            random.seed(0)
-            outcome = judge(kept, subject, options.replay, quiet=False)
-            print(f"{kept} of {subject.name}: {outcome}")
-            return 0
+            for number in options.replay:
+                subject = subjects[number % len(subjects)]
+                kept = Path(f"mutant-{number}.model")
+                random.seed(0)
+                outcome = judge(kept, subject, number, quiet=False)
+                print(f"{kept} of {subject.name}: {outcome}", flush=True)
+                n_failures += outcome.startswith("FAILED")
+            return 1 if n_failures else 0
         warm(subjects, folder)
         while True:
             n_failures += fuzz_texts(seed, options.texts)["FAILED"]

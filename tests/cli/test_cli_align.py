@@ -1,14 +1,16 @@
 """`partwise … align` in processes of its own, good files and bad."""
 
+import numpy as np
 import pytest
 
-from partwise import SequenceAligner
+from partwise import SequenceAligner, load
 from partwise.datasets import toy_alignments
 from partwise.metrics import metric
 from partwise.readers import (
     Family,
     FastaRecord,
     read_families,
+    read_matrix,
     write_annotations,
     write_families,
 )
@@ -157,6 +159,17 @@ def test_annotations(folder, run):
         (">a\nMKV\n>b\nMKV\n", ("--preset", "simpel"), "did you mean 'simple'"),
         (">a\nMKV\n>b\nMKV\n", ("--preset", "anova2"), "2 columns or more"),
         (">a\nMKV\n>b\nMKV\n", ("--band", "-1"), "--band -1"),
+        (
+            ">a\nMKV\n>b\nMKV\n",
+            ("--mode", "semiglobal", "--free-ends", "a_start,c"),
+            "--free-ends a_start,c: choose a list of a_start, a_end",
+        ),
+        (
+            ">a\nMKV\n>b\nMKV\n",
+            ("--free-ends", "a_start"),
+            "--free-ends a_start: it goes with --mode semiglobal; drop it",
+        ),
+        (">a\nMKV\n>b\nMKV\n", ("--free-ends", "a b"), "'a b' has an item"),
     ],
 )
 def test_bad_input_has_one_message(tmp_path, run, text, options, message):
@@ -177,3 +190,20 @@ def test_bad_files_in_a_process(folder, process):
     (folder / "cut").write_bytes((folder / "m").read_bytes()[:-9])
     done = process("inspect", folder / "cut")
     assert done.code == 2 and "Traceback" not in done.err
+
+
+def test_free_ends_and_the_learned_matrix(folder, run):
+    done = run(
+        "train", "align", folder / "train.afa", "--model", folder / "ends",
+        "--mode", "semiglobal", "--free-ends", "a_start,b_end", "--tol", 0.5,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    facts = run("inspect", folder / "ends", "--json").json
+    assert facts["free_ends"] == ["a_start", "b_end"]
+    assert load(folder / "ends").structure.free_ends == ["a_start", "b_end"]
+    done = run("convert", folder / "ends", "--to", "matrix", "-o", folder / "learned")
+    assert done.code == 0, done.err
+    again = read_matrix(folder / "learned")
+    learned = load(folder / "ends").matrix()
+    assert again.rows == learned.rows
+    assert np.abs(again.scores - learned.scores).max() <= 5e-5

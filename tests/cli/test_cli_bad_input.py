@@ -1,18 +1,27 @@
 """Bad input: one clear line, exit code 2, nothing half-written, no traceback."""
 
 import ast
+import itertools
 import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import partwise
 from partwise.cli import app as app_module
-from partwise.cli.parameters import Option, in_options, parameters_of
+from partwise.cli.parameters import (
+    NO_OPTION,
+    Option,
+    declare,
+    in_options,
+    parameters_of,
+)
 from partwise.datasets import toy_treebank
 from partwise.kernels import memory
 from partwise.outputs.dependency.task import DependencyTask
+from partwise.outputs.registry import tasks
 from partwise.parameters import MENTION, ParameterError, SettingsError
 from partwise.readers import write_brackets
 
@@ -339,3 +348,96 @@ def test_an_unforeseen_error_is_one_line_too(run, monkeypatch):
     done = run("predict")
     assert done.code == 1
     assert done.err.startswith("error: ZeroDivisionError: division by zero; set PART")
+
+
+# ------------------------------------------------------------- options of all outputs
+
+
+@pytest.mark.parametrize("name", tasks())
+def test_each_parameter_can_be_given_in_a_shell(name):
+    output = tasks()[name]
+    task = getattr(output.module("task"), output.task[1])
+    parameters = parameters_of(f"{output.folder}.estimator", output.estimator)
+    fields = getattr(output.module("estimator"), output.estimator)().get_params()
+    assert {p.name for p in parameters} == set(fields)
+    missing = {
+        p.name
+        for p in parameters
+        if declare(p, Option.of(p, task.aliases)) is None and p.name not in NO_OPTION
+    }
+    # options of their own, and a function of Python
+    assert missing <= {"gram_options", "templates", "pair_features"}
+
+
+def test_lists_are_items_between_commas(run, toys, tmp_path):
+    train = ("train", "tag", toys / "ten.txt", "--model", tmp_path / "m")
+    pairs = "O I-PER, none I-LOC,B-PER none"
+    assert run(*train, "--forbidden", pairs, "--max-iter", 2).code == 0
+    model = partwise.load(tmp_path / "m")
+    number = {label: k for k, label in enumerate(model.labels)}
+    for a, b in itertools.product(number, number):
+        is_end = a == "I-LOC" or b == "B-PER"
+        is_allowed = not is_end and (a, b) != ("O", "I-PER")
+        assert model.structure.allows(np.array([number[a], number[b]])) == is_allowed
+    (tmp_path / "m").unlink()
+    assert_refused(run(*train, "--forbidden", "O I-PER B"), "not two labels")
+    assert_refused(run(*train, "--forbidden", "O,B"), "not two labels")
+
+
+def test_files_of_other_columns_name_the_command_that_reads_them(run, toys, tmp_path):
+    done = run("train", "depparse", toys / "train.txt", "--model", tmp_path / "m")
+    assert_refused(done, "1 column where CoNLL-U has 10", "`partwise train tag`")
+
+
+def test_one_class_is_no_classes(run, tmp_path):
+    path = tmp_path / "one.tsv"
+    path.write_text("+\tacgtacgtacgt\n+\ttttttttttt\n")
+    done = run("train", "motif", path, "--model", tmp_path / "m")
+    assert_refused(done, "y has 1 class; give sequences of two")
+
+
+def test_a_model_in_the_place_of_data_and_the_other_way(run, model, toys, tmp_path):
+    data = toys / "train.txt"
+    for command in ("predict", "evaluate", "verify", "explain"):
+        assert_refused(
+            run(command, data, model),
+            f"{data}: not a model file, but {model} is; give the model first, then",
+        )
+    assert_refused(run("predict", model, model), f"{model}: is a model file where data")
+    done = run("train", "tag", model, "--model", tmp_path / "m")
+    assert_refused(done, f"{model}: is a model file where data are needed")
+
+
+def test_columns_that_differ_name_the_option(run, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a,b c\nd,e\n")
+    done = run("train", "tag", path, "--model", tmp_path / "m")
+    assert_refused(
+        done, "x.txt:2: 1 column where the first line has 2", "--separator ,"
+    )
+
+
+def test_a_table_under_another_name_is_told_what_name_it_needs(run, tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("1,2,cat\n2,1,dog\n")
+    done = run("train", "classify", path, "--model", tmp_path / "m")
+    assert_refused(done, "table.txt:1: '1,2,cat' is no", "ends in .csv or .tsv")
+    path = path.rename(tmp_path / "table.csv")
+    path.write_text("1,2,cat\n2,1,dog\n3,1,cow\n")
+    done = run("train", "measure", path, "--model", tmp_path / "m")
+    assert_refused(done, "with 3 classes; give one class against the rest")
+
+
+def test_latent_models_say_why_they_keep_no_dual(run, tmp_path):
+    path = tmp_path / "new.tsv"
+    path.write_text("+\tacgtacgt\n-\tgggggggg\n" * 3)
+    options = ("--length", 3, "--restarts", 1, "--keep-dual", "--max-iter", 1)
+    done = run("train", "motif", path, "--model", tmp_path / "m", *options)
+    assert done.code == 0 and "warning: rounds over hidden parts have no" in done.err
+
+
+def test_empty_names_of_files_are_refused_before_any_work(run, toys, tmp_path):
+    done = run("train", "tag", toys / "ten.txt", "--model", "")
+    assert_refused(done, "--model '': give the name of a file")
+    assert "iteration" not in done.err
+    assert_refused(run("train", "tag", "", "--model", tmp_path / "m"), "'': no such")

@@ -1,5 +1,6 @@
 """Signals, a closed terminal and full disks: training goes on, or saves its model."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+from partwise.cli import main, train
 from partwise.model_file import load_model
 from partwise.objective import Objective
 from partwise.protocol import is_solving
@@ -101,3 +103,29 @@ def test_loops_of_solvers_tell_whether_they_answer_signals():
     with pytest.raises(RuntimeError):
         BCFW(max_iter=2, tol=1e-12).solve(problem, objective, callback=fail)
     assert not is_solving()
+
+
+def test_ctrl_c_while_modules_load_prints_nothing(monkeypatch, capsys):
+    class Loading:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "partwise.cli.app", Loading())
+    assert main(["--version"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_import_that_a_signal_breaks_is_an_interruption(monkeypatch):
+    def fail(*_):
+        raise ImportError("a module is missing")
+
+    def broken(task, estimator, request, interruption):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        raise ImportError("a compiled module failed to import")
+
+    monkeypatch.setattr(train, "_train", broken)
+    assert train.train_model(None, None, None) == 128 + signal.SIGTERM
+    monkeypatch.setattr(train, "_train", fail)
+    with pytest.raises(ImportError, match="missing"):
+        train.train_model(None, None, None)

@@ -14,6 +14,7 @@ from model_mutations import mutate
 from scipy import sparse
 
 from partwise import (
+    MeasureClassifier,
     PartSelection,
     Reranker,
     SequenceTagger,
@@ -24,6 +25,7 @@ from partwise.checkpoint import FileCheckpoint
 from partwise.cli.app import run
 from partwise.datasets import (
     toy_alignments,
+    toy_binary,
     toy_dependencies,
     toy_entities,
     toy_points,
@@ -267,6 +269,9 @@ def _python_models() -> Iterator[tuple[str, Any, tuple[Any, Any], Any]]:
         X, y = toy_taxonomy(N_SENTENCES, multiple="multiple" in options)
         classifier = TaxonomyClassifier(parents="/", max_iter=5, **options)
         yield name, classifier, (X, y), _use_by_predicting(X[:3], rows=True)
+    X, y = toy_binary(N_SENTENCES)
+    classifier = MeasureClassifier(kernel="rbf", max_iter=5)
+    yield "measure-kernel", classifier, (X, y), _use_by_predicting(X[:3], rows=True)
     covered = {task for task, _ in COMMANDS.values()}
     for output in OUTPUTS:
         if output.toy and output.task is not None and output.task[0] not in covered:

@@ -359,6 +359,13 @@ def test_the_command_line(tmp_path, capsys):
     written = [json.loads(line) for line in output.read_text().splitlines()]
     assert [line["labels"] for line in written] == labels
     assert "known" in written[0]
+    empty = '{"nodes": [], "edges": [], "labels": []}\n'
+    new.write_text(empty + new.read_text() + empty, encoding="utf-8")
+    assert ask("predict", model, new)["labels"] == [[], *labels, []]
+    ranked = ask("predict", model, new, "--topk", 2)["topk"]
+    assert [row[0]["labels"] for row in ranked] == [[], *labels, []]
+    assert run(["evaluate", str(model), str(new)]) == 2
+    assert f"{new}: graph 1 has no nodes; leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

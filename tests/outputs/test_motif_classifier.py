@@ -119,6 +119,38 @@ def test_other_programs_read_the_motif(planted, tmp_path):
         finder.write_pwm(tmp_path / "m", layout="transfac")
 
 
+def test_a_shell_writes_the_motif_for_other_programs(planted, tmp_path, capsys):
+    finder, _, _, _ = planted
+    model = str(tmp_path / "m")
+    finder.save(model)
+    for layout in ("meme", "jaspar"):
+        finder.write_pwm(tmp_path / layout, layout=layout)
+        expected = (tmp_path / layout).read_text()
+        assert run(["convert", model, "--to", layout]) == 0
+        assert capsys.readouterr().out == expected
+    assert run(["convert", model, "--to", "meme", "-o", str(tmp_path / "x")]) == 0
+    assert (tmp_path / "x").read_text() == (tmp_path / "meme").read_text()
+    for options, message in (
+        ([], "is a model of Partwise; give --to meme or --to jaspar"),
+        (["--to", "transfac"], "--to transfac: choose from meme, jaspar"),
+        (["--to", "meme", "-o", model], "it would overwrite"),
+    ):
+        assert run(["convert", model, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_shell_explains_one_sequence(planted, tmp_path, capsys):
+    finder, X, _, _ = planted
+    finder.save(tmp_path / "m")
+    lines = [f"-\ts{i}\t{x}\n" for i, x in enumerate(X[:4])]
+    (tmp_path / "new.tsv").write_text("".join(lines), encoding="utf-8")
+    paths = [str(tmp_path / "m"), str(tmp_path / "new.tsv")]
+    assert run(["explain", *paths, "--sentence", "2", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown.pop("sentence") == 2
+    assert shown == json.loads(json.dumps(finder.explain(X[2]).to_dict()))
+
+
 def test_the_logo_is_drawn_to_scale():
     pwm = np.array([[1.0, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0]])
     np.testing.assert_allclose(information(pwm), [2, 0, 1], atol=1e-9)

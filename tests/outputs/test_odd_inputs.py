@@ -6,7 +6,14 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import partwise
-from partwise import ConstituencyParser, DependencyParser, SequenceTagger
+from partwise import (
+    ConstituencyParser,
+    DependencyParser,
+    MeasureClassifier,
+    MulticlassClassifier,
+    Ranker,
+    SequenceTagger,
+)
 from partwise.datasets import (
     toy_binary,
     toy_dependencies,
@@ -272,3 +279,44 @@ def test_columns_of_data_frames_are_lists(name, settings):
             found, known = getattr(estimator, method), getattr(same, method)
             assert str(found(part.X)) == str(known(list(X)[3:]))
     assert estimator.score(part.X, part.y) == same.score(list(X)[3:], list(y)[3:])
+
+
+ROWS = np.arange(12.0).reshape(6, 2)
+CLASSES = [0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.where(ROWS == 0, np.nan, ROWS), CLASSES, "X contains NaN; fill them"),
+        (ROWS[:4], CLASSES, r"samples: \[4, 6\]; give one target for each row"),
+        ([["a", "b"]] * 6, CLASSES, "string to float: 'a'; X must hold numbers"),
+        (np.zeros((6, 2, 2)), CLASSES, "dim 3, .*; give a matrix with one row"),
+        (ROWS[:0], [], r"0 sample\(s\).*; give at least one row"),
+        (ROWS[:, :0], CLASSES, r"0 feature\(s\).*; give at least one column"),
+        (ROWS, [np.nan] * 6, "y contains NaN; leave out the rows"),
+        (ROWS, None, "target y is None; give one for each row"),
+        (ROWS, ROWS, "y should be a 1d array.* instead; give one target"),
+        (ROWS * 1j, CLASSES, "Complex data not supported; give real numbers"),
+    ],
+)
+@pytest.mark.parametrize("kind", [MulticlassClassifier, MeasureClassifier, Ranker])
+def test_refusals_of_scikit_learn_tell_what_to_do(kind, X, y, message):
+    with pytest.raises(ValueError, match=message) as refusal:
+        kind().fit(X, y)
+    assert "\n" not in str(refusal.value) and "sklearn" not in str(refusal.value)
+
+
+def test_refusals_of_weights_classes_and_columns_tell_what_to_do():
+    classifier = MulticlassClassifier(tol=0.5)
+    with pytest.raises(
+        ValueError, match=r"expected .6,.; give one weight for each row"
+    ):
+        classifier.fit(ROWS, CLASSES, sample_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match="weight contains NaN; give numbers of at"):
+        classifier.fit(ROWS, CLASSES, sample_weight=[np.nan] * 6)
+    with pytest.raises(ValueError, match="continuous; give classes as texts or whole"):
+        classifier.fit(ROWS, np.arange(6) / 7)
+    classifier.fit(ROWS, CLASSES)
+    with pytest.raises(ValueError, match="expecting 2 features as input; give the col"):
+        classifier.predict(np.zeros((3, 5)))

@@ -17,6 +17,7 @@ from partwise.readers import (
     read_crfsuite_model,
     read_svm_hmm,
 )
+from partwise.readers.matrices import read_svmlight
 
 
 def items(X):
@@ -191,6 +192,13 @@ def test_svm_hmm_files():
     assert SequenceTagger(tol=0.1).fit(X, y).predict(X).tolist() == y
     with pytest.raises(ReaderError, match="no qid"):
         read_svm_hmm(io.BytesIO(b"1 1:1\n"))
+    for text, line in (
+        (b"1# qid:8 1:1\n", ""),
+        (b"1 qid:1 1:1\n\n2 1:1 # qid:1\n", ":3"),
+    ):
+        with pytest.raises(ReaderError, match=f"{line}: no qid"):
+            read_svm_hmm(io.BytesIO(text))
+    assert read_svmlight(io.BytesIO(b"1 1:1 # qid:8\n")).groups is None
     with pytest.raises(ReaderError, match="qid 1 stand apart"):
         read_svm_hmm(io.BytesIO(b"1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n"))
     with pytest.raises(ReaderError, match="no whole number"):

@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -14,6 +15,7 @@ from partwise.readers import (
     read_brackets,
     read_columns,
     read_conllu,
+    read_label_sets,
     read_vectors,
 )
 from partwise.readers.limits import DEFAULTS, limit
@@ -67,18 +69,30 @@ def test_defaults_allow_what_people_have():
     assert read_csv(file(row * 2)).X.shape == (2, 500_000)
 
 
-def test_a_column_number_that_would_fill_the_memory():
+@pytest.mark.parametrize("read", [read_svmlight, read_label_sets])
+def test_a_column_number_that_would_fill_the_memory(read):
     with pytest.raises(ReaderError, match="PARTWISE_MAX_COLUMNS"):
-        read_svmlight(file(b"1 2000000000:1\n"))
+        read(file(b"1 2000000000:1\n"))
+
+
+@pytest.mark.parametrize("read", [read_svmlight, read_label_sets])
+@pytest.mark.parametrize("end", [b" x\n", b".5x 1:1\n", b",1x\n"])
+def test_a_long_number_is_refused_at_once(read, end):
+    """Of 10 kB it took ten seconds, and four times as long for each double."""
+    began = time.process_time()
+    with pytest.raises(ReaderError, match=":1: "):
+        read(file(b"1" * 50_000 + end))
+    assert time.process_time() - began < 2
 
 
 PROGRAM = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-from partwise.readers import ReaderError, read_columns, read_vectors
-for read in (read_columns, read_vectors):
+import partwise.readers
+from partwise.readers import ReaderError
+for name in sys.argv[2:]:
     try:
-        read(sys.argv[1])
+        getattr(partwise.readers, name)(sys.argv[1])
     except ReaderError as error:
         print(error)
 # not ru_maxrss, which begins with that of the process that forked this one
@@ -87,9 +101,9 @@ with open("/proc/self/status") as status:
 """
 
 
-def read_in_process(path):
+def read_in_process(path, *names):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)],
+        [sys.executable, "-c", PROGRAM, str(path), *names],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     *lines, megabytes = done.stdout.splitlines()
@@ -101,14 +115,34 @@ def test_a_bomb_in_gzip_takes_little_memory(tmp_path):
     line = b"a 0." + b"0" * 30_000 + b"\n"
     piece = gzip.compress(line * 1000, 9)  # 30 MB
     path.write_bytes(piece * 40)
-    lines, megabytes = read_in_process(path)
+    lines, megabytes = read_in_process(path, "read_columns", "read_vectors")
     assert len(lines) == 2 and megabytes < 700
     assert all("PARTWISE_MAX_COMPRESSION" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        ("read_columns", b"a b\n\n"),
+        ("read_conllu", CONLLU % b"a" + b"\n"),
+        ("read_brackets", b"(a b)\n"),
+    ],
+)
+def test_short_items_take_fifty_times_their_bytes_and_are_few(tmp_path, name, item):
+    """63 MB of them, from 60 to 150 kB, took 1.7 to 3.3 GB."""
+    path = tmp_path / "bomb.gz"
+    piece = gzip.compress(item * (1_000_000 // len(item)), 9)
+    path.write_bytes(piece * 63)
+    lines, megabytes = read_in_process(path, name)
+    assert "PARTWISE_MAX_COMPRESSION" in lines[0] and megabytes < 400
+    path.write_bytes(piece * 2)
+    lines, megabytes = read_in_process(path, name)
+    assert not lines and megabytes < 500
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs the device")
 def test_a_device_that_never_ends():
-    lines, megabytes = read_in_process("/dev/zero")
+    lines, megabytes = read_in_process("/dev/zero", "read_columns", "read_vectors")
     assert "NUL byte" in lines[0] and "PARTWISE_MAX_LINE_BYTES" in lines[1]
     assert megabytes < 700
 

@@ -163,7 +163,8 @@ def test_paths_pipes_and_compression(tmp_path, monkeypatch):
     ("data", "options", "message"),
     [
         (b"a b c\n\nd e f\ng h\n", {}, "<file>:4: 2 columns where the first line has 3"
-         "; separate columns by white space, or name another separator"),
+          "; separate columns by white space, or say what stands between them, as in "
+         "separator=','"),
         (b"a b\nc d e f\n", {}, ":2: 4 columns where the first line has 2"),
         (b"a b\nc\n", {}, ":2: 1 column where the first line has 2"),
         (b"a\tb\nc d\n", {"separator": "\t"}, ":2: 1 column where the first line has 2"

@@ -52,6 +52,8 @@ def test_percentage_is_rounded_up():
     assert at_most_percent(0.000861) == "0.087\u00a0%"
     assert at_most_percent(0.01) == "1\u00a0%"
     assert at_most_percent(0.0101) == "1.1\u00a0%"
+    assert at_most_percent(1e307) == at_most_percent(float("inf")) == "infinite"
+    assert at_most_percent(5e-324).endswith("10⁻³²²\u00a0%")
 
 
 def test_bracket_marks_the_digits_both_bounds_share():

@@ -208,7 +208,7 @@ def test_large_confusion_shows_the_labels_with_most_errors():
     report = Report("x", confusion=Confusion([f"L{i:02}" for i in range(n)], matrix))
     page = Page(render(report))
     assert "the 20 labels with the most errors" in page.text
-    assert "253 errors among 30 labels" in page.text
+    assert "253 errors among 3,253 predictions of 30 labels" in page.text
     assert "L25" not in page.text
     assert "L21" in page.text
 
@@ -301,3 +301,24 @@ def test_import_is_cheap():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_no_errors_are_counted_among_predictions():
+    page = Page(render(Report("x", confusion=Confusion(["a", "b"], [[5, 0], [0, 6]]))))
+    assert "No errors among 11 predictions of 2 labels" in page.text
+
+
+def test_shares_of_one_evaluation_have_as_many_decimals():
+    values = {"token_accuracy": 0.9910913, "token_error": 0.0089087, "n": 12}
+    page = Page(render(Report("x", metrics=[MetricTable("Test file", values)])))
+    assert "0.9911" in page.text and "0.0089" in page.text
+    assert "0.0089087" not in page.text and "0.008909" not in page.text
+
+
+def test_short_cells_stay_on_one_line():
+    table = MetricTable("by length", {}, ["length", "f1"], [["11-20", 0.5]])
+    long = MetricTable("by word", {}, ["word", "f1"], [["w" * 40, 0.5]])
+    html = render(Report("x", metrics=[table, long]))
+    assert '<th scope="row" class="whole">11-20</th>' in html
+    assert f'<th scope="row">{"w" * 40}</th>' in html
+    assert re.search(r"\.whole \{[^}]*white-space: nowrap", html)

@@ -1,5 +1,6 @@
 """The concave-convex procedure, against enumeration of outputs and completions."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 from places import optimum, posed
 
 from partwise.certificate import certify
+from partwise.objective import Objective
 from partwise.protocol import CapabilityError
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.cccp import CCCP
 from partwise.solvers.one_slack import OneSlack
+from partwise.testing.toys import ToyPlaces, toy_places
 
 CONVEX = ["bundle", "bcfw", "one_slack", "n_slack"]
 
@@ -199,3 +202,36 @@ def test_refuses_what_it_cannot_run():
         CCCP(first="none").solve(problem, objective)
     with pytest.raises(ValueError, match="restarts=0"):
         CCCP(restarts=0).solve(problem, objective)
+
+
+class SlowPlaces(ToyPlaces):
+    """Takes five thousandths of a second per search."""
+
+    def loss_augmented_argmax(self, x, y, w):
+        time.sleep(0.005)
+        return super().loss_augmented_argmax(x, y, w)
+
+    def complete(self, x, y, w):
+        time.sleep(0.005)
+        return super().complete(x, y, w)
+
+
+def test_a_time_limit_is_shared_by_the_runs_and_ends_the_first_round():
+    CCCP(max_iter=2).solve(*posed(40))  # compiles
+    X, Y = toy_places(40)
+    objective = Objective.create(1e6, 40, "l1")
+    problem = SlowPlaces().setup(X, Y).pack(X, Y)  # a pass takes a fifth of a second
+    began = time.perf_counter()
+    state = CCCP(tol=1e-12, restarts=20, time_limit=0.5).solve(problem, objective)
+    assert time.perf_counter() - began < 2.0  # with a pass for each run: 8
+    assert state.stopped == "time limit" and np.isfinite(state.found)
+    assert state.note.count(",") < 19  # runs without time are not begun
+
+
+def test_no_round_begins_when_the_first_completion_has_taken_all_time():
+    X, Y = toy_places(40)
+    problem = SlowPlaces().setup(X, Y).pack(X, Y)
+    objective = Objective.create(1.0, 40, "l1")
+    state = CCCP(first="random", time_limit=0.01).solve(problem, objective)
+    assert state.stopped == "time limit" and state.n_iter == 0
+    assert not state.memo.rounds and np.isfinite(state.model).all()

@@ -12,6 +12,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: failed. 2: bad usage or bad input. 130: interrupted; a model that was
     being trained is kept, as good as it was.
     """
-    from partwise.cli.app import run
+    try:
+        from partwise.cli.app import run
 
-    return run(arguments)
+        return run(arguments)
+    except KeyboardInterrupt:  # while modules load
+        return 130

@@ -60,8 +60,10 @@ def refuse_overwriting(
 
     taken = {os.path.realpath(path): path for path in inputs if path != "-"}
     for option, path in results.items():
-        if not path:
+        if path is None:
             continue
+        if not path:
+            raise ValueError(f"{option} '': give the name of a file")
         refuse_unwritable(path)
         if os.path.exists(path) and not os.path.isfile(path):  # a device, a pipe
             continue
@@ -73,11 +75,34 @@ def refuse_overwriting(
         taken[place] = f"the file of {option}"
 
 
-def opened(path: str, files: FileOptions) -> tuple[Any, Task]:
-    """A model and its task; from here on, compilation is announced."""
+def opened(path: str, data: Sequence[str], files: FileOptions) -> tuple[Any, Task]:
+    """A model and its task; from here on, compilation is announced.
+
+    Files of data that is a model where the model is none are in the wrong order.
+    """
     from partwise.cli.output import say
     from partwise.jit import announce_compilation
     from partwise.outputs.task import open_model
 
+    if not _is_model(path):
+        models = [name for name in data if _is_model(name)]
+        if models:
+            raise ValueError(
+                f"{path}: not a model file, but {models[0]} is; give the model first, "
+                "then the data"
+            )
     announce_compilation(say)
     return open_model(path, files)
+
+
+def _is_model(path: str) -> bool:
+    """Whether it is a file that looks like a model."""
+    from partwise.readers.source import is_model
+
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return is_model(file.read(9))
+    except OSError:
+        return False

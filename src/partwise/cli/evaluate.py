@@ -31,7 +31,7 @@ def evaluate(
         say,
     )
 
-    loaded, task = opened(model, files)
+    loaded, task = opened(model, data, files)
     read = task.read(data, truth=True)
     answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
     metrics = task.measure(read, answers)

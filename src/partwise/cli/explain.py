@@ -38,7 +38,7 @@ def explain(
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
-    loaded, task = opened(model, files)
+    loaded, task = opened(model, data, files)
     read = task.read(data, truth=False)
     if not 0 <= sentence < read.n_examples:
         raise ValueError(

@@ -24,6 +24,7 @@ OPTIONS: dict[str, Option] = {
     "separator": Option("--separator"),
     "encoding": Option("--encoding"),
     "k": Option("--topk"),
+    "to": Option("--to"),
 }
 
 

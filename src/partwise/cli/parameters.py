@@ -135,6 +135,8 @@ class Option(NamedTuple):
         if isinstance(plain, bool):
             return self.name if plain else self.off or f"no {self.name}"
         text = f"{plain:g}" if isinstance(plain, float) else str(plain)
+        if isinstance(plain, list):
+            text = ",".join(map(str, plain))
         return f"{self.name} {NONE if plain is None else shlex.quote(text)}"
 
 
@@ -154,14 +156,19 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
     plain: Any = {"int": int, "float": float, "str": str, "bool": bool}.get(
         parameter.type.removesuffix(" | None")
     )
-    if values:
+    listed = LISTS.get(parameter.kind.removesuffix(" or None"))
+    if listed is not None:
+        plain, parser = str, _list_parser(listed)
+    elif values:
         plain = type(values[0])
     elif plain is None and parameter.type == "Any":
         plain = _described_type(parameter.kind)
     if plain is None or parameter.name in NO_OPTION:
         return None
     accepts_none = parameter.type.endswith("| None")
-    if plain is object or (accepts_none and not (plain is str and not values)):
+    if listed is None and (
+        plain is object or (accepts_none and not (plain is str and not values))
+    ):
         parser = _parser(plain)
     written = option.name + (f"/{option.off}" if option.off else "")
     details: dict[str, Any] = {
@@ -170,7 +177,10 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
         "rich_help_panel": _panel(parameter, option),
     }
     named = values or re.findall(r'"(\w+)"', parameter.kind.partition("}")[0])
-    if named:
+    if listed is not None:
+        details["metavar"] = listed.metavar
+        details["help"] += f" Written as in {listed.example}{listed.more}."
+    elif named:
         details["metavar"] = "|".join(map(str, named))
     else:
         text = "FILE" if parameter.kind.startswith("path") else "TEXT"
@@ -187,6 +197,47 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
         parameter.name, Annotated[kind, typer.Option(written, **details)],
         parameter.default,
     )  # fmt: skip
+
+
+class ListOption(NamedTuple):
+    """How a shell writes a list: items between commas."""
+
+    metavar: str
+    example: str
+    more: str
+    n_words: int  # of each item; pairs are lists of two
+
+
+LISTS = {  # by the types in docstrings
+    "list of str": ListOption("NAMES", "a_start,b_end", "", 1),
+    "list of (label, label)": ListOption(
+        "PAIRS", "'O I-PER, none I-PER'", ", none for the outside of a sentence", 2
+    ),
+}
+
+
+def _list_parser(listed: ListOption) -> Callable[[str], Any]:
+    """Lists as a shell writes them; in pairs NONE stands for None."""
+
+    def parse(text: Any) -> Any:
+        if not isinstance(text, str):  # a default
+            return text
+        items = [item.split() for item in text.split(",")]
+        if any(len(item) != listed.n_words for item in items):
+            what = "a name" if listed.n_words == 1 else "two labels"
+            raise typer.BadParameter(
+                f"{text!r} has an item between commas that is not {what}; write it as "
+                f"in {listed.example}."
+            )
+        if listed.n_words == 1:
+            return [item[0] for item in items]
+        return [
+            tuple(None if word.lower() == NONE else word for word in item)
+            for item in items
+        ]
+
+    parse.__name__ = "list"
+    return parse
 
 
 def _in_shell(text: str) -> str:

@@ -76,13 +76,16 @@ def predict(
         )
     if output != "-":
         refuse_overwriting({"--output": output}, [model])
-    loaded, task = opened(model, files)
+    loaded, task = opened(model, data, files)
     read = task.read(data, truth=False)
     answers = task.answer(loaded, read, topk=topk, given=given, n_jobs=threads(jobs))
     for option in chosen:
         answers = task.with_probabilities(option, loaded, read, answers, threads(jobs))
         if not task.writes_probabilities and not (json and output == "-"):
-            raise ValueError(f"{option} of this model goes with --json, to stdout")
+            raise ValueError(
+                f"{option}: files of this model have no place for it; add --json, "
+                "without --output"
+            )
     if chosen and not loaded.has_probabilities:
         say(
             "note: the model was trained for a margin and is not calibrated; its "

@@ -33,7 +33,7 @@ def report(
     """
     from partwise.cli.output import print_json, say
 
-    loaded, task = opened(model, files)
+    loaded, task = opened(model, data, files)
     refuse_overwriting({"--output": output}, [model, *data])
     read = task.read(data, truth=True)
     answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))

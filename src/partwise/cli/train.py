@@ -55,6 +55,10 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
             code = _train(task, estimator, request, interruption)
         except KeyboardInterrupt:
             return interruption.code or INTERRUPTED
+        except ImportError:  # what a compiled module makes of a signal while it loads
+            if not interruption.number:
+                raise
+            return interruption.code
     return interruption.code or code
 
 
@@ -162,7 +166,9 @@ def _why_no_dual(estimator: Any) -> str:
     solver = type(estimator.solver_).__name__
     if estimator.certificate_.dual is not None and solver == "BCFW":
         return f"{type(estimator).__name__} keeps no dual; its file has the bound alone"
-    return f"{solver} has no dual per sentence to keep; bcfw has"
+    if solver == "CCCP":
+        return "rounds over hidden parts have no dual to keep; the file has the bound"
+    return f"{solver} has no dual per example to keep; bcfw has"
 
 
 def _print_results(request: TrainingRequest, answer: dict[str, Any]) -> None:

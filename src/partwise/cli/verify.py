@@ -56,7 +56,7 @@ def verify(
     """
     from partwise.cli.output import print_json, print_table
 
-    loaded, task = opened(model, files)
+    loaded, task = opened(model, data, files)
     settings = _settings(loaded, model)
     if plain and settings["loss"] == "ramp":
         raise ValueError("--plain needs a model of another loss than ramp; drop it")

@@ -89,7 +89,10 @@ def positive_last(y: Any, positive: str | None = None) -> list[Any]:
     labels = np.unique(y).tolist()
     check_labels(labels)
     if len(labels) != 2:
-        raise ValueError(f"y has {len(labels)} classes; a motif tells two apart")
+        classes = f"{len(labels)} class{'es'[: 2 * (len(labels) != 1)]}"
+        raise ValueError(
+            f"y has {classes}; give sequences of two, with and without the motif"
+        )
     names = [str(label).lower() for label in labels]
     at = next((k for k in (1, 0) if names[k] in POSITIVE), 1)
     if positive is not None:

@@ -20,6 +20,7 @@ from partwise.outputs.kernel_fit import (
     read_kernel,
 )
 from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
+from partwise.outputs.row_refusals import with_remedies
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.scoring import WARM, FeatureFit, ScoringFit
@@ -42,17 +43,24 @@ class RowEstimator(SavedEstimator):
     def _training_rows(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
         """X and y, checked; a CSR matrix stays one. Sets ``n_features_in_``."""
         check_sparse(X, "X")  # before scikit-learn follows its arrays
-        return validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, **checks
-        )
+        with with_remedies():
+            if y is None:
+                raise ValueError(
+                    f"This {type(self).__name__} estimator requires y to be passed, "
+                    "but the target y is None"
+                )
+            return validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, **checks
+            )
 
     def _rows(self, X: Any) -> Any:
         """New rows, checked against those of training."""
         self._check_fitted()
         check_sparse(X, "X")  # before scikit-learn follows its arrays
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=np.float64
-        )
+        with with_remedies():
+            return validate_data(
+                self, X, reset=False, accept_sparse="csr", dtype=np.float64
+            )
 
     def _featurizer(self, names: Any, *, has_intercept: bool) -> RowFeaturizer:
         """Features of rows; `names` of columns, those of a data frame, or x0, x1, …."""
@@ -156,7 +164,8 @@ class RowClassifier(ClassifierMixin, RowEstimator):
 
     def _used_rows(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Floats]:
         """The rows of positive weight, with their weights."""
-        weight = _check_sample_weight(weight, X)
+        with with_remedies():
+            weight = _check_sample_weight(weight, X)
         if (weight < 0).any():
             raise ValueError("sample_weight: give numbers of at least zero")
         used = weight > 0

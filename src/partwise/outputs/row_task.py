@@ -72,7 +72,13 @@ class RowTask(Task):
 
             return read_arff(path, self.label)
         if not stem.endswith(CSV):
-            return read_svmlight(path)
+            try:
+                return read_svmlight(path)
+            except ReaderError as error:
+                if "is no `target" not in str(error):
+                    raise
+                what = "tables of numbers need a name that ends in .csv or .tsv"
+                raise ReaderError(f"{error}; {what}") from None
         separator = self.separator or ("\t" if stem.endswith(".tsv") else ",")
         if not truth and self.width is not None:  # labels may be there all the same
             n_cells = count_cells(path, separator)

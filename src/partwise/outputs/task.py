@@ -100,6 +100,8 @@ class Task(ABC):
     has_plain_check: ClassVar[bool] = False
     writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
+    other_formats: ClassVar[tuple[str, ...]] = ()  # of models, see `in_format`
+
     # Options of `partwise train` besides those made from the estimator's parameters
     file_options: ClassVar[tuple[str, ...]] = ()  # those of `FileOptions` that it has
     # options named otherwise than their parameters; "--on/--off" for flags
@@ -281,6 +283,11 @@ class Task(ABC):
     def structure_facts(cls, model: Any) -> dict[str, Any]:
         """Facts of the structure for `inspect`."""
         return {}
+
+    @classmethod
+    def in_format(cls, model: Any, name: str) -> str:
+        """The model as text for other programs, in one of `other_formats`."""
+        raise NotImplementedError
 
     @classmethod
     def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:

@@ -42,8 +42,8 @@ def read_candidates(path: Source) -> Candidates:
         cells = line.split("\t")
         if len(cells) != 5:
             raise ReaderError(
-                f"{name}:{number}: {len(cells)} columns; write query, document, "
-                "subtopics, title and text, separated by tabs"
+                f"{name}:{number}: {len(cells)} column{'s'[: len(cells) > 1]}; write "
+                "query, document, subtopics, title and text, separated by tabs"
             )
         query, document, subtopics, title, text = cells
         texts, topics, documents = sets.setdefault(query, ([], [], []))

@@ -272,8 +272,9 @@ def _width(name: str, data: bytes) -> int:
                 return width
             raise ReaderError(
                 f"{name}:{line_of(data, begin)}: {width} column{'s'[: width > 1]} "
-                "where CoNLL-U has 10; separate ten columns by tabs (`_` for nothing), "
-                "or read other layouts with read_columns"
+                "where CoNLL-U has 10; separate ten columns by tabs (`_` for nothing); "
+                "files of tokens and labels are for `partwise train tag`, in Python "
+                "for read_columns"
             )
         begin = end + 1
     raise ReaderError(f"{name}: no word in the file; it needs one word per line")

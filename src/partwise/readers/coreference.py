@@ -84,8 +84,8 @@ def _document(
         where = f"{source}:{first + k}"
         if len(cells) <= WORD + 1:
             raise ReaderError(
-                f"{where}: {len(cells)} columns; give document, part, number, word and "
-                "brackets"
+                f"{where}: {len(cells)} column{'s'[: len(cells) > 1]}; give document, "
+                "part, number, word and brackets"
             )
         here, is_open = len(words), True
         words.append(cells[WORD])

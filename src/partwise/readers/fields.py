@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.readers.limits import SENTENCE_TOKENS, TOKEN_BYTES, check_limit
-from partwise.readers.source import ReaderError
+from partwise.readers.source import ReaderError, ReaderSettingsError
 from partwise.readers.table import Column
 
 
@@ -68,7 +68,7 @@ def scan_fields(
         offset,
     )
     if line:
-        raise ReaderError(_ragged(name, data, line, n_fields, width, separator))
+        raise ReaderSettingsError(_ragged(name, data, line, n_fields, width, separator))
     fields = Fields(
         start[:, :n_rows], stop[:, :n_rows], offset[: n_sequences + 1].copy()
     )
@@ -131,7 +131,8 @@ def _ragged(
             "end: the file was cut off; copy it again"
         )
     remedy = (
-        "separate columns by white space, or name another separator"
+        "separate columns by white space, or say what stands between them, as in "
+        "<separator=','>"
         if separator is None
         else f"separate columns by {separator!r}"
     )

@@ -70,6 +70,11 @@ def read_graph_files(paths: Sequence[Source], *, truth: bool) -> Graphs:
     """The graphs of several files; with `truth` all of them must have labels."""
     files = [read_graphs(path) for path in paths]
     for path, file in zip(paths, files, strict=True):
+        sizes = [len(x[0]) for x in file.X]
+        if truth and 0 in sizes:
+            raise ReaderError(
+                f"{path}: graph {sizes.index(0) + 1} has no nodes; leave it out"
+            )
         if truth and None in file.y:
             raise ReaderError(
                 f'{path}: graph {file.y.index(None) + 1} has no "labels"; add them'
@@ -109,8 +114,11 @@ def _graph(graph: Any) -> tuple[Any, ...]:
     if not isinstance(graph, dict):
         raise ValueError('no graph; write {"nodes": […], "edges": […]}')
     nodes, edges = graph.get("nodes"), graph.get("edges")
-    if not isinstance(nodes, list) or not nodes:
-        raise ValueError('"nodes" must be a list of the features of the nodes')
+    if not isinstance(nodes, list):
+        raise ValueError(
+            '"nodes" must be a list with the features of each node, as in '
+            '"nodes": [[1, 0], [0, 1]]'
+        )
     _check_features(nodes, "nodes")
     if not isinstance(edges, list):
         raise ValueError('"edges" must be a list of pairs of nodes')

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.readers.arff import read_arff_columns
+from partwise.readers.limits import COLUMNS, check_limit
 from partwise.readers.matrices import NUMBER, read_csv
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
@@ -197,6 +198,7 @@ def _read_svmlight(path: Source) -> LabelSets:
         raise ReaderError(f"{name}: {error}; correct the file") from None
     if not X.shape[0]:
         raise ReaderError(f"{name}: no line with features; give a file with examples")
+    check_limit(X.shape[1], COLUMNS, name, "{} columns")
     values = sorted({value for row in sets for value in row})
     place = {value: k for k, value in enumerate(values)}
     y = np.zeros((X.shape[0], len(values)), np.int64)

@@ -83,8 +83,8 @@ def read_tables(paths: Sequence[str], layout: Layout) -> Table:
                       table.offset)  # fmt: skip
         if tables and names != list(tables[0].columns):
             raise ReaderError(
-                f"{path}: {len(names)} columns where {paths[0]} has "
-                f"{len(tables[0].columns)}; give files of one layout"
+                f"{path}: {len(names)} column{'s'[: len(names) > 1]} where {paths[0]} "
+                f"has {len(tables[0].columns)}; give files of one layout"
             )
         tables.append(table)
     return tables[0] if len(tables) == 1 else Table.concatenate(tables)
@@ -123,6 +123,6 @@ def split_label(
     if not others:
         raise ReaderError(
             f"{paths[0]}: one column only, nothing besides the labels; add a column of "
-            "words before it"
+            "words before it, or say what stands between columns, as in --separator ,"
         )
     return table.select(others), table.strings(label)

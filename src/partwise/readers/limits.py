@@ -6,8 +6,8 @@ Each has a default and an environment variable that changes it; an error names b
 variable                        default       what may not be larger
 =============================== ============= ==================================
 PARTWISE_MAX_FILE_BYTES         1,073,741,824 text of a file, decompressed
-PARTWISE_MAX_COMPRESSION        200           text per compressed byte, from
-                                              64 MB on
+PARTWISE_MAX_COMPRESSION        100           text per compressed byte, from
+                                              2 MB on
 PARTWISE_MAX_LINE_BYTES         67,108,864    a line
 PARTWISE_MAX_TOKEN_BYTES        65,536        a word, or another field of a token
 PARTWISE_MAX_SENTENCE_TOKENS    100,000       tokens of a sentence, letters of a
@@ -28,7 +28,7 @@ SENTENCE_TOKENS = "PARTWISE_MAX_SENTENCE_TOKENS"
 COLUMNS = "PARTWISE_MAX_COLUMNS"
 DEFAULTS = {
     FILE_BYTES: 1 << 30,
-    COMPRESSION: 200,
+    COMPRESSION: 100,
     LINE_BYTES: 1 << 26,
     TOKEN_BYTES: 1 << 16,
     SENTENCE_TOKENS: 100_000,

@@ -20,7 +20,8 @@ from partwise.readers.source import (
     read_text_bytes,
 )
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# possessive, so that a long number that fits no place is not tried in all its parts
+NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
 
 
@@ -70,9 +71,19 @@ def read_svmlight(path: Source) -> MatrixData:
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         raise ReaderError(_svmlight_fault(name, data, ValueError("NaN or infinity")))
     check_limit(X.shape[1], COLUMNS, name, "{} columns")
-    has_groups = b"qid:" in data
+    if len(groups) not in (0, X.shape[0]):
+        raise ReaderError(_without_query(name, data))
     names = [str(column) for column in range(X.shape[1])]
-    return MatrixData(X, _as_whole(y), names, groups if has_groups else None)
+    return MatrixData(X, _as_whole(y), names, groups if len(groups) else None)
+
+
+def _without_query(name: str, data: bytes) -> str:
+    """The error message of a file in which some lines have a qid and others not."""
+    for number, line in enumerate(data.decode().splitlines(), 1):
+        text = line.partition("#")[0].strip()
+        if text and "qid:" not in text:
+            return f"{name}:{number}: no qid, which other lines have; write it, too"
+    return f"{name}: some lines have no qid; write it into all of them"
 
 
 def _svmlight_fault(name: str, data: bytes, error: Exception) -> str:

@@ -4,7 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from partwise.parameters import check_choice
+
 LETTERS = "ACGT"
+LAYOUTS = ("meme", "jaspar")
+
+
+def as_text(layout: str, name: str, counts: np.ndarray, *, both_strands: bool) -> str:
+    """
+    A motif in one of the layouts: frequencies (MEME), or counts (JASPAR).
+
+    Parameters
+    ----------
+    layout : {"meme", "jaspar"}
+    name : str
+    counts : array (length, 4)
+        Letters A, C, G and T at the places of the motif.
+    both_strands : bool
+    """
+    check_choice("layout", layout, LAYOUTS)
+    if layout == "jaspar":
+        return as_jaspar(name, counts)
+    n_sites = counts.sum(axis=1)
+    shares = counts / np.maximum(n_sites, 1)[:, None]
+    return as_meme(name, shares, round(float(n_sites.max())), both_strands=both_strands)
 
 
 def as_meme(name: str, pwm: Any, n_sites: int, *, both_strands: bool = False) -> str:

@@ -29,7 +29,9 @@ Source = str | os.PathLike[str] | BinaryIO
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 1 << 22
-BOMB = 1 << 26  # what may be compressed as well as it likes
+# What may be compressed as well as it likes: a few megabytes only, for the objects of a
+# text of short items take up to fifty times its bytes.
+BOMB = 1 << 21
 # an end of lines of old Macintosh files, or a damaged file
 _LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
 
@@ -108,6 +110,10 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
         MissingFileError when there is no file.
     """
     name, data = _read_bytes(source)
+    if is_model(data):
+        raise ReaderError(
+            f"{name}: is a model file where data are needed; give a file of data"
+        )
     if data.startswith(GZIP_MAGIC):
         try:
             data = _decompress(name, data)
@@ -127,6 +133,14 @@ def read_text_bytes(source: Source) -> tuple[str, bytes]:
         data = _line_feeds(name, data)
     check_lines(data, name)
     return name, data
+
+
+def is_model(first: bytes) -> bool:
+    """Whether a file that begins so is a model: the size of a header, and the header.
+
+    No text does: it has no NUL bytes.
+    """
+    return first[6:9] == b"\0\0{"
 
 
 def _as_utf8(name: str, data: bytes) -> bytes:
@@ -186,7 +200,7 @@ def _read_bytes(source: Source) -> tuple[str, bytes]:
             )
         name = str(getattr(source, "name", "<file>"))
         return name, _read_all(name, source)
-    name = os.fspath(source)
+    name = os.fspath(source) or "''"
     try:
         with open(source, "rb") as file:
             known = os.fstat(file.fileno())

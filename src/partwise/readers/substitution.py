@@ -109,13 +109,18 @@ def write_matrix(
         A   C
     A   4  -1
     """
+    write_bytes(path, as_text(matrix, comment, decimals).encode())
+
+
+def as_text(matrix: SubstitutionMatrix, comment: str = "", decimals: int = 4) -> str:
+    """The text that `write_matrix` writes."""
     cells = [[f"{value:.{decimals}f}" for value in row] for row in matrix.scores]
     width = max(3, *(len(cell) for row in cells for cell in row))
     lines = [f"# {line}" for line in comment.splitlines()]
     lines.append(" " + "".join(f" {letter:>{width}}" for letter in matrix.columns))
     for letter, row in zip(matrix.rows, cells, strict=True):
         lines.append(letter + "".join(f" {cell:>{width}}" for cell in row))
-    write_bytes(path, ("\n".join(lines) + "\n").encode())
+    return "\n".join(lines) + "\n"
 
 
 def _letters(source: str, number: int, words: list[str]) -> str:

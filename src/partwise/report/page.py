@@ -124,6 +124,7 @@ def _environment() -> "jinja2.Environment":
         lstrip_blocks=True,
     )
     environment.filters["number"] = wording.number
+    environment.filters["figure"] = wording.figure
     environment.filters["visible"] = wording.visible
     environment.filters["count"] = wording.count
     environment.filters["weight"] = wording.signed
@@ -169,6 +170,7 @@ class _ConfusionView(NamedTuple):
     rows: list[list[tuple[int, float, bool]]]  # count, shade, on diagonal
     pairs: list[_Pair]
     n_labels: int
+    n_predictions: int
     n_errors: int
     n_errors_shown: int
 
@@ -199,6 +201,7 @@ def _confusion(confusion: Confusion) -> _ConfusionView:
             for m, i, j in worst[:_MOST_PAIRS]
         ],
         n_labels=n,
+        n_predictions=sum(row_sums),
         n_errors=sum(m for m, _, _ in wrong),
         n_errors_shown=sum(matrix[i][j] for i in shown for j in shown if i != j),
     )

@@ -58,6 +58,21 @@ def number(value: object, digits: int = 4) -> str:
     return text.replace("-", MINUS)
 
 
+def figure(value: object) -> str:
+    """Write a metric: shares with at most four decimals, so that they compare.
+
+    Examples
+    --------
+    >>> figure(0.99109), figure(0.0089087), figure(1.0), figure(12.3456)
+    ('0.9911', '0.0089', '1', '12.35')
+    """
+    is_float = isinstance(value, Real) and not isinstance(value, Integral | bool)
+    if not is_float or not 5e-5 <= abs(float(value)) < 1:  # type: ignore[arg-type]
+        return number(value)
+    text = f"{float(value):.4f}".rstrip("0").rstrip(".")  # type: ignore[arg-type]
+    return text.replace("-", MINUS)
+
+
 def column(values: Sequence[object], digits: int = 4) -> list[str]:
     """Write the numbers of one table column with equal decimals, so that they align."""
     floats = [
@@ -99,6 +114,8 @@ def at_most_percent(ratio: float) -> str:
     if ratio <= 0:
         return "0\u00a0%"
     percent = 100.0 * ratio
+    if word := nonfinite(percent):
+        return word
     step = 10.0 ** (math.floor(math.log10(percent)) - 1)
     # 1e-9: a ratio that is a round percentage must not gain a digit by rounding
     return f"{number(math.ceil(percent / step - 1e-9) * step, 2)}\u00a0%"

@@ -33,36 +33,53 @@ def best_of(
     start: Any,
     callback: Callable[[State], Any] | None,
     pulse: Callable[[State], Any] | None,
+    time_limit: float | None = None,
 ) -> State:
     """The run of smallest objective; `problem` is left with its completions.
 
     The first one has the start. Runs are parallel where the problem can be forked, and
-    one after the other where it cannot; their results are the same.
+    one after the other where it cannot; their results are the same. Runs share the
+    seconds that are left, and those that find none left are not begun.
     """
     clock = time.perf_counter()
     starts = [start] + [None] * (len(runs) - 1)
     states: list[State] = []
     # a fork begins at the first completions, whatever another run has left behind
     is_forked = offers(problem, Forking)
+    n_at_once = problem.n_jobs if is_forked else 1
+
+    def work(r: int, **reporting: Any) -> State | None:
+        run = runs[r]
+        if time_limit is not None:
+            left = clock + time_limit - time.perf_counter()
+            if r and left <= 0:
+                return None
+            n_turns = -(-(len(runs) - r) // n_at_once)
+            run.time_limit = max(left / n_turns, 1e-3)
+        return run.solve(problems[r], objective, start=starts[r], **reporting)
+
     problems = [problem.fork() if is_forked else problem for _ in runs]
-    if is_forked and problem.n_jobs > 1:
-        with ThreadPoolExecutor(problem.n_jobs) as threads:
-            states += threads.map(
-                lambda run, fork, first: run.solve(fork, objective, start=first),
-                runs, problems, starts,
-            )  # fmt: skip
+    if n_at_once > 1:
+        with ThreadPoolExecutor(n_at_once) as threads:
+            done = threads.map(work, range(len(runs)))
+            states += [state for state in done if state is not None]
     else:
-        for run, fork, first in zip(runs, problems, starts, strict=True):
-            states.append(
-                run.solve(fork, objective, start=first, callback=callback, pulse=pulse)
-            )
-            if states[-1].stopped in ("interrupted", "callback"):
+        for r in range(len(runs)):
+            state = work(r, callback=callback, pulse=pulse)
+            if state is None:
+                break
+            states.append(state)
+            if state.stopped in ("interrupted", "callback"):
                 break
     best = min(states, key=lambda state: state.found)
     problem.complete(best.model)  # depends on the model alone: those of its run
     best.oracle_calls = sum(state.oracle_calls for state in states)
-    values = ", ".join(f"{state.found:.6g}" for state in states)
-    best.note += f"; best of {len(states)} runs with objectives {values}"
+    if len(states) > 1:
+        values = ", ".join(f"{state.found:.6g}" for state in states)
+        note = f"best of {len(states)} runs with objectives {values}"
+        best.note = "; ".join(filter(None, (best.note, note)))
+    if len(states) < len(runs) and best.stopped == "converged":
+        best.stopped = "time limit"
     best.seconds = time.perf_counter() - clock
     return best
 

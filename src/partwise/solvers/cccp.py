@@ -184,10 +184,13 @@ class CCCP(Solver):
 
     def begin(self, problem: Any, objective: Objective, start: Start) -> State:
         """First completions: by a model of the start or of known parts, or random."""
+        clock = time.perf_counter()
         state = State(model=problem.zero())
         if start.model is None and self.first == "given":
             convex = self._convex()
-            convex.tol, convex.time_limit = self.first_tol, self.time_limit
+            convex.tol = self.first_tol
+            if self.time_limit is not None:  # the rest is for rounds
+                convex.time_limit = self.time_limit / 2
             start = start._replace(model=learn_known(problem, objective, convex, state))
         if start.model is not None:
             state.model = start.model
@@ -196,6 +199,9 @@ class CCCP(Solver):
         elif self.first == "random":
             complete_at_random(problem, self.random_state)
         state.memo = CCCPMemo(self._convex(), start, self.first_tol)
+        spent = time.perf_counter() - clock
+        if self.time_limit is not None and spent >= self.time_limit:
+            state.stopped = "time limit"  # a round would take several passes
         return state
 
     def step(self, problem: Any, objective: Objective, state: State) -> None:
@@ -370,7 +376,9 @@ class CCCP(Solver):
             )
         self.refuse(problem, objective)
         runs = [self._run(r) for r in range(self.restarts)]
-        return best_of(runs, problem, objective, start, callback, pulse)
+        return best_of(
+            runs, problem, objective, start, callback, pulse, self.time_limit
+        )
 
     def _run(self, r: int) -> CCCP:
         """The solver of one run."""
@@ -378,6 +386,4 @@ class CCCP(Solver):
         if r:
             seed = np.random.SeedSequence([self.random_state, r]).generate_state(1)[0]
             settings |= {"first": "random", "random_state": int(seed)}
-        if self.time_limit is not None:
-            settings["time_limit"] = self.time_limit / self.restarts
         return type(self)(**(self.get_params(deep=False) | settings))

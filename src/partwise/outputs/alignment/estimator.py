@@ -15,7 +15,7 @@ from partwise.features.pairs import PairFeaturizer
 from partwise.outputs.alignment.model import AlignmentModel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
-from partwise.parameters import check_positive, check_whole
+from partwise.parameters import ParameterError, check_positive, check_whole
 from partwise.readers.substitution import SubstitutionMatrix, as_matrix
 from partwise.structures.alignment.examples import hidden_truths
 from partwise.structures.alignment.file import OPTIONS, options_of
@@ -162,6 +162,11 @@ class SequenceAligner(PartlyLabelledEstimator):
         super().check_parameters()
         check_whole("band", self.band, 0)
         check_positive("start_scale", self.start_scale)
+        is_global = self.free_ends is not None and self.mode != "semiglobal"
+        if is_global and set(self.free_ends) != set(ENDS):
+            raise ParameterError(
+                "free_ends", self.free_ends, "it goes with <mode='semiglobal'>; drop it"
+            )
         Alignment((1,), **self._options()).tolerance()
         if isinstance(self.templates, str | list) and not is_name(self.templates):
             PairFeaturizer(self.templates)

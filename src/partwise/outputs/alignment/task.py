@@ -25,6 +25,7 @@ class AlignTask(Task):
     examples_name: ClassVar[str] = "pairs"
     json_names: ClassVar[tuple[str, str]] = ("alignments", "alignment")
     file_options: ClassVar[tuple[str, ...]] = ("max_length",)
+    other_formats: ClassVar[tuple[str, ...]] = ("matrix",)
     file_format: ClassVar[str] = "aligned FASTA"
     measures: ClassVar[tuple[str, ...]] = ("q", "q4")
 
@@ -150,6 +151,13 @@ class AlignTask(Task):
             "has_start": model.start is not None,
             "reader": model.info.get("reader", {}),
         }
+
+    @classmethod
+    def in_format(cls, model: Any, name: str) -> str:
+        """The learned scores of substitutions, in the format of NCBI."""
+        from partwise.readers.substitution import as_text
+
+        return as_text(model.matrix(), "learned by partwise")
 
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int

@@ -14,6 +14,7 @@ from partwise.outputs.labels import check_labels
 from partwise.outputs.measure.model import MeasureModel, one_block
 from partwise.outputs.row_estimator import KernelRowEstimator, repetitions
 from partwise.outputs.row_keys import ClassHasher
+from partwise.outputs.row_refusals import with_remedies
 from partwise.parameters import (
     ParameterError,
     check_choice,
@@ -128,15 +129,18 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         """
         self.check_parameters()
         X, y = self._training_rows(X, y)
-        check_classification_targets(y)
+        with with_remedies():
+            check_classification_targets(y)
+            if sample_weight is not None:
+                sample_weight = _check_sample_weight(sample_weight, X)
         if sample_weight is not None:
-            times = repetitions(_check_sample_weight(sample_weight, X))
+            times = repetitions(sample_weight)
             X, y = X[times], y[times]
         classes = np.unique(y)
         if len(classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported; y is {type_of_target(y)}, "
-                f"with {len(classes)} classes"
+                f"with {len(classes)} classes; give one class against the rest"
             )
         if len(classes) < 2:
             raise ValueError("y has one class; a measure needs rows of two classes")

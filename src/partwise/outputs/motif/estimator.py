@@ -14,7 +14,6 @@ from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.motif.model import MotifModel
 from partwise.parameters import check_choice, check_positive, check_whole
 from partwise.protocol import Floats, Ints
-from partwise.readers.motif_formats import as_jaspar, as_meme
 from partwise.readers.sink import write_bytes
 from partwise.structures.motif import Motif
 from partwise.structures.motif.sequences import MAX_ORDER
@@ -186,14 +185,7 @@ class MotifClassifier(LatentEstimator):
     ) -> None:
         """Write the motif for other programs: frequencies (MEME), counts (JASPAR)."""
         self._check_fitted()
-        check_choice("layout", layout, ("meme", "jaspar"))
-        counts, both = self.model_.counts, bool(self.both_strands)
-        text = as_jaspar(name, counts)
-        if layout == "meme":
-            n_sites = round(float(counts.sum(axis=1).max()))
-            shares = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
-            text = as_meme(name, shares, n_sites, both_strands=both)
-        write_bytes(path, text.encode())
+        write_bytes(path, self.model_.as_text(layout, name).encode())
 
     @classmethod
     def _parameters_of(cls, model: MotifModel) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
 from partwise.protocol import Floats
+from partwise.readers.motif_formats import as_text
 from partwise.structures.motif import Motif, Site
 
 PSEUDOCOUNT = 0.5  # of each letter, in probabilities
@@ -85,6 +86,11 @@ class MotifModel(WeightedModel):
         """Weights of letters at the places of the motif, (length, 4)."""
         length = self.structure.length
         return self.weights[: 4 * length].reshape(length, 4)
+
+    def as_text(self, layout: str, name: str = "motif") -> str:
+        """The motif for other programs: frequencies (meme), counts (jaspar)."""
+        both_strands = bool(self.structure.both_strands)
+        return as_text(layout, name, self.counts, both_strands=both_strands)
 
     def training_problem(
         self, X: Sequence[str], truths: Any, formulation: Formulation | None = None,

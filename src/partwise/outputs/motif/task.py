@@ -23,6 +23,7 @@ class MotifTask(RowTask):
     tokens_name: ClassVar[str] = "letters"
     json_names: ClassVar[tuple[str, str]] = ("sites", "site")
     file_options: ClassVar[tuple[str, ...]] = ()
+    other_formats: ClassVar[tuple[str, ...]] = ("meme", "jaspar")
     measures: ClassVar[tuple[str, ...]] = (
         "accuracy", "error_rate", "balanced_accuracy",
     )  # fmt: skip
@@ -83,6 +84,10 @@ class MotifTask(RowTask):
         ]  # fmt: skip
         return {"sites": sites}
 
+    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
+        """The letters of the best window of one sequence."""
+        return model.explain(data.X[row], top=top)
+
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
@@ -99,6 +104,11 @@ class MotifTask(RowTask):
 
         consensus = "".join(LETTERS[k] for k in model.pwm.argmax(axis=1).tolist())
         return {"both_strands": model.structure.both_strands, "consensus": consensus}
+
+    @classmethod
+    def in_format(cls, model: Any, name: str) -> str:
+        """The motif as MEME or JASPAR."""
+        return model.as_text(name)
 
     def truths(self, model: Any, data: Data) -> Any:
         """1 with the motif, 0 without."""

@@ -15,6 +15,7 @@ from partwise.outputs.labels import check_labels
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_estimator import KernelRowEstimator, RowClassifier
 from partwise.outputs.row_keys import ClassHasher
+from partwise.outputs.row_refusals import with_remedies
 from partwise.outputs.support import SupportSet
 from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
@@ -101,7 +102,8 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         """
         self.check_parameters()
         X, y = self._training_rows(X, y)
-        check_classification_targets(y)
+        with with_remedies():
+            check_classification_targets(y)
         X, y, weight = self._used_rows(X, y, sample_weight)
         self._weighted = sample_weight is not None or self.class_weight is not None
         last = getattr(self, "model_", None) if self.warm_start else None

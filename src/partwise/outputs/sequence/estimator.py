@@ -64,7 +64,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     scheme : {"BIO", "IOB1", "IOB2", "BIOES"} or None
         Forbid labels in an order that the tag scheme does not allow. IOB2 is BIO.
     forbidden : list of (label, label) or None
-        Pairs of labels that must not follow each other; None instead of a label stands
+        Pairs of labels that must not follow each other. None instead of a label stands
         for the outside of the sequence, so ``(None, "I-PER")`` is a first label.
     kernel : str, Kernel, callable or None
         Compare tokens by a kernel on their features instead of by the features, as in

@@ -16,7 +16,7 @@ import numpy as np
 from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
-from partwise.parameters import SettingsError
+from partwise.parameters import ParameterError, SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, offsets_of
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
@@ -145,8 +145,8 @@ class Alignment(AlignmentReference, PackedStructure):
                 f"mode={self.mode!r}: choose 'global', 'local' or 'semiglobal'"
             )
         if not set(self.free_ends) <= ENDS.keys():
-            raise ValueError(
-                f"free_ends={self.free_ends!r}: choose from {', '.join(ENDS)}"
+            raise ParameterError(
+                "free_ends", self.free_ends, f"choose a list of {', '.join(ENDS)}"
             )
         return sum(ENDS[end] for end in set(self.free_ends))
 
