@@ -101,12 +101,10 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
             parse_kernel(self.kernel)
 
     def _scoring_fit(
-        self, X: Any, names: Any, last: Any, hasher: ClassHasher, has_intercept: bool
+        self, X: Any, names: Any, hasher: ClassHasher, has_intercept: bool
     ) -> ScoringFit:
-        """Rows as features, or as inputs of a kernel, whose keys are those of `hasher`.
-
-        `last` is the model that a warm start goes on with.
-        """
+        """Rows as features, or as inputs of a kernel with the keys of `hasher`."""
+        last = self._last_model
         if self.kernel is None:
             begin_features(self, last)
             featurizer = self._featurizer(names, has_intercept=has_intercept)
@@ -129,14 +127,6 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
             by_token=True, words=lambda i: [""] * int(length[i]), featurizer=featurizer,
             budget=self.budget, over_budget=self.over_budget, support_inputs=features,
         )  # fmt: skip
-
-    @classmethod
-    def _scoring_parameters(cls, model: Any) -> dict[str, Any]:
-        """Kernel or threshold of a model."""
-        scoring = model.scoring
-        if scoring.prefix:
-            return {"kernel": scoring.index.kernel}
-        return {"fit_intercept": scoring.featurizer.has_intercept}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

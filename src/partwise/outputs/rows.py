@@ -99,6 +99,10 @@ class RowFeaturizer:
 class RowFeatureScoring(TokenFeatureScoring):
     """Classes are scored by the features of their row."""
 
+    def parameters(self) -> dict[str, Any]:
+        """Whether there is a threshold."""
+        return {"fit_intercept": self.featurizer.has_intercept}
+
     def row_scores(self, X: Any, weights: Floats, n_jobs: int = 1) -> Floats:
         """Score of each row under one weight per feature, (n,)."""
         features: Any = self.featurizer.transform(X)

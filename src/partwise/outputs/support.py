@@ -59,16 +59,14 @@ class SupportSet(NamedTuple):
 
     @classmethod
     def of_trees(
-        cls,
-        sentences: list[Any],
-        trees: list[Any],
-        cuts: Cuts,
-        alpha: Floats,
-        rows: Ints,
+        cls, sentences: list[Any], trees: list[Any], support: Support
     ) -> SupportSet:
-        """Sentences of (word, tag) whose truths are trees, not numbers of labels."""
-        shown = [[word for word, _ in x] for x in sentences]
-        return cls(sentences, trees, cuts, alpha, rows, shown)
+        """Keep only the sentences of (word, tag), with their trees, of dual mass."""
+        rows, cuts = support.by_block()
+        chosen = [sentences[i] for i in rows]
+        shown = [[word for word, _ in x] for x in chosen]
+        truths = [trees[i] for i in rows]
+        return cls(chosen, truths, cuts, support.alpha, rows, shown)
 
 
 def _take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:

@@ -187,7 +187,7 @@ class SupervisedClusterer(LatentEstimator):
 
     @classmethod
     def _parameters_of(cls, model: ClusteringModel) -> dict[str, Any]:
-        return {"decoder": model.structure.decoder, **model.structure.get_params()}
+        return super()._parameters_of(model) | {"decoder": model.structure.decoder}
 
     @property
     def coef_(self) -> Floats:

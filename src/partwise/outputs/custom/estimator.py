@@ -47,8 +47,6 @@ class StructuredSVM(StructuredEstimator):
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. ``loss="log"`` needs ``solver="lbfgs"``. What the
         structure lacks for a formulation is refused by name before any work.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------

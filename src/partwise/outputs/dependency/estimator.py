@@ -161,7 +161,7 @@ class DependencyParser(TreeParser):
             y, table.offset, self.projective and is_exact, self.single_root and is_exact
         )
         self._weighted = sample_weight is not None
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         names = tree_codes.label_names(trees) if self.labels else []
         fit = fit_arcs(self, table, trees, bool(names), last)
         is_joint = self.labels == "joint" and fit.has_labels
@@ -179,20 +179,19 @@ class DependencyParser(TreeParser):
         n_jobs = self._n_jobs()
         packable = fit.parts, fit.scorer(n_jobs)
         problem = model.pack(table, packable, codes, formulation, n_jobs, hidden=hidden)
-        weights, dual = self._learn(problem, fit, last, sample_weight)
-        if dual is not None:
-            codes, words = problem.blocks.y, shown_words(table).__getitem__
-            model.support = SupportSet.create(table, table.offset, codes, dual, words)
+        self._learn(
+            model, problem, fit, sample_weight,
+            lambda dual: SupportSet.create(
+                table, table.offset, problem.blocks.y, dual,
+                shown_words(table).__getitem__,
+            ),
+        )  # fmt: skip
         if names != labels:
             model.labels = names
             model.labeller, self.label_certificate_ = fit_labeller(
                 self, table, trees, names, sample_weight
             )
-        model.scoring, model.weights = fit.finish(problem, weights)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints(LABELS)
-        return self
+        return self._keep(model, LABELS)
 
     def _refuse_hidden(self, codes: Any, in_two_stages: bool = False) -> None:
         super()._refuse_hidden(codes)
@@ -279,13 +278,13 @@ class DependencyParser(TreeParser):
     @classmethod
     def _parameters_of(cls, model: DependencyModel) -> dict[str, Any]:
         labels = "second_stage" if model.labeller else "joint"
-        return {
-            **model.structure.get_params(),
+        parameters = super()._parameters_of(model) | {
             "labels": labels if model.labels else None,
             "order": 1 if model.pruner is None else 2,
-            **({} if model.pruner is None else {"n_candidates": model.n_candidates}),
-            **model.scoring.parameters(),
         }
+        if model.pruner is not None:
+            parameters["n_candidates"] = model.n_candidates
+        return parameters
 
     @property
     def classes_(self) -> np.ndarray:

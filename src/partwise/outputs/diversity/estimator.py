@@ -50,8 +50,6 @@ class DiverseSelector(SavedEstimator):
         What `score` measures.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -137,10 +135,6 @@ class DiverseSelector(SavedEstimator):
 
     @classmethod
     def _parameters_of(cls, model: DiversityModel) -> dict[str, Any]:
-        structure, covers = model.structure, model.featurizer
-        return {
-            "k": structure.k,
-            "search_nodes": structure.search_nodes,
-            "features": covers.features,
-            "shares": list(covers.shares),
-        }
+        covers = model.featurizer
+        words = {"features": covers.features, "shares": list(covers.shares)}
+        return super()._parameters_of(model) | words

@@ -59,8 +59,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``. The default solver is a
         bundle method.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -144,26 +142,20 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         self.classes_ = self._ordered(classes)
         truth = np.where(y == self.classes_[1], 1, -1)
         structure = LabelVector(self.measure, beta=self.beta, k=self.k)
-        last = getattr(self, "model_", None) if self.warm_start else None
         labels = self.classes_.tolist()
         hasher = ClassHasher(labels[1:], structure)
-        fit = self._scoring_fit(X, feature_names, last, hasher, self.fit_intercept)
+        fit = self._scoring_fit(X, feature_names, hasher, self.fit_intercept)
         n_jobs = self._n_jobs()
         problem = structure.pack(
             one_block(fit.parts), truth, self._formulation(), n_jobs=n_jobs,
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip
         self._n_rows, self._weighted = len(y), False
-        weights, _ = self._learn(problem, fit, last, None)
+        model = MeasureModel(None, structure, labels, np.zeros(0), 0.0, {})
+        weights = self._learn(model, problem, fit)
         scores = problem.scores(problem.expand(weights))
-        self.threshold_ = best_threshold(structure, truth, scores)
-        scoring, weights = fit.finish(problem, weights)
-        info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = MeasureModel(
-            scoring, structure, labels, weights, self.threshold_, info
-        )
-        self._remove_checkpoints()
-        return self
+        self.threshold_ = model.threshold = best_threshold(structure, truth, scores)
+        return self._keep(model)
 
     def _ordered(self, classes: np.ndarray) -> np.ndarray:
         """The two classes, the positive one last."""
@@ -209,16 +201,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         classifier.classes_ = np.array(model.labels)
         classifier.threshold_ = model.threshold
         return classifier
-
-    @classmethod
-    def _parameters_of(cls, model: MeasureModel) -> dict[str, Any]:
-        structure = model.structure
-        return {
-            "measure": structure.measure,
-            "beta": structure.beta,
-            "k": structure.k,
-            **cls._scoring_parameters(model),
-        }
 
     @property
     def coef_(self) -> Floats:

@@ -195,10 +195,6 @@ class MotifClassifier(LatentEstimator):
             text = as_meme(name, shares, n_sites, both_strands=both)
         write_bytes(path, text.encode())
 
-    @classmethod
-    def _parameters_of(cls, model: MotifModel) -> dict[str, Any]:
-        return model.structure.get_params()
-
     @property
     def classes_(self) -> np.ndarray:
         """Without and with the motif, (2,)."""

@@ -11,13 +11,14 @@ from partwise.bounds import check_list
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
+from partwise.outputs.scoring import Scoring
 from partwise.protocol import Floats
 from partwise.structures.motif import Motif, Site
 
 PSEUDOCOUNT = 0.5  # of each letter, in probabilities
 
 
-class MotifScoring:
+class MotifScoring(Scoring):
     """Windows are scored by the motif less the background; nothing to choose."""
 
     prefix: ClassVar[str] = ""

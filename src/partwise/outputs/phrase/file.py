@@ -69,4 +69,5 @@ def _support(grammar: Grammar, arrays: Arrays) -> SupportSet:
     room = 2 * grammar.code_room()
     cuts, alpha, rows = read_planes(arrays, lengths, lambda n: room * n)
     check_codes(grammar, cuts.code, cuts.indptr, lengths[cuts.block])
-    return SupportSet.of_trees(sentences, trees, cuts, alpha, rows)
+    shown = [[word for word, _ in x] for x in sentences]
+    return SupportSet(sentences, trees, cuts, alpha, rows, shown)

@@ -84,8 +84,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         See `SegmentParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"hmm"`` is the generative baseline.
-    checkpoint, checkpoint_every, n_jobs
-        See `StructuredEstimator`.
     warm_start : bool
         Keep the labels and features of the last fit and start from its weights, where
         the solver can. With a kernel, the data of the last fit must come first in X.
@@ -163,7 +161,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         weight = None
         if token_weight is not None:
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         labels = label_set(y) if last is None else last.labels
         fit = fit_scoring(self, X, labels, last)
         if last is not None:
@@ -182,19 +180,16 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
             scorer=fit.scorer(n_jobs), label_names=labels, may_hide=True,
         )  # fmt: skip
-        weights, dual = self._learn(problem, fit, last, sample_weight)
-        support = None
-        if dual is not None:
-            support = SupportSet.create(
+        kind = SegmentModel if self.segments else SequenceModel
+        model = kind(None, chain, labels, np.zeros(0))
+        self._learn(
+            model, problem, fit, sample_weight,
+            lambda dual: SupportSet.create(
                 fit.support_inputs, fit.offset, problem.blocks.y, dual,
                 lambda row: show_tokens(X, row),
-            )  # fmt: skip
-        scoring, weights = fit.finish(problem, weights)
-        info = {"certificate": self.certificate_.to_dict()}
-        make = SegmentModel if self.segments else SequenceModel
-        self.model_ = make(scoring, chain, labels, weights, info, support)
-        self._set_n_features_in()
-        self._remove_checkpoints()
+            ),
+        )  # fmt: skip
+        self._keep(model)._set_n_features_in()
         return self
 
     def _set_n_features_in(self) -> None:

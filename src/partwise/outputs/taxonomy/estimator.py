@@ -58,10 +58,6 @@ class TaxonomyClassifier(MulticlassClassifier):
         The same for all, or that of a parent shared by its children; the sum is 1.
     class_weight, fit_intercept, kernel, budget, over_budget, gram_options
         See `MulticlassClassifier`.
-    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -200,13 +196,12 @@ class TaxonomyClassifier(MulticlassClassifier):
 
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        structure = model.structure
-        known = {"parents": structure.nodes.table(), "multiple": False}
-        if isinstance(model, NodeSetModel):
-            known |= {"multiple": True, "leaves": structure.leaves,
-                      "node_cost": structure.node_cost}  # fmt: skip
-            return known | cls._scoring_parameters(model)
-        return super()._parameters_of(model) | known | {"features": structure.features}
+        parameters = super()._parameters_of(model) | {
+            "parents": model.structure.nodes.table(),
+            "multiple": isinstance(model, NodeSetModel),
+        }
+        parameters.pop("classes", None)  # all of them, where ours says which to have
+        return parameters
 
     @property
     def nodes_(self) -> list[Any]:
