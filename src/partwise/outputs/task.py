@@ -95,6 +95,8 @@ class Task(ABC):
     # in JSON: the predictions of all examples, and one of several of an example
     json_names: ClassVar[tuple[str, str]] = ("labels", "labels")
     measures: ClassVar[tuple[str, ...]] = ()  # metrics by name, see `measure`
+    fact_names: ClassVar[tuple[str, ...]] = ()  # parameters of structures, for `facts`
+    n_features_shown: ClassVar[int] = 10  # on each side of a label, in reports
     file_format: ClassVar[str] = ""
     max_length: int | None = None  # longer examples of files are left out
     has_plain_check: ClassVar[bool] = False
@@ -243,16 +245,15 @@ class Task(ABC):
         """The report of a training; `common` goes to the report's constructor."""
         from partwise.report import MetricTable, Report
 
-        caption = common.pop("caption")
+        features = self.telling_features(model, self.n_features_shown)
+        overall = MetricTable(common.pop("caption"), self.overall(data, answers))
         sections = self.report_sections(model, data, answers)
-        metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
-        metrics += sections.pop("metrics", [])
-        return Report(
-            metrics=metrics,
-            features=self.telling_features(model, 10),
-            **sections,
-            **common,
-        )
+        metrics = [overall, *sections.pop("metrics", [])]
+        return Report(metrics=metrics, features=features, **sections, **common)
+
+    def overall(self, data: Data, answers: Answers) -> dict[str, Any]:
+        """The first figures of a report."""
+        return dict(self.measure(data, answers))
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -280,7 +281,7 @@ class Task(ABC):
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
         """Facts of the structure for `inspect`."""
-        return {}
+        return {name: getattr(model.structure, name) for name in cls.fact_names}
 
     @classmethod
     def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:

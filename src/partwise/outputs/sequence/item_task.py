@@ -43,8 +43,6 @@ class ItemTask(TagTask):
         """Refuse: the only labels of the file are those to be predicted."""
         raise ValueError("--given needs a file with columns; drop it")
 
-    def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
-        """Winner against runner-up."""
-        items = [data.X[row]]
-        tokens = [" ".join(item) for item in items[0]]
-        return model.explain(items, tokens=tokens, top=top)
+    def shown_tokens(self, X: Any) -> list[list[str]]:
+        """All attributes of each item."""
+        return [[" ".join(item) for item in sequence] for sequence in X]

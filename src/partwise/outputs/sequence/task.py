@@ -12,7 +12,6 @@ from partwise.readers.layout import Layout, find_column, read_tables, split_labe
 if TYPE_CHECKING:
     from partwise.objective import Objective
     from partwise.protocol import Ints
-    from partwise.report import Report
 
 UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
@@ -80,6 +79,10 @@ class TagTask(Task):
             list(table.columns), label, self.layout.separator, self.layout.comment
         )
         return Data(X, y, table.n_tokens, table)
+
+    def shown_tokens(self, X: Any) -> list[list[str]]:
+        """The first column of each sentence."""
+        return X.strings(next(iter(X.columns)))
 
     def describe(self, data: Data) -> str:
         """Sentences, tokens, labels."""
@@ -193,18 +196,14 @@ class TagTask(Task):
         }
         return Details(warnings, document, [shown])
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Tables, confusion, telling features, worst errors."""
-        from partwise.outputs.sequence.report import sequence_report
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Tables, confusion, worst errors, support structures."""
+        from partwise.outputs.sequence.report import sequence_sections
 
-        return sequence_report(
-            model,
-            tokens=data.X.strings(next(iter(data.X.columns))),
-            y=data.y,
-            y_pred=_as_strings(answers.best),
-            features=self.telling_features(model, 10),
-            **common,
-        )
+        predicted = _as_strings(answers.best)
+        return sequence_sections(model, self.shown_tokens(data.X), data.y, predicted)
 
     # ------------------------------------------------------------ inside a model
 
@@ -245,9 +244,8 @@ class TagTask(Task):
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
-        one = data.X[row]
-        tokens = one.strings(next(iter(one.columns)))[0]
-        return model.explain(one, tokens=tokens, top=top)
+        (tokens,) = self.shown_tokens(data.X[row : row + 1])
+        return model.explain(data.X[row : row + 1], tokens=tokens, top=top)
 
     # ------------------------------------------------------------------- verify
 
