@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from partwise.outputs.docstrings import parameter_entries
+from partwise.outputs.docstrings import entries_of
 from partwise.parameters import choices_of, reworded
 
 OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
@@ -97,7 +97,7 @@ def _default(value: ast.expr | None) -> tuple[Any] | None:
 def _described(docstring: str) -> dict[str, tuple[str, str]]:
     """Types and first sentences of the parameters in a docstring."""
     described: dict[str, tuple[str, str]] = {}
-    for names, kind, body in parameter_entries(docstring):
+    for names, kind, body in entries_of(docstring):
         text = " ".join(body.split())
         sentence = re.split(r"(?<=[.…])\s+(?=[A-Z])", text)[0]
         plain = sentence.replace("``", "").replace("`", "")

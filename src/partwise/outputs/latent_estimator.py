@@ -19,9 +19,14 @@ class PartlyLabelledEstimator(SavedEstimator):
 
     These are completed in rounds (`CCCP`), and the loss does not count them. All else
     is as without them: a problem with hidden parts is `Latent`.
+
+    Attributes
+    ----------
+    rounds_ : list of Round
+        Of the completion of hidden parts; none where nothing is hidden.
     """
 
-    rounds_: list[Round] = field(init=False)  # none where nothing is hidden
+    rounds_: list[Round] = field(init=False)
 
     def _refuse_hidden(self, codes: Any) -> None:
         """Refuse what cannot complete hidden parts, −1 in the codes of truths."""

@@ -32,7 +32,7 @@ def unseen_warning(
 def label_details(
     what: str,
     rows: Sequence[Any],
-    unseen: tuple[dict[str, int], list[str]],
+    unseen: tuple[dict[str, int], list[str]] = ({}, []),
     **json: Any,
 ) -> Details:
     """Precision and recall of each label, and labels that the model has never seen.

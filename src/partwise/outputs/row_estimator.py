@@ -11,7 +11,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from partwise.bounds import check_sparse
 from partwise.kernels.inputs import token_inputs
-from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import (
     KernelFit,
@@ -93,12 +92,6 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
     """Base of estimators over rows that may compare them by a kernel."""
 
     kernel: Any = None
-
-    def check_parameters(self) -> None:
-        """Refuse what cannot be fitted, before any data are read."""
-        super().check_parameters()
-        if isinstance(self.kernel, str):
-            parse_kernel(self.kernel)
 
     def _scoring_fit(
         self, X: Any, names: Any, hasher: ClassHasher, has_intercept: bool

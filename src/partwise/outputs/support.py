@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,27 @@ class SupportSet(NamedTuple):
         shown = [[word for word, _ in x] for x in chosen]
         truths = [trees[i] for i in rows]
         return cls(chosen, truths, cuts, support.alpha, rows, shown)
+
+
+def support_of(
+    fit: Any, problem: Any, words: Callable[[int], list[str]]
+) -> Callable[[Support], SupportSet]:
+    """From the dual of a problem to what a model keeps of it and of its data.
+
+    Parameters
+    ----------
+    fit : ScoringFit
+    problem : PackedProblem
+        Its codes have a number for each token.
+    words : callable
+        Row number to the list of strings to show.
+    """
+
+    def chosen(dual: Support) -> SupportSet:
+        truths = problem.blocks.y
+        return SupportSet.create(fit.support_inputs, fit.offset, truths, dual, words)
+
+    return chosen
 
 
 def _take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:

@@ -347,6 +347,13 @@ class Task(ABC):
         """The true outputs, as `model.training_problem` takes them."""
         return data.y
 
+    def label_numbers(self, model: Any, data: Data) -> Ints:
+        """The numbers of all true labels, for `truths`."""
+        import numpy as np
+
+        number = {str(label): k for k, label in enumerate(model.labels)}
+        return np.array([number[label] for label in self.labels_in(data)], np.int32)
+
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:

@@ -73,7 +73,6 @@ class SequenceAligner(PartlyLabelledEstimator):
     matrix_ : SubstitutionMatrix
         Learned scores of substitutions, which `partwise.readers.write_matrix` writes.
     coef_ : array (n_weights,)
-    certificate_ : Certificate
 
     Examples
     --------

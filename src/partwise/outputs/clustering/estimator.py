@@ -61,7 +61,6 @@ class SupervisedClusterer(LatentEstimator):
         Threshold of links.
     splits_ : int
         True clusters of the training data that candidate links do not connect.
-    certificate_, history_, rounds_, n_iter_
 
     Examples
     --------

@@ -54,7 +54,6 @@ class StructuredSVM(StructuredEstimator):
         Weights of features; of a joint kernel, pairs with their coefficients; of
         `PartSelection` with a kernel, parts of the training data with theirs.
     structure_ : Structure, set up
-    certificate_, history_, n_iter_
 
     Examples
     --------

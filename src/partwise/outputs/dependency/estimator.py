@@ -13,7 +13,7 @@ from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
 from partwise.outputs.dependency.learning import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.support import SupportSet
+from partwise.outputs.support import support_of
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_arcs
 from partwise.parameters import SettingsError, check_whole
@@ -94,13 +94,8 @@ class DependencyParser(TreeParser):
     ----------
     model_ : DependencyModel
     classes_ : array of labels
-    certificate_ : Certificate
     label_certificate_ : Certificate
         Of the labeller, with ``labels="second_stage"``.
-    history_ : list of HistoryPoint
-    rounds_ : list of Round
-        Of the completion of hidden heads and labels, None in y.
-    n_iter_ : int
 
     Examples
     --------
@@ -179,13 +174,9 @@ class DependencyParser(TreeParser):
         n_jobs = self._n_jobs()
         packable = fit.parts, fit.scorer(n_jobs)
         problem = model.pack(table, packable, codes, formulation, n_jobs, hidden=hidden)
-        self._learn(
-            model, problem, fit, sample_weight,
-            lambda dual: SupportSet.create(
-                table, table.offset, problem.blocks.y, dual,
-                shown_words(table).__getitem__,
-            ),
-        )  # fmt: skip
+        fit.support_inputs = table
+        support = support_of(fit, problem, lambda row: shown_words(table[row])[0])
+        self._learn(model, problem, fit, sample_weight, support)
         if names != labels:
             model.labels = names
             model.labeller, self.label_certificate_ = fit_labeller(

@@ -55,7 +55,6 @@ class DiverseSelector(SavedEstimator):
     ----------
     coef_ : array (n_features,)
     feature_names_ : list of str
-    certificate_ : Certificate
 
     Examples
     --------

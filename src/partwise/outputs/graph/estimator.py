@@ -67,7 +67,6 @@ class GraphLabeler(LabelledEstimator):
     coef_ : array (n_labels, n_features)
         Weights of nodes.
     edge_coef_ : array (n_edge_features, n_labels, n_labels)
-    certificate_ : Certificate
 
     Examples
     --------

@@ -44,7 +44,6 @@ class AssignmentMatcher(SavedEstimator):
     Attributes
     ----------
     coef_ : array (n_features,)
-    certificate_ : Certificate
 
     Examples
     --------

@@ -69,7 +69,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     threshold_ : float
         Rows that score higher are positive: where the measure of the training rows is
         best, 0 for ROC area and average precision.
-    certificate_ : Certificate
 
     Examples
     --------

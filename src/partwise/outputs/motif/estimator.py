@@ -64,7 +64,6 @@ class MotifClassifier(LatentEstimator):
         Probabilities of A, C, G and T, by the windows of the training sequences.
     score_matrix_ : array (length, 4)
         Learned weights of letters.
-    certificate_, history_, rounds_, n_iter_
 
     Examples
     --------

@@ -11,14 +11,13 @@ from partwise.bounds import check_list
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
-from partwise.outputs.scoring import Scoring
 from partwise.protocol import Floats
 from partwise.structures.motif import Motif, Site
 
 PSEUDOCOUNT = 0.5  # of each letter, in probabilities
 
 
-class MotifScoring(Scoring):
+class MotifScoring:
     """Windows are scored by the motif less the background; nothing to choose."""
 
     prefix: ClassVar[str] = ""
@@ -26,6 +25,10 @@ class MotifScoring(Scoring):
 
     def __init__(self, structure: Motif) -> None:
         self.structure = structure.setup()
+
+    def parameters(self) -> dict[str, Any]:
+        """None besides those of the motif."""
+        return {}
 
     def facts(self) -> dict[str, Any]:
         """Sizes of the motif and of its background."""

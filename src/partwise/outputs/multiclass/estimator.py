@@ -15,7 +15,7 @@ from partwise.outputs.labels import check_labels
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_estimator import KernelRowEstimator, RowClassifier
 from partwise.outputs.row_keys import ClassHasher
-from partwise.outputs.support import SupportSet
+from partwise.outputs.support import support_of
 from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
 
@@ -60,9 +60,6 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
     classes_ : array (K,)
     coef_ : array (K, n_features)
     intercept_ : array (K,)
-    certificate_ : Certificate
-    history_ : list of HistoryPoint
-    n_iter_ : int
 
     Examples
     --------
@@ -128,13 +125,8 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip
         model = self.model_class(None, structure, hasher.labels, np.zeros(0))
-        inputs, offset = fit.support_inputs, np.arange(len(codes) + 1)
-        self._learn(
-            model, problem, fit, weight,
-            lambda dual: SupportSet.create(
-                inputs, offset, codes, dual, lambda row: ["row"]
-            ),
-        )  # fmt: skip
+        support = support_of(fit, problem, lambda row: ["row"])
+        self._learn(model, problem, fit, weight, support)
         return self._keep(model)
 
     def _all_classes(self, y: np.ndarray) -> np.ndarray:

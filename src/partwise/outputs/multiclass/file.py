@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from partwise.outputs.labels import cost_from_state, cost_state, labels_from_state
+from partwise.outputs.labels import labels_from_state
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.support_file import support_from_state, support_state
+from partwise.structures.losses.file import cost_from_state, cost_state
 from partwise.structures.multiclass import Multiclass
 
 

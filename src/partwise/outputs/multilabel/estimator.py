@@ -64,7 +64,6 @@ class MultilabelClassifier(RowClassifier):
     coef_ : array (K, n_features)
     intercept_ : array (K,)
     pair_coef_ : array (n_pairs,)
-    certificate_ : Certificate
 
     Examples
     --------

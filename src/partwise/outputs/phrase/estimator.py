@@ -87,11 +87,6 @@ class ConstituencyParser(TreeParser):
         Those of them with more than `max_length` words, which were not parsed.
     n_unknown_tags_ : int
         Its words with a tag that training never showed; it stands for any other.
-    certificate_ : Certificate
-    history_ : list of HistoryPoint
-    rounds_ : list of Round
-        Of the completion of trees that are partly known.
-    n_iter_ : int
 
     Examples
     --------
@@ -153,7 +148,7 @@ class ConstituencyParser(TreeParser):
         sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
         fit = fit_phrases(self, grammar, sentences, last)
         n_jobs = self._n_jobs()
-        problem = grammar.pack(
+        problem: Any = grammar.pack(
             sentences, trees, formulation, n_jobs=n_jobs, parts=fit.parts,
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip

@@ -51,7 +51,7 @@ class ConstituencyModel(TreeModel):
 
     def __init__(
         self,
-        scoring: PhraseFeatureScoring | PhraseKeyScoring,
+        scoring: PhraseFeatureScoring | PhraseKeyScoring | None,
         grammar: Grammar,
         weights: Floats,
         wrapper: str | None = None,

@@ -57,7 +57,6 @@ class Ranker(RowEstimator):
     Attributes
     ----------
     coef_ : array (n_features,)
-    certificate_ : Certificate
 
     Examples
     --------

@@ -68,7 +68,6 @@ class Reranker(SavedEstimator):
     ----------
     n_left_out_ : int
         Training examples for which `base` had no candidate.
-    certificate_, history_, n_iter_
 
     Examples
     --------

@@ -68,7 +68,6 @@ class TaxonomyClassifier(MulticlassClassifier):
         Weights of classes; with several classes, of nodes.
     node_coef_ : array (N, n_features)
     intercept_ : array (K,)
-    certificate_ : Certificate
 
     Examples
     --------
