@@ -60,7 +60,7 @@ def verify(
     settings = _settings(loaded, model)
     if plain and settings["loss"] == "ramp":
         raise ValueError("--plain needs a model of another loss than ramp; drop it")
-    if plain and not task.has_plain_check:
+    if plain and not hasattr(loaded, "plain_primal"):
         raise ValueError(f"--plain has no plain methods for {type(loaded).__name__}")
     task.as_in_training(loaded)
     read = task.read(data, truth=True)

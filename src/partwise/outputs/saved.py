@@ -184,8 +184,8 @@ class SavedEstimator(StructuredEstimator):
             return x.shape[:1] == (0,)
         return hasattr(x, "__len__") and len(x) == 0
 
-    def _with_empty(
-        self, X: Any, empty: Any, predict: Callable[[Any, Any], Any]
+    def _predict(
+        self, X: Any, empty: Any, given: Any = None, **settings: Any
     ) -> np.ndarray:
         """
         Outputs of all sequences, of which some may have no tokens.
@@ -195,18 +195,23 @@ class SavedEstimator(StructuredEstimator):
         X : sequences
         empty : output
             That of a sequence without tokens.
-        predict : callable
-            Takes the other sequences and their places in X, or X and None for all.
+        given : list, optional
+            What is known of each output.
+        **settings
+            Further ones of the model's `predict`.
         """
+        self._check_fitted()
         X = as_list(X)
         refuse_single(X, self.unit)
-        if not isinstance(X, list | np.ndarray):
-            return as_object_array(predict(X, None))
-        rows = [i for i, x in enumerate(X) if not self.is_empty(x)]
-        if len(rows) == len(X):
-            return as_object_array(predict(X, None))
+        settings["n_jobs"], rows = self._n_jobs(), None
+        if isinstance(X, list | np.ndarray):
+            rows = [i for i, x in enumerate(X) if not self.is_empty(x)]
+        if rows is None or len(rows) == len(X):
+            return as_object_array(self.model_.predict(X, given=given, **settings))
+        known = None if given is None else [given[i] for i in rows]
+        predicted = self.model_.predict([X[i] for i in rows], given=known, **settings)
         outputs = [copy(empty) for _ in X]
-        for i, output in zip(rows, predict([X[i] for i in rows], rows), strict=True):
+        for i, output in zip(rows, predicted, strict=True):
             outputs[i] = output
         return as_object_array(outputs)
 

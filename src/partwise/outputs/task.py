@@ -99,7 +99,6 @@ class Task(ABC):
     n_features_shown: ClassVar[int] = 10  # on each side of a label, in reports
     file_format: ClassVar[str] = ""
     max_length: int | None = None  # longer examples of files are left out
-    has_plain_check: ClassVar[bool] = False
     writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
     # Options of `partwise train` besides those made from the estimator's parameters
@@ -385,8 +384,9 @@ class Task(ABC):
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
     ) -> float:
-        """The objective by plain Python; see `has_plain_check`."""
-        raise NotImplementedError
+        """The objective by plain Python, of models that have it."""
+        truths = self.truths(model, data)
+        return model.plain_primal(data.X, truths, settings, objective)
 
 
 def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:

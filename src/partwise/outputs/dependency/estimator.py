@@ -227,21 +227,11 @@ class DependencyParser(TreeParser):
             Heads that are known and must be kept; None where they are not.
         constraints : iterable of PartConstraint, or functions of the number of words
             Linear constraints over arcs, as ``at_most_per_head("nsubj")``; see
-            `partwise.structures.constraints`. Sentences whose best tree
-            breaks one take an integer program each.
+            `partwise.structures.constraints`. Sentences whose best tree breaks one take
+            an integer program each.
         """
-        self._check_fitted()
-        n_jobs = self._n_jobs()
-
-        def predict(X: Any, rows: Any) -> Any:
-            known = given
-            if given is not None and rows is not None:
-                known = [given[i] for i in rows]
-            return self.model_.predict(
-                X, given=known, constraints=constraints, n_jobs=n_jobs
-            )
-
-        return self._with_empty(X, DependencyTree([], []), predict)
+        empty = DependencyTree([], [])
+        return self._predict(X, empty, given, constraints=constraints)
 
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions; labels not known are ``_``."""

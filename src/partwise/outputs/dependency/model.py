@@ -1,8 +1,4 @@
-"""A trained dependency parser: scoring, structure, labels and weights.
-
-It predicts and explains without scikit-learn, so the command line starts quickly;
-`DependencyParser` is this model plus learning.
-"""
+"""A trained dependency parser: scoring, structure, weights, without scikit-learn."""
 
 from __future__ import annotations
 

@@ -36,14 +36,14 @@ class DependencyTask(TreeTask):
         ),
     }
 
-    def __init__(self, *, single_root: bool = True) -> None:
-        self.single_root = single_root
+    single_root: bool = True
 
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """With as many roots in a tree as the parser allows."""
-        task = cls(single_root=settings["single_root"])
-        return task.limited_to(options.max_length)
+        task = super().for_training(options, settings)
+        task.single_root = settings["single_root"]
+        return task
 
     @classmethod
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -72,9 +72,9 @@ class DependencyTask(TreeTask):
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
         """With as many roots in a tree as the training files had."""
-        options.refuse("columns", "label", "separator", "comment")
-        stored = model.info.get("reader", {}).get("single_root")
-        return cls(single_root=stored is not False).limited_to(options.max_length)
+        task = super().of_model(model, path, options)
+        task.single_root = model.info.get("reader", {}).get("single_root") is not False
+        return task
 
     # -------------------------------------------------------------------- files
 

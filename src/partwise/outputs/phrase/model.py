@@ -1,8 +1,4 @@
-"""A trained phrase-structure parser: grammar, scoring and weights.
-
-It predicts and explains without scikit-learn, so the command line starts quickly;
-`ConstituencyParser` is this model plus learning.
-"""
+"""A trained phrase-structure parser: grammar, scoring, weights, no scikit-learn."""
 
 from __future__ import annotations
 

@@ -200,9 +200,8 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     ) -> list[Any]:
         """Probabilities of parts of the labels, ∝ exp(score/T) of whole sequences.
 
-        They are probabilities of a model that was trained with ``loss="log"``, or after
-        `calibrate`. Scores of ``loss="hinge"`` keep a margin and do not fit
-        frequencies: without `calibrate` use them to compare, not as probabilities.
+        Of a model that was trained with ``loss="log"``, or after `calibrate`: scores of
+        ``loss="hinge"`` keep a margin, and without `calibrate` only compare.
 
         Parameters
         ----------
@@ -269,8 +268,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     @property
     def n_features_in_(self) -> int:
         """Features of tokens; absent where the model does not look at them."""
-        if self.model_.featurizer is None:
-            raise AttributeError("the model looks at no features")
         return self.model_.featurizer.n_features_
 
     @property

@@ -1,7 +1,6 @@
 """The part of a `SequenceModel` in a model file, and the checks when it is read.
 
-Two kinds of file hold one: ``SequenceModel`` with features, ``KernelSequenceModel``
-with keys and an index. They differ in what the scoring writes.
+``SequenceModel`` has features, ``KernelSequenceModel`` keys and an index.
 """
 
 from __future__ import annotations

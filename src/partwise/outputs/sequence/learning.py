@@ -24,18 +24,10 @@ from partwise.readers.tokens import show_tokens
 
 
 def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> ScoringFit:
-    """
-    Choose how labels are scored, and prepare the training data for it.
+    """Choose how labels are scored, and prepare the training data for it.
 
-    Parameters
-    ----------
-    tagger : SequenceTagger
-        Its parameters; invalid ones are refused before any work.
-    X : sequences
-    labels : list
-        All labels, in their order.
-    last : SequenceModel or None
-        The model that a warm start goes on with.
+    Invalid parameters are refused before any work; `last` is the model that a warm
+    start goes on with.
     """
     if uses_keys(tagger):
         return _fit_keys(tagger, X, labels, last)
@@ -98,9 +90,8 @@ def _token_features(tagger: Any, X: Any, last: Any) -> tuple[Any, Any]:
 
 def _refuse_features(tagger: Any) -> None:
     """Refuse settings of features, which this model does not use."""
-    defaults = {"templates": None, "min_count": 1, "hash_bits": None, "vectors": None}
-    for name, default in defaults.items():
-        if getattr(tagger, name) != default:
+    for name in ("templates", "min_count", "hash_bits", "vectors"):
+        if getattr(tagger, name) != getattr(type(tagger), name):
             raise ValueError(
                 f"{name}= is for features of tokens, which this model does not look "
                 "at; leave it out, or use a kernel on tokens, as poly:degree=2"
@@ -115,8 +106,7 @@ def _support_inputs(
         return X if isinstance(X, Table) else list(X)
     if kind_of(X) == "columns":
         table = as_table(X)
-        first = next(iter(table.columns))  # to show it
-        names = [first, *columns, *hasher.columns]
-        names += getattr(featurizer, "columns", [])
+        shown = next(iter(table.columns))
+        names = [shown, *columns, *hasher.columns, *getattr(featurizer, "columns", [])]
         return table.select(list(dict.fromkeys(names)))
     return list(X) if features is None else features

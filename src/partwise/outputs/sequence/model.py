@@ -1,8 +1,4 @@
-"""A trained tagger: scoring, chain, labels and weights.
-
-It predicts and explains without scikit-learn, so the command line starts quickly;
-`SequenceTagger` is this model plus learning.
-"""
+"""A trained tagger: scoring, chain, labels and weights, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -134,14 +130,11 @@ class SequenceModel(LabelModel):
     def transitions(self) -> list[list[float | None]]:
         """Weights of pairs of states, from row to column; None where one is forbidden.
 
-        Empty for a chain of order 0.
+        None at all with order 0.
         """
-        bigram, allowed = self.parts().bigram, self.structure.masks()[0] == 0
-        pairs = zip(bigram.tolist(), allowed[: len(bigram)].tolist(), strict=True)
-        return [
-            [weight if may_be else None for weight, may_be in zip(*rows, strict=True)]
-            for rows in pairs
-        ]
+        table = self.parts().bigram.astype(object)
+        table[self.structure.masks()[0][: len(table)] < 0] = None
+        return table.tolist()
 
     def _structure_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
         """Shares of runs of labels, and of labels at both ends."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from partwise.metrics import as_span_tags, label_report, span_report
 from partwise.outputs.listings import label_sections
 from partwise.report.errors import label_errors
 from partwise.report.support import support_pictures, support_sections
 
-if TYPE_CHECKING:
-    from partwise.outputs.sequence.model import SequenceModel
-
 Rows = list[list[Any]]
 
 
 def sequence_sections(
-    model: SequenceModel, tokens: Rows, y: Rows, y_pred: Rows
+    model: Any, tokens: Rows, y: Rows, y_pred: Rows
 ) -> dict[str, Any]:
     """What a report shows of labels and their predictions, `tokens` as strings."""
     sections = label_sections("label", label_report(y, y_pred), (y, y_pred))

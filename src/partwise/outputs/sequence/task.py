@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 from partwise.outputs.listings import label_details, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
 from partwise.readers.layout import Layout, find_column, read_tables, split_label
-
-if TYPE_CHECKING:
-    from partwise.objective import Objective
 
 UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
@@ -26,7 +24,6 @@ class TagTask(Task):
     """
 
     title: ClassVar[str] = "Tagger"
-    has_plain_check: ClassVar[bool] = True
     writes_probabilities: ClassVar[bool] = True
     file_options: ClassVar[tuple[str, ...]] = (
         "label", "columns", "separator", "comment",
@@ -72,9 +69,7 @@ class TagTask(Task):
             return Data(table, None, table.n_tokens, table)
         label = find_column(table, self.layout.label, paths)
         X, y = split_label(table, label, paths)
-        self.layout = Layout(
-            list(table.columns), label, self.layout.separator, self.layout.comment
-        )
+        self.layout = replace(self.layout, columns=list(table.columns), label=label)
         return Data(X, y, table.n_tokens, table)
 
     def shown_tokens(self, X: Any) -> list[list[str]]:
@@ -149,12 +144,9 @@ class TagTask(Task):
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is a column with labels that must be kept."""
         column = find_column(data.source, given, ["the data"])
-        names: dict[str, Any] = {str(label): label for label in model.labels}
-        names.setdefault(UNKNOWN, None)
-        return [
-            [names.get(text, text) for text in row]
-            for row in data.source.strings(column)
-        ]
+        rows = data.source.strings(column)
+        names = {UNKNOWN: None} | {str(label): label for label in model.labels}
+        return [[names.get(text, text) for text in row] for row in rows]
 
     # --------------------------------------------------------------- evaluation
 
@@ -228,13 +220,6 @@ class TagTask(Task):
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
-
-    def plain_primal(
-        self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
-    ) -> float:
-        """Sentence by sentence, by the reference methods of the structure."""
-        codes = self.truths(model, data)
-        return model.plain_primal(data.X, codes, settings, objective)
 
 
 class ItemTask(TagTask):
