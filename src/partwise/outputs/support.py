@@ -71,13 +71,14 @@ class SupportSet(NamedTuple):
 
 
 def support_of(
-    fit: Any, problem: Any, words: Callable[[int], list[str]]
+    inputs: Any, offset: Ints, problem: Any, words: Callable[[int], list[str]]
 ) -> Callable[[Support], SupportSet]:
     """From the dual of a problem to what a model keeps of it and of its data.
 
     Parameters
     ----------
-    fit : ScoringFit
+    inputs, offset
+        As for `SupportSet.create`.
     problem : PackedProblem
         Its codes have a number for each token.
     words : callable
@@ -85,8 +86,7 @@ def support_of(
     """
 
     def chosen(dual: Support) -> SupportSet:
-        truths = problem.blocks.y
-        return SupportSet.create(fit.support_inputs, fit.offset, truths, dual, words)
+        return SupportSet.create(inputs, offset, problem.blocks.y, dual, words)
 
     return chosen
 

@@ -174,8 +174,9 @@ class DependencyParser(TreeParser):
         n_jobs = self._n_jobs()
         packable = fit.parts, fit.scorer(n_jobs)
         problem = model.pack(table, packable, codes, formulation, n_jobs, hidden=hidden)
-        fit.support_inputs = table
-        support = support_of(fit, problem, lambda row: shown_words(table[row])[0])
+        support = support_of(
+            table, table.offset, problem, lambda row: shown_words(table[row])[0]
+        )
         self._learn(model, problem, fit, sample_weight, support)
         if names != labels:
             model.labels = names

@@ -125,7 +125,8 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip
         model = self.model_class(None, structure, hasher.labels, np.zeros(0))
-        support = support_of(fit, problem, lambda row: ["row"])
+        inputs, offset = fit.support_inputs, fit.offset
+        support = support_of(inputs, offset, problem, lambda row: ["row"])
         self._learn(model, problem, fit, weight, support)
         return self._keep(model)
 

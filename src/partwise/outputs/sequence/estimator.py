@@ -122,7 +122,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     metric: str = "token_accuracy"
 
     model_: SequenceModel = field(init=False)
-
     model_class = SequenceModel
     settings_names = (*SavedEstimator.settings_names, "scheme")
 
@@ -173,7 +172,8 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         )  # fmt: skip
         kind = SegmentModel if self.segments else SequenceModel
         model = kind(None, chain, labels, np.zeros(0))
-        support = support_of(fit, problem, lambda row: show_tokens(X, row))
+        inputs, offset = fit.support_inputs, fit.offset
+        support = support_of(inputs, offset, problem, lambda row: show_tokens(X, row))
         self._learn(model, problem, fit, sample_weight, support)
         return self._keep(model)
 
