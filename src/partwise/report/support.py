@@ -200,20 +200,7 @@ def support_pictures(
 def support_tree_pictures(
     model: DependencyModel, n_sentences: int = 5, n_trees: int = 2
 ) -> list[Picture]:
-    """
-    Draw the training sentences with the largest α, wrong arcs above the words.
-
-    Parameters
-    ----------
-    model : DependencyModel
-    n_sentences, n_trees : int
-        How many sentences, and how many wrong trees of each.
-
-    Returns
-    -------
-    list of Picture
-        Empty for a model without its dual.
-    """
+    """Draw training sentences and some wrong trees of each, as `support_pictures`."""
     support: Any = model.support
     names, pictures = model.joint_labels, []
 

@@ -99,17 +99,10 @@ class TaxonomyClassifier(MulticlassClassifier):
         feature_names: Any = None,
         parents: Any = None,
     ) -> Self:
-        """Learn from rows and their classes.
+        """Learn from rows and their classes, as `MulticlassClassifier.fit` takes them.
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n, n_features)
-        y : array (n,), or a list of lists (or of single classes) with ``multiple=True``
-        sample_weight : array (n,), optional
-        feature_names : list of str, optional
-            Of the columns; those of a data frame are known.
-        parents : dict, optional
-            The table that came with the data, where the parameter names none.
+        With ``multiple=True`` y is a list of lists, or of single classes. `parents` is
+        the table that came with the data, where the parameter names none.
         """
         self._parents = parents if self.parents is None else self.parents
         self._nodes = Nodes([], [])

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import entry, read_array, require
+from partwise.bounds import Arrays, entry, read_array, require
 from partwise.structures.chain.structure import Chain
 from partwise.structures.losses.file import cost_from_state, cost_state
 
 MASKS = ("transitions", "starts", "ends")
-Arrays = dict[str, np.ndarray]
 
 
 def chain_state(chain: Chain) -> tuple[dict[str, Any], Arrays]:
