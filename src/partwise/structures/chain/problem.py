@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.compiled import has_pairs, plain_array
+from partwise.compiled import has_pairs
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows, SparseRows
@@ -23,6 +23,7 @@ from partwise.structures.packed import (
     PackedProblem,
     Ranking,
     aligned_zeros,
+    decode_tokens,
     row_digests,
 )
 from partwise.threads import run_sharded, shard_size
@@ -166,17 +167,7 @@ class ChainProblem(CutRanker, PackedProblem):
         given : int array (n_tokens,), optional
             Labels that are known; −1 where they are not.
         """
-        code = np.zeros(self.blocks.offset[-1], np.int32)
-        value = np.zeros(self.n_blocks)
-        fixed = plain_array([] if given is None else given, np.int32)
-
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            batch.decode_rows(self.blocks, work, model, fixed, first, last, code, value)
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
-        return code, value
+        return decode_tokens(self, batch.decode_rows, model, given)
 
     def effort(self) -> Floats:
         """Tokens of each sequence."""

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers._rows import number_locally
-from partwise.structures.packed import PackedProblem, Ranker, Ranking, row_digests
+from partwise.structures.packed import (
+    PackedProblem,
+    Ranker,
+    Ranking,
+    decode_tokens,
+    row_digests,
+)
 from partwise.structures.segments import _batch as batch
 from partwise.structures.segments._compiled import SegmentBlocks, new_segment_work
-from partwise.threads import run_sharded
 
 
 class SegmentsProblem(Ranker, PackedProblem):
@@ -116,17 +120,7 @@ class SegmentsProblem(Ranker, PackedProblem):
         given : int array (n_tokens,), optional
             Codes that are known; −1 where they are not.
         """
-        code = np.zeros(self.blocks.offset[-1], np.int32)
-        value = np.zeros(self.n_blocks)
-        known = plain_array([] if given is None else given, np.int32)
-
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            batch.decode_rows(self.blocks, work, model, known, first, last, code, value)
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
-        return code, value
+        return decode_tokens(self, batch.decode_rows, model, given)
 
     def rank_rows(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
