@@ -253,10 +253,10 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
     """The models of one task, line by line."""
     from partwise.report import MetricTable
 
-    known = [name for name, value in figures(results[0]).items() if value is not None]
-    rows = [[r.model, *(figures(r)[name] for name in known)] for r in results]
+    names = [name for name, value in figures(results[0]).items() if value is not None]
+    rows = [[r.model, *(figures(r)[name] for name in names)] for r in results]
     title = f"{results[0].task.name.capitalize()}, on new data"
-    return MetricTable(title, {}, ("model", *known), rows)
+    return MetricTable(title, {}, ("model", *names), rows)
 
 
 def _report_of(result: Result) -> Report:

@@ -157,15 +157,15 @@ class KernelFit(ScoringFit):
         n = problem.n_slots
         beta = weights[:n]
         postings = problem.blocks.rows.postings
-        small = keep_within(postings, beta, self.budget, self.over_budget)
-        if small is beta:
+        reduced_beta = keep_within(postings, beta, self.budget, self.over_budget)
+        if reduced_beta is beta:
             return weights, certificate
-        reduced = np.append(small, weights[n:])
+        reduced = np.append(reduced_beta, weights[n:])
         model = problem.expand(reduced)
-        after = certify(problem, objective, model, dual=certificate.dual)
+        measured = certify(problem, objective, model, dual=certificate.dual)
         return reduced, replace(
-            after,
-            oracle_calls=certificate.oracle_calls + after.oracle_calls,
+            measured,
+            oracle_calls=certificate.oracle_calls + measured.oracle_calls,
             stopped=certificate.stopped,
             note=f"on a budget of {self.budget} anchors; the objective was "
             f"{certificate.primal:.6g} without it",

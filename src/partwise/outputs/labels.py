@@ -24,8 +24,8 @@ def typed_labels(settings: dict[str, Any]) -> tuple[list[Any], list[Any] | None]
     is_listed = isinstance(types, list) and len(types) == len(labels) > 0
     require(is_listed and {type(t) for t in types} in ({str}, {int}), "types of labels")
     for kind in dict.fromkeys(types):
-        here = [label for t, label in zip(types, labels, strict=True) if t == kind]
-        labels_from_state({"labels": here})
+        of_type = [label for t, label in zip(types, labels, strict=True) if t == kind]
+        labels_from_state({"labels": of_type})
     return labels, types
 
 
@@ -130,14 +130,14 @@ def encode_labels(
         raise ValueError(f"{what} has {len(y)} sequences where X has {len(offset) - 1}")
     number = {label: k for k, label in enumerate(labels)}
     codes: list[int] = []
-    for row, (here, length) in enumerate(zip(y, np.diff(offset), strict=True), first):
-        if len(here) != length:
+    for row, (names, length) in enumerate(zip(y, np.diff(offset), strict=True), first):
+        if len(names) != length:
             raise ValueError(
-                f"sequence {row} has {length} tokens in X and {len(here)} labels in "
+                f"sequence {row} has {length} tokens in X and {len(names)} labels in "
                 f"{what}"
             )
         try:
-            codes += [-1 if is_unknown(label) else number[label] for label in here]
+            codes += [-1 if is_unknown(label) else number[label] for label in names]
         except KeyError as error:
             raise ValueError(
                 f"{what}: sequence {row} has label {error.args[0]!r}, which the model "

@@ -165,7 +165,7 @@ class SetModel(ScoredModel):
         """For each label the features and their weights."""
         yield from self.scoring.heaviest(self.weights, self.labels)
 
-    def set_reasons(self, X: Any, shown: Ints) -> tuple[list[Contribution], Floats]:
+    def set_reasons(self, X: Any, explained: Ints) -> tuple[list[Contribution], Floats]:
         """Shares of the features of one row in the scores of some labels.
 
         Returns
@@ -185,7 +185,7 @@ class SetModel(ScoredModel):
         reasons = [
             Contribution(0, names[f], self.labels[k], "none", float(shares[p, k]))
             for p, f in enumerate(columns)
-            for k in shown
+            for k in explained
             if shares[p, k] != 0.0
         ]
         return reasons, shares

@@ -308,10 +308,10 @@ class SavedEstimator(StructuredEstimator):
         from partwise.model_file import load_model
 
         model: Any = load_model(path)
-        wanted = cls._model_classes()
-        if not isinstance(model, wanted):
+        kinds = cls._model_classes()
+        if not isinstance(model, kinds):
             raise ValueError(
-                f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}; "
+                f"{path} holds a {type(model).__name__}, not a {kinds[0].__name__}; "
                 "partwise.load reads models of all kinds"
             )
         estimator = cls(**cls._parameters_in(model))

@@ -54,9 +54,10 @@ class SupportSet(NamedTuple):
         length = np.diff(offset)[rows]
         place = np.repeat(np.asarray(offset)[rows] - np.cumsum(length) + length, length)
         token_rows = place + np.arange(len(place))
-        shown = [tokens(int(i)) for i in rows]
-        chosen = _take_sequences(inputs, rows, token_rows)
-        return cls(chosen, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
+        words = [tokens(int(i)) for i in rows]
+        sequences = _take_sequences(inputs, rows, token_rows)
+        labels = np.asarray(y)[token_rows]
+        return cls(sequences, labels, cuts, support.alpha, rows, words)
 
     @classmethod
     def of_trees(
@@ -64,10 +65,10 @@ class SupportSet(NamedTuple):
     ) -> SupportSet:
         """Keep only the sentences of (word, tag), with their trees, of dual mass."""
         rows, cuts = support.by_block()
-        chosen = [sentences[i] for i in rows]
-        shown = [[word for word, _ in x] for x in chosen]
+        kept_sentences = [sentences[i] for i in rows]
+        words = [[word for word, _ in x] for x in kept_sentences]
         truths = [trees[i] for i in rows]
-        return cls(chosen, truths, cuts, support.alpha, rows, shown)
+        return cls(kept_sentences, truths, cuts, support.alpha, rows, words)
 
 
 def support_of(

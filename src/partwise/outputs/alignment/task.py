@@ -87,8 +87,8 @@ class AlignTask(Task):
         rows = by_family(families, self.reference(data), answers.best)
         names = ("family", "q", "q4", "pairs")
         json = {"families": [dict(zip(names, row, strict=True)) for row in rows]}
-        shown = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
-        return Details([], json, [Listing("", names, shown)])
+        cells = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
+        return Details([], json, [Listing("", names, cells)])
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers

@@ -27,7 +27,7 @@ LABELS = ".labels"  # added to the name of a checkpoint, for the second stage
 def fit_pruner(parser: Any, table: Table, y: Any) -> DependencyModel:
     """A small parser of first order, whose most probable heads are candidates."""
     bits = parser.hash_bits
-    small = type(parser)(
+    pruner = type(parser)(
         templates=default_pruner_templates(telling_columns(table)),
         hash_bits=None if bits is None else max(10, bits - 2),
         projective=parser.projective,
@@ -39,7 +39,7 @@ def fit_pruner(parser: Any, table: Table, y: Any) -> DependencyModel:
     )
     with warnings.catch_warnings():  # the parser itself says it
         warnings.filterwarnings("ignore", message=".*crossing arcs")
-        model = small.fit(table, y).model_
+        model = pruner.fit(table, y).model_
     model.support = None
     return model
 

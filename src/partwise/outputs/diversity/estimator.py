@@ -109,17 +109,17 @@ class DiverseSelector(SavedEstimator):
         self._learn_weights(model, problem)
         if self.nonnegative and (model.weights < 0).any():
             model.weights = np.maximum(model.weights, 0.0)
-            before = self.certificate_
-            after = certify(
+            learned = self.certificate_
+            measured = certify(
                 problem, self.objective_, problem.expand(model.weights),
-                dual=before.dual,
+                dual=learned.dual,
             )  # fmt: skip
             self.certificate_ = replace(
-                after,
-                oracle_calls=before.oracle_calls + after.oracle_calls,
-                stopped=before.stopped,
+                measured,
+                oracle_calls=learned.oracle_calls + measured.oracle_calls,
+                stopped=learned.stopped,
                 note="negative weights set to zero; the objective was "
-                f"{before.primal:.6g} before",
+                f"{learned.primal:.6g} before",
             )
             model.info = {"certificate": self.certificate_.to_dict()}
         return self

@@ -21,10 +21,10 @@ def to_state(model: GraphModel) -> State:
     """Settings for JSON, and arrays."""
     graph = model.structure
     scoring, arrays = model.scoring.to_state(model.weights)
-    cost, more = cost_state(graph.delta.saved())
+    cost, cost_arrays = cost_state(graph.delta.saved())
     settings = {"labels": model.labels} | graph.facts() | {"cost": cost}
     typed_labels(settings)
-    return settings | scoring, arrays | more
+    return settings | scoring, arrays | cost_arrays
 
 
 def from_state(

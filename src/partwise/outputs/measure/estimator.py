@@ -162,8 +162,8 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
             return classes
         is_positive = np.array([str(c) == str(self.pos_label) for c in classes])
         if not is_positive.any():
-            listed = ", ".join(map(str, classes))
-            raise ParameterError("pos_label", self.pos_label, f"y has {listed}")
+            names = ", ".join(map(str, classes))
+            raise ParameterError("pos_label", self.pos_label, f"y has {names}")
         return classes if is_positive[-1] else classes[::-1]
 
     def _default_C(self, n: int) -> float:

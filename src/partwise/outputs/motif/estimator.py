@@ -186,12 +186,12 @@ class MotifClassifier(LatentEstimator):
         """Write the motif for other programs: frequencies (MEME), counts (JASPAR)."""
         self._check_fitted()
         check_choice("layout", layout, ("meme", "jaspar"))
-        counts, both = self.model_.counts, bool(self.both_strands)
+        counts, both_strands = self.model_.counts, bool(self.both_strands)
         text = as_jaspar(name, counts)
         if layout == "meme":
             n_sites = round(float(counts.sum(axis=1).max()))
             shares = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
-            text = as_meme(name, shares, n_sites, both_strands=both)
+            text = as_meme(name, shares, n_sites, both_strands=both_strands)
         write_bytes(path, text.encode())
 
     @property

@@ -22,9 +22,9 @@ def to_state(model: MulticlassModel) -> State:
     cost, arrays = cost_state(structure.cost)
     settings: dict[str, Any] = {"labels": model.labels, "cost": cost}
     labels_from_state(settings)
-    scoring, more = model.scoring.to_state(model.weights)
+    scoring, scoring_arrays = model.scoring.to_state(model.weights)
     support, planes = support_state(model.support)
-    return settings | scoring | support, arrays | more | planes
+    return settings | scoring | support, arrays | scoring_arrays | planes
 
 
 def from_state(

@@ -19,10 +19,10 @@ def to_state(model: SequenceModel) -> State:
     """Settings for JSON, and arrays."""
     labels_from_state({"labels": model.labels})  # refuses what no file can hold
     chain, arrays = chain_state(model.structure)
-    scoring, more = model.scoring.to_state(model.weights)
+    scoring, scoring_arrays = model.scoring.to_state(model.weights)
     support, planes = support_state(model.support)
     settings = {"labels": model.labels, **chain, **scoring, **support}
-    return settings, arrays | more | planes
+    return settings, arrays | scoring_arrays | planes
 
 
 def from_state(

@@ -106,7 +106,7 @@ def _support_inputs(
         return X if isinstance(X, Table) else list(X)
     if kind_of(X) == "columns":
         table = as_table(X)
-        shown = next(iter(table.columns))
-        names = [shown, *columns, *hasher.columns, *getattr(featurizer, "columns", [])]
+        text = next(iter(table.columns))
+        names = [text, *columns, *hasher.columns, *getattr(featurizer, "columns", [])]
         return table.select(list(dict.fromkeys(names)))
     return list(X) if features is None else features
