@@ -1,9 +1,8 @@
 """Imports go one way; the arrows are those of the design.
 
-readers → features ┐
-          kernels ─┴─ scorers ─┐
-                   structures ─┼─ protocol → outputs/<name>/ → command line
-                      solvers ─┘             report
+readers → features → kernels → scorers → structures ─┐
+                                                     ├─→ outputs/<name>/ → command line
+                               protocol.py → solvers ─┘   report
 
 Within an output they go one way, too: model → file · explanation → estimator · task.
 """

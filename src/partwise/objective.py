@@ -89,6 +89,13 @@ class Formulation(NamedTuple):
         b, scale = plane(self.rule, loss)
         return float(b), float(scale)
 
+    def planes(self, losses: Any) -> tuple[Floats, Floats]:
+        """Offsets b and scales s of outputs with these losses, in their shape."""
+        losses = np.asarray(losses, np.float64)
+        pairs = [self.plane(loss) for loss in losses.ravel().tolist()]
+        b, scale = np.array(pairs).reshape(-1, 2).T.copy()
+        return b.reshape(losses.shape), scale.reshape(losses.shape)
+
     def validate(self) -> Self:
         """Refuse names that are not in the table."""
         if self.rescaling not in ("margin", "slack", "hard"):

@@ -2,7 +2,7 @@
 
 It is one file, longer than others, because the parties below meet nowhere else.
 
-An output y is a set of parts. Three parties work on it, and none depends on another:
+An output y is a set of parts. Three parties work on it:
 
 ========= ================================================= =========================
 party     defines                                           is independent of
@@ -14,8 +14,9 @@ solver    how weights follow from cuts and inner products   x, y, features, kern
 
 What is minimised stands in `objective.py`; what passes between the parties, in
 `state.py`; what is known afterwards, in `certificate.py`. Neither this module nor those
-import more than numpy. Structures and solvers never import each other; the compiled
-half of the contract, for structures with numba kernels, is `partwise.compiled`.
+import more than numpy. Solvers import neither structures nor scorers, and are imported
+by neither; a structure takes any scorer, its own by default. The compiled half of the
+contract, for structures with numba kernels, is `partwise.compiled`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ from partwise.state import (
     Support,
     Votes,
     join,
+    offsets_of,
     take,
+    unit_cuts,
 )
 
 __all__ = [
@@ -49,7 +52,7 @@ __all__ = [
     "Generative", "HistoryPoint", "Ints", "KBest", "KnownParts", "Latent", "Likelihood",
     "Marginals", "Model", "Objective", "Parameters", "Problem", "RandomStarts",
     "Scorer", "Solver", "SparseModels", "Start", "State", "Structure", "Support",
-    "Votes", "join", "take",
+    "Votes", "join", "offsets_of", "take", "unit_cuts",
 ]  # fmt: skip
 
 
@@ -340,6 +343,7 @@ class Scorer(Protocol):
 
         The second is the new number of each feature, None where no number changes.
         """
+        return rows, None
 
     def local(self, rows: Any, offset: Ints) -> Any:
         """Rows with the same inner products within each block, for a small model.
@@ -347,6 +351,7 @@ class Scorer(Protocol):
         `offset` says where the tokens of each block begin. Gram matrices of the planes
         of one block use these rows; they may be the rows themselves.
         """
+        return rows
 
 
 # --------------------------------------------------------------- what a user writes

@@ -40,17 +40,39 @@ class Cuts(NamedTuple):
     code: Ints  # (indptr[-1],)
 
     @property
+    def codes(self) -> list[Ints]:
+        """The code of each output."""
+        return np.split(self.code, self.indptr[1:-1]) if len(self.block) else []
+
+    @property
     def is_exact(self) -> bool:
         """Whether the search found the largest slack of every block."""
         slack = np.maximum(self.violation, 0.0)
         return bool(np.all(self.bound <= slack + EXACT * (1.0 + slack)))
 
 
+def offsets_of(lengths: Any) -> Ints:
+    """Where runs of these lengths begin when laid end to end, (n + 1,) int64.
+
+    Examples
+    --------
+    >>> offsets_of([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    return np.append(0, np.cumsum(lengths)).astype(np.int64)
+
+
+def unit_cuts(block: Ints, indptr: Ints, code: Ints) -> Cuts:
+    """Planes φ(y_block) − φ(ŷ) of outputs, of scale 1 and offset 0."""
+    zero, one = np.zeros(len(block)), np.ones(len(block))
+    return Cuts(block, zero, one, zero, zero, indptr, code)
+
+
 def take(cuts: Cuts, rows: Any) -> Cuts:
     """The chosen rows of `cuts`, in the given order."""
     rows = np.asarray(rows, dtype=np.int64)
     length = np.diff(cuts.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    indptr = offsets_of(length)
     start = np.repeat(cuts.indptr[rows] - indptr[:-1], length)
     code = cuts.code[start + np.arange(indptr[-1])]
     block, b, scale, violation, bound = (column[rows] for column in cuts[:5])
@@ -62,8 +84,7 @@ def join(pieces: list[Cuts]) -> Cuts:
     if len(pieces) == 1:
         return pieces[0]
     columns = [np.concatenate([piece[k] for piece in pieces]) for k in range(5)]
-    lengths = np.concatenate([np.diff(piece.indptr) for piece in pieces])
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    indptr = offsets_of(np.concatenate([np.diff(piece.indptr) for piece in pieces]))
     code = np.concatenate([piece.code for piece in pieces])
     block, b, scale, violation, bound = columns
     return Cuts(block, b, scale, violation, bound, indptr, code)
@@ -135,18 +156,19 @@ class State:
     pulse: Callable[[State], Any] | None = None  # called with progress within a step
     next_pulse: float = 0.0
 
-    def is_late(self, share: float | None = None) -> bool:
-        """Report progress within a step; returns whether the time limit has passed.
-
-        Long steps call it several times a second and end early when it is True.
-        """
-        now = time.perf_counter()
+    def report(self, share: float | None = None) -> None:
+        """Report progress within a step; long steps call it several times a second."""
         if share is not None:
             self.share = share
+        now = time.perf_counter()
         if self.pulse is not None and now >= self.next_pulse:
             self.next_pulse = now + PULSE
             self.pulse(self)
-        return now >= self.deadline
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time limit has passed; long steps then end early."""
+        return time.perf_counter() >= self.deadline
 
     def keep_better(self, model: Model, primal: float, found: float) -> bool:
         """Take over a model whose value is smaller; returns whether it was."""

@@ -220,8 +220,7 @@ def _dual_checks(
         return
     cuts = support.cuts._replace(block=rows)
     losses, n_impossible = task.judge(model, data, packed, cuts, rows)
-    planes = [problem.formulation.plane(loss) for loss in losses]
-    b, scale = np.array(planes).reshape(-1, 2).T
+    b, scale = problem.formulation.planes(losses)
     # an output without loss has a plane with offset 0, which is a constraint like any
     # other (that of the truth is ξ ≥ 0), but not one of the hard margin
     n_forbidden = n_impossible

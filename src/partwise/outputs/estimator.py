@@ -46,12 +46,12 @@ from partwise.protocol import (
 )
 from partwise.solvers import (
     SOLVERS,
-    in_rounds,
+    has_rounds,
     is_generative,
-    is_in_rounds,
     make_solver,
     solver_class,
     suitable_solver,
+    with_rounds,
 )
 from partwise.structures.ramp import RampProblem
 from partwise.threads import resolve_jobs
@@ -231,7 +231,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             for other in SOLVERS
             if penalty in solver_class(other).penalties
             and not is_generative(other)
-            and not is_in_rounds(other)
+            and not has_rounds(other)
         ]
         raise SettingsError(
             f"<solver={name!r}> does not go with <{parameter}={penalty!r}>; choose "
@@ -241,13 +241,13 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
         settings = self._solver_settings()
         if isinstance(self.solver, Solver):
-            return in_rounds(self.solver, problem, settings)
+            return with_rounds(self.solver, problem, settings)
         name = self.solver
         if name == "auto":
             name = suitable_solver(problem, objective)
-        if not is_in_rounds(name) and offers(problem, Latent):
+        if not has_rounds(name) and offers(problem, Latent):
             convex = make_solver(name, {"random_state": self.random_state})
-            return in_rounds(convex, problem, settings)
+            return with_rounds(convex, problem, settings)
         return make_solver(name, settings)
 
     def _solver_settings(self) -> dict[str, Any]:

@@ -311,7 +311,7 @@ class PhraseKeyScoring(SentenceKeyScoring):
         keys = self.hasher.transform(table)
         counts: dict[int, list[int]] = {}  # of a part: how often in either tree
         for side, code in enumerate(codes):
-            rules, brackets = problem.grammar.parts(code, len(x))
+            rules, brackets = problem.structure.parts(code, len(x))
             parts = [*rules, *(keys.bracket(0, i, j, a) for a, i, j in brackets)]
             for part in parts:
                 counts.setdefault(part, [0, 0])[side] += 1

@@ -104,6 +104,14 @@ class CandidateRows(NamedTuple):
             ))  # fmt: skip
         return touch_made(rows, w, i, h, d, part, other, mode, coef)
 
+    def candidates(rows):
+        """Heads that each word may have, (n_words, K) int32."""
+        return rows.heads
+
+    def narrowed(rows, heads, w32):
+        """The tag of fewer candidates and a model in single precision."""
+        return rows._replace(heads=heads, w32=w32)
+
 
 def bind_candidates(features, n_labels, heads):
     """The tag of features and candidate heads, (n_words, K) with −1 for none."""

@@ -3,7 +3,9 @@
 Making the keys of an arc takes several times as long as summing its weights, and a
 treebank is scored ten times and more while a model is trained. An arc has a list of
 numbers: rows of its features of several tokens, then those of its labels. Features that
-count have their row as often as they occur.
+count have their row as often as they occur. Where words have candidate heads, the arcs
+from other heads have empty lists, and every sibling and grandparent that candidate arcs
+may have (`_arc_candidates.py`) has a list too.
 
 Rows are numbered anew, frequent ones first and then by first appearance. A quarter of
 2**20 hashed rows is in use for 2,000 sentences, so that models shrink, and what one
@@ -17,7 +19,13 @@ import numpy as np
 from partwise.compiled import kernel
 from partwise.features._arc_compiled import ArcFeatures, find_label_row, find_row
 from partwise.scorers._arc_scoring import label_columns
-from partwise.scorers._arc_touching import is_first_of_kind
+from partwise.scorers._arc_touching import (
+    GRANDPARENT,
+    SIBLING,
+    find_third,
+    is_first_of_kind,
+    third_columns,
+)
 
 ENTRY = 4  # bytes of a number in a list
 MOST_ENTRIES = (1 << 31) - 1
@@ -37,25 +45,58 @@ class ArcLists(NamedTuple):
     used: np.ndarray  # (n_rows,) int64, the old number of each row; 0 stays 0
     label_used: np.ndarray  # (n_label_rows,) int64; empty without labels
     frequency: np.ndarray  # (n_rows,) int32, how often each row of an arc occurs
+    thirds: "ThirdLists"
 
 
-def list_arcs(features: ArcFeatures, memory: float) -> ArcLists | None:
-    """Lists of all arcs, or None where they take more than `memory` bytes."""
+class ThirdLists(NamedTuple):
+    """Lists of the third tokens of arcs, which are siblings or grandparents.
+
+    Those of arc a are ``range(first[a], first[a + 1])``; the rows of third k are
+    ``row[ptr[k]:ptr[k + 1]]`` of `ArcLists`. Empty without candidate heads.
+    """
+
+    first: np.ndarray  # (n_arcs + 1,) int32
+    other: np.ndarray  # (n_thirds,) int32: see `third_code`
+    ptr: np.ndarray  # (n_thirds + 1,) int32
+
+
+@kernel
+def third_code(part, other):
+    """One number for a sibling and for a grandparent: s, or −1 − g."""
+    return other if part == SIBLING else -1 - other
+
+
+def list_arcs(features: ArcFeatures, memory: float, heads=None) -> ArcLists | None:
+    """Lists of all arcs, or None where they take more than `memory` bytes.
+
+    With candidate `heads`, (n_words, K) and −1 for none, of the arcs from these alone
+    and of their third tokens.
+    """
     n_words = np.diff(features.offset) - 1
     first = np.append(0, np.cumsum(n_words * (n_words + 1))).astype(np.int64)
     n_arcs = int(first[-1])
-    room = int(min((memory - 8 * n_arcs) // ENTRY, MOST_ENTRIES))
+    none = np.zeros(0, np.int32)
+    thirds = ThirdLists(none, none, none)
+    if heads is None:
+        heads = none.reshape(0, 0)
+    else:
+        thirds = list_thirds(features.offset, first, heads)
+    memory -= 8 * n_arcs + sum(part.nbytes for part in thirds)
+    room = int(min(memory // ENTRY, MOST_ENTRIES))
     if room <= 0:
         return None
     distance = (n_words + 1) * n_words * (n_words - 1) // 3  # of all arcs, less 1 each
     most = n_arcs * (features.n_pair + features.n_label_pair)
     most += int(distance.sum()) * features.n_between
+    most += len(thirds.other) * max(features.n_sib, features.n_grand)
     ptr = np.zeros(2 * n_arcs + 1, np.int32)
     # Memory that is not touched costs none, and `resize` gives it back. Counting first
     # would make all keys twice.
     longest = int(n_words.max(initial=0)) * features.n_between  # asked for in advance
     row = np.empty(min(room, most + longest), np.int32)
-    n_entries = fill_lists(features, first, ptr, row)
+    n_entries = fill_lists(features, first, heads, ptr, row)
+    if n_entries >= 0 and len(thirds.other):
+        n_entries = fill_thirds(features, first, thirds, row, n_entries)
     if n_entries < 0:
         return None
     row.resize(n_entries, refcheck=False)
@@ -79,11 +120,62 @@ def list_arcs(features: ArcFeatures, memory: float) -> ArcLists | None:
     rename_rows(single, row, new)
     if features.n_label_rows == 0:
         label_used = label_used[:0]
-    return ArcLists(first, ptr, row, single, used, label_used, count[used])
+    return ArcLists(first, ptr, row, single, used, label_used, count[used], thirds)
+
+
+def list_thirds(offset, first, heads):
+    """The third tokens of all candidate arcs, without rows."""
+    begun = np.zeros(first[-1] + 1, np.int32)
+    n_thirds = name_thirds(offset, first, heads, begun, begun[:0])
+    other = np.empty(n_thirds, np.int32)
+    name_thirds(offset, first, heads, begun, other)
+    return ThirdLists(begun, other, np.zeros(n_thirds + 1, np.int32))
 
 
 @kernel
-def fill_lists(features, first, ptr, row):
+def name_thirds(offset, first, heads, begun, other):
+    """Count the third tokens of all arcs, and write them where `other` has room."""
+    k = np.int64(0)
+    for i in range(offset.shape[0] - 1):
+        word = offset[i] - i
+        n = offset[i + 1] - offset[i] - 1
+        a = first[i]
+        for d in range(1, n + 1):
+            for h in range(n + 1):
+                if is_candidate(heads, word, h, d):
+                    k = add_third(other, k, third_code(SIBLING, h))
+                    for s in range(min(h, d) + 1, max(h, d)):
+                        if is_candidate(heads, word, h, s):
+                            k = add_third(other, k, third_code(SIBLING, s))
+                    for g in range(n + 1):
+                        if h > 0 and g != d and is_candidate(heads, word, g, h):
+                            k = add_third(other, k, third_code(GRANDPARENT, g))
+                a += 1
+                begun[a] = k
+    return k
+
+
+@kernel
+def add_third(other, k, code):
+    """Write a third token where there is room; returns how many there are."""
+    if k < other.shape[0]:
+        other[k] = code
+    return k + 1
+
+
+@kernel
+def is_candidate(heads, word, h, d):
+    """Whether the arc h → d of a sentence has lists; all have without candidates."""
+    if heads.shape[0] == 0:
+        return h != d
+    for c in range(heads.shape[1]):
+        if heads[word + d - 1, c] == h:
+            return True
+    return False
+
+
+@kernel
+def fill_lists(features, first, heads, ptr, row):
     """Write the rows of all arcs; returns how many, or −1 where they have no room."""
     n = np.int64(0)
     for i in range(features.offset.shape[0] - 1):
@@ -95,14 +187,39 @@ def fill_lists(features, first, ptr, row):
             for h in range(n_words + 1):
                 if n + most > row.shape[0]:
                     return np.int64(-1)
-                if h != d:
+                is_listed = is_candidate(heads, begin - i, h, d)
+                if is_listed:
                     n = list_pairs(features, begin, h, d, row, n)
                     n = list_between(features, begin, h, d, row, n)
                 ptr[2 * a + 1] = n
-                if h != d:
+                if is_listed:
                     n = list_labels(features, begin, h, d, row, n)
                 a += 1
                 ptr[2 * a] = n
+    return n
+
+
+@kernel
+def fill_thirds(features, first, thirds, row, n):
+    """`fill_lists` for third tokens, after the n rows of arcs."""
+    ptr = thirds.ptr
+    ptr[0] = n
+    most = max(features.n_sib, features.n_grand)
+    for i in range(features.offset.shape[0] - 1):
+        begin = features.offset[i]
+        n_words = features.offset[i + 1] - begin - 1
+        for a in range(first[i], first[i + 1]):
+            h, d = (a - first[i]) % (n_words + 1), (a - first[i]) // (n_words + 1) + 1
+            for k in range(thirds.first[a], thirds.first[a + 1]):
+                if n + most > row.shape[0]:
+                    return np.int64(-1)
+                code = np.int64(thirds.other[k])
+                part, other = (SIBLING, code) if code >= 0 else (GRANDPARENT, -1 - code)
+                column, n_columns, one, two = third_columns(features, h, part, other)
+                for t in range(column, column + n_columns):
+                    row[n] = find_third(features, begin, t, n_columns, one, two, d)
+                    n += row[n] > 0
+                ptr[k + 1] = n
     return n
 
 

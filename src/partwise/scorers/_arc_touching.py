@@ -149,25 +149,40 @@ def touch_label(features, width, w, i, h, d, label, mode, coef):
 
 @kernel
 def touch_third(features, w, begin, h, d, part, other, mode, coef):
-    """`touch_arc` for an arc with its next sibling towards the head, or grandparent.
+    """`touch_arc` for an arc with its next sibling towards the head, or grandparent."""
+    first, n, one, two = third_columns(features, h, part, other)
+    v = third_variant(h, d, part, other)
+    total = 0.0
+    for t in range(first, first + n):
+        row = find_third(features, begin, t, n, one, two, d)
+        total += touch_row(w, row, v, mode, coef)
+    return total
+
+
+@kernel
+def third_variant(h, d, part, other):
+    """Place in a row of weights of an arc with a sibling or grandparent."""
+    if part == SIBLING:
+        return variant(other, d)
+    return 1 + (2 if h > other else 0) + (1 if d > h else 0)
+
+
+@kernel
+def third_columns(features, h, part, other):
+    """Columns of a part's first token, how many, and its first and second token.
 
     The sibling of the innermost dependent is the head itself; its place is taken by
     the root, which is never a sibling.
     """
-    shares = features.shares
     first = 2 * features.n_pair + 3 * features.n_between
     if part == SIBLING:
-        n = features.n_sib
-        v = variant(other, d)
-        one, two = h, (0 if other == h else other)
-    else:
-        first += 3 * features.n_sib
-        n = features.n_grand
-        v = 1 + (2 if h > other else 0) + (1 if d > h else 0)
-        one, two = other, h
-    total = 0.0
-    for t in range(first, first + n):
-        key = shares[begin + one, t] + shares[begin + two, n + t]
-        key += shares[begin + d, 2 * n + t]
-        total += touch_row(w, find_row(features, key), v, mode, coef)
-    return total
+        return first, features.n_sib, h, (np.int64(0) if other == h else other)
+    return first + 3 * features.n_sib, features.n_grand, other, h
+
+
+@kernel
+def find_third(features, begin, t, n, one, two, d):
+    """Row of the feature of three tokens in the n columns of each that t is among."""
+    shares = features.shares
+    key = shares[begin + one, t] + shares[begin + two, n + t]
+    return find_row(features, key + shares[begin + d, 2 * n + t])

@@ -252,16 +252,23 @@ def touch_local(
     the stamp of the present sentence and the number of rows in use; row 0 of labels,
     the number of the sentence and that of rows for labels.
     """
-    n_table, labels = table_length(layout), 2 * layout[ROWS]
+    n_table = table_length(layout)
     slots = w[:n_table].view(np.int32)
-    if slots[labels] != i + 1:
-        slots[labels] = i + 1
-        slots[0] += 1
-        slots[1] = slots[labels + 1] = 0
+    turn_to(i, layout, slots)
     return touch_listed(
         offset, single, first, ptr, row, layout, w[n_table:], slots, i, h, d, part,
         mode, coef,
     )  # fmt: skip
+
+
+@kernel
+def turn_to(i, layout, slots):
+    """Forget the rows of a small model when another sentence is looked at."""
+    labels = 2 * layout[ROWS]
+    if slots[labels] != i + 1:
+        slots[labels] = i + 1
+        slots[0] += 1
+        slots[1] = slots[labels + 1] = 0
 
 
 @kernel
@@ -293,14 +300,24 @@ def touch_listed(
         r = place(slots, base, np.int64(single[begin + d, t]), mode)
         if r > 0:
             total += touch_two(w, start + r * step, second, mode, coef)
+    rest = touch_list(
+        row, ptr[a], ptr[a + 1], w, slots, base, start, step, second, mode, coef
+    )
+    return total + rest
+
+
+@kernel
+def touch_list(row, begun, last, w, slots, base, start, step, second, mode, coef):
+    """`touch_two` of the rows in [begun, last) of a list."""
+    total = 0.0
     if mode == DOT and second > 0 and slots.shape[0] == 0:
         varied = 0.0  # most of the work: two sums at a time
-        for k in range(ptr[a], ptr[a + 1]):
-            at = np.int64(row[k]) * N_VARIANTS
+        for k in range(begun, last):
+            at = start + np.int64(row[k]) * step
             total += w[at]
             varied += w[at + second]
         return total + varied
-    for k in range(ptr[a], ptr[a + 1]):
+    for k in range(begun, last):
         r = place(slots, base, np.int64(row[k]), mode)
         total += touch_two(w, start + r * step, second, mode, coef)
     return total

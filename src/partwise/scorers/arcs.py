@@ -13,9 +13,15 @@ import numpy as np
 from partwise.compiled import operation, optional_operation
 from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.protocol import Ints, Scorer
+from partwise.scorers._arc_candidates import bind_candidates
 from partwise.scorers._arc_lists import list_arcs
-from partwise.scorers._arc_rows import ArcRows, bind_rows
+from partwise.scorers._arc_rows import bind_rows
 from partwise.scorers._stored_arcs import StoredRows, bind_lists, bind_local
+from partwise.scorers._stored_parts import (
+    StoredParts,
+    bind_local_parts,
+    bind_parts,
+)
 
 
 @operation
@@ -82,29 +88,38 @@ class ArcScorer(Scorer):
     def __init__(self, memory: float = 0.0) -> None:
         self.memory = memory
 
-    def bind(self, parts: ArcFeatures, width: int = 0) -> ArcRows | StoredRows:
-        """Arcs with `width` labels, or without (0)."""
-        lists = list_arcs(parts, self.memory) if self.memory > 0 else None
-        if lists is None:
-            return bind_rows(parts, width)
-        return bind_lists(parts, lists, width)
+    def bind(
+        self, parts: ArcFeatures, width: int = 0, heads: Ints | None = None
+    ) -> Any:
+        """Arcs with `width` labels, or without (0).
 
-    def n_weights(self, rows: ArcRows | StoredRows) -> int:
+        With candidate `heads`, (n_words, K) int32 and −1 for none, also their siblings
+        and grandparents.
+        """
+        lists = list_arcs(parts, self.memory, heads) if self.memory > 0 else None
+        if heads is None:
+            if lists is None:
+                return bind_rows(parts, width)
+            return bind_lists(parts, lists, width)
+        if lists is None:
+            return bind_candidates(parts, width, heads)
+        return bind_parts(parts, lists, width, heads)
+
+    def n_weights(self, rows: Any) -> int:
         """Length of a model."""
         return n_weights(rows)
 
-    def ordered(self, rows: Any) -> tuple[Any, None]:
-        """Rows have their order already."""
-        return rows, None
-
     def local(self, rows: Any, offset: Ints) -> Any:
         """For inner products within a sentence: with a small model, if listed."""
+        if isinstance(rows, StoredParts):
+            return bind_local_parts(rows)
         return bind_local(rows) if isinstance(rows, StoredRows) else rows
 
 
-def n_weights(rows: ArcRows | StoredRows) -> int:
+def n_weights(rows: Any) -> int:
     """Length of a model."""
     n_table = 0
+    rows = _arcs_of(rows)
     if isinstance(rows, StoredRows):
         n_rows, n_label_rows = len(rows.used), len(rows.label_used)
         n_table = rows.n_table
@@ -113,8 +128,14 @@ def n_weights(rows: ArcRows | StoredRows) -> int:
     return n_table + n_rows * N_VARIANTS + n_label_rows * 2 * rows.width
 
 
-def all_weights(rows: ArcRows | StoredRows, features: ArcFeatures, model: Any) -> Any:
+def _arcs_of(rows: Any) -> Any:
+    """The rows of arcs alone."""
+    return rows.arcs if isinstance(rows, StoredParts) else rows
+
+
+def all_weights(rows: Any, features: ArcFeatures, model: Any) -> Any:
     """A model with a row of weights for every row of the featurizer."""
+    rows = _arcs_of(rows)
     if not isinstance(rows, StoredRows):
         return model
     width = 2 * rows.width
@@ -125,10 +146,9 @@ def all_weights(rows: ArcRows | StoredRows, features: ArcFeatures, model: Any) -
     return weights
 
 
-def used_weights(
-    rows: ArcRows | StoredRows, features: ArcFeatures, weights: Any
-) -> Any:
+def used_weights(rows: Any, features: ArcFeatures, weights: Any) -> Any:
     """The inverse of `all_weights`; weights of rows without an arc are left out."""
+    rows = _arcs_of(rows)
     if not isinstance(rows, StoredRows):
         return weights
     model = np.zeros(n_weights(rows))

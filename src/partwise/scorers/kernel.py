@@ -22,12 +22,7 @@ from partwise.features.label_keys import LabelKeys
 from partwise.features.phrase_keys import PhraseKeys
 from partwise.protocol import CapabilityError, Floats, Ints, Scorer
 from partwise.scorers._kernel_rows import ArcSlots, PhraseSlots, TokenSlots
-from partwise.scorers.postings import (
-    Postings,
-    complete_keys,
-    number_locally,
-    number_slots,
-)
+from partwise.scorers.postings import Postings, complete_keys, number_keys, number_slots
 from partwise.threads import run_sharded
 
 Keys = ArcKeys | LabelKeys | PhraseKeys
@@ -138,10 +133,6 @@ class KernelScorer(Scorer):
             -(-2 * postings.n_slots // width),
         )  # fmt: skip
 
-    def ordered(self, rows: Slots) -> tuple[Slots, None]:
-        """Slots have their order already."""
-        return rows, None
-
     def n_weights(self, rows: Slots) -> int:
         """Coefficients and scores."""
         return 2 * rows.postings.n_slots
@@ -170,7 +161,7 @@ class KernelScorer(Scorer):
         n_keys = len(postings.begin) - 1
         room = np.full(n_keys, -1, np.int32), np.empty(n_keys, np.int32)
         local = np.empty_like(slot)
-        most = number_locally(
+        most = number_keys(
             rows.first, slot, postings.key, place, n_places, *room, local
         )
         n_slots = most * n_places

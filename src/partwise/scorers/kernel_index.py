@@ -16,7 +16,7 @@ import numpy as np
 from partwise.kernels.base import Kernel
 from partwise.kernels.gram import gram
 from partwise.kernels.positive import refuse_indefinite
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats, Ints, offsets_of
 from partwise.scorers.anchors import Anchors, ForeignData
 from partwise.scorers.kernel import (
     KernelScorer,
@@ -94,7 +94,7 @@ class KernelIndex(NamedTuple):
         nonzero = np.flatnonzero(beta)
         value = key_values(keys, rows)[nonzero]
         distinct, count = np.unique(value, return_counts=True)
-        begin = np.append(0, np.cumsum(count)).astype(np.int64)
+        begin = offsets_of(count)
         coefficients = np.array(beta[nonzero])
         names: list[str] = []
         if describe is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from partwise.compiled import plain_array
 from partwise.features.arrays import DenseFeatures, check_features
-from partwise.protocol import Floats, Ints, Scorer
+from partwise.protocol import Floats, Ints, Scorer, offsets_of
 from partwise.scorers._rows import (
     DenseRows,
     GramRows,
@@ -65,7 +65,7 @@ class LinearScorer(Scorer):
         if isinstance(rows, DenseRows):
             return rows._replace(x=np.ascontiguousarray(rows.x[places]))
         size = np.diff(rows.indptr)[places]
-        indptr = np.append(0, np.cumsum(size)).astype(np.int64)
+        indptr = offsets_of(size)
         at = np.arange(indptr[-1]) + np.repeat(rows.indptr[places] - indptr[:-1], size)
         data = rows.data[at] if rows.step else rows.data
         return rows._replace(indptr=indptr, indices=rows.indices[at], data=data)

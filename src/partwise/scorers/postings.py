@@ -145,7 +145,7 @@ def number_slots(order, flat, unit, slot, key, anchor, begin):
 
 
 @jitted
-def number_locally(first, slot, key, place, n_places, seen_in, number, local):
+def number_keys(first, slot, key, place, n_places, seen_in, number, local):
     """Number the keys of each block 0, 1, …, and its slots key · n_places + place.
 
     place[p] is the input of its block that part p belongs to. `seen_in`

@@ -12,13 +12,11 @@ with features f of both ends of a span (`partwise.features.spans`); `PhraseSlots
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from partwise.compiled import operation
 from partwise.features.spans import LENGTHS, PhraseFeatures
-from partwise.protocol import Ints, Scorer
+from partwise.protocol import Scorer
 from partwise.scorers._span_rows import PhraseRows
 from partwise.scorers._touch import ADD, DOT, WIPE  # noqa: F401 — for structures
 
@@ -84,11 +82,3 @@ class SpanScorer(Scorer):
     def n_weights(self, rows: PhraseRows) -> int:
         """Length of a model: rules, then features with a weight per label."""
         return rows.n_rules + rows.n_rows * rows.n_labels
-
-    def ordered(self, rows: Any) -> tuple[Any, None]:
-        """Rows have their order already."""
-        return rows, None
-
-    def local(self, rows: Any, offset: Ints) -> Any:
-        """For inner products within a sentence: the rows themselves."""
-        return rows

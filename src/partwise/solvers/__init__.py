@@ -1,4 +1,4 @@
-"""Solvers: one algorithm per file, named as in its paper."""
+"""Solvers: an algorithm, or a family of them, per file, named as in its paper."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def suitable_solver(problem: Problem, objective: Objective) -> str:
 
     A single example, as of a measure over all data, is one joint plane: a bundle. Else
     Frank-Wolfe, and for the conditional likelihood L-BFGS. Hidden parts need rounds of
-    convex problems, see `in_rounds`.
+    convex problems, see `with_rounds`.
     """
     if offers(problem, Latent):
         return "cccp"
@@ -61,13 +61,13 @@ def suitable_solver(problem: Problem, objective: Objective) -> str:
     return "bcfw"
 
 
-def is_in_rounds(name: str) -> bool:
+def has_rounds(name: str) -> bool:
     """Whether a solver completes hidden parts between convex problems."""
     return Latent in solver_class(name).needs
 
 
-def in_rounds(convex: Solver, problem: Problem, settings: dict[str, Any]) -> Solver:
-    """A convex solver within rounds of completion where a problem has hidden parts."""
+def with_rounds(convex: Solver, problem: Problem, settings: dict[str, Any]) -> Solver:
+    """The solver itself; where a problem has hidden parts, within rounds (`CCCP`)."""
     if not offers(problem, Latent) or Latent in convex.needs:
         return convex
     return make_solver("cccp", settings | {"convex": convex})

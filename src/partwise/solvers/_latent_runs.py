@@ -1,4 +1,4 @@
-"""Around the rounds of the concave-convex procedure: duals, starts, restarts."""
+"""Starts, restarts and duals of the rounds of `cccp.py`."""
 
 from __future__ import annotations
 
@@ -111,11 +111,6 @@ def follow_truths(
         state.primal, state.found = state.primal - drop, state.found - drop
     elif len(old_truths.block) or not is_current:
         evaluate(problem, objective, state)
-
-
-def as_start(problem: Any, convex: Solver, solved: State) -> Start:
-    """Model and planes, for a convex problem with other weights."""
-    return start_of(problem, solved.model, convex.planes_at_hand(solved))
 
 
 def start_of(problem: Any, model: Model, support: Support | None) -> Start:

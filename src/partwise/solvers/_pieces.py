@@ -55,6 +55,7 @@ def in_pieces(
         if stop > first:
             speed = min((total[stop] - total[first]) / spent, 4 * speed)
         first = stop
-        if state.is_late(first / n) and not is_last:
+        state.report(first / n)
+        if state.is_late and not is_last:
             break
     return first

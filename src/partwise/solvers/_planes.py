@@ -17,6 +17,9 @@ place 0, so that Σ α ≤ 1 over the others is an equality over all. Sums run i
 order: the bits do not depend on the threads of a BLAS.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +36,9 @@ from partwise.protocol import (
     SparseModels,
     Support,
     join,
+    offsets_of,
     take,
+    unit_cuts,
 )
 from partwise.solvers._simplex_qp import maximise
 from partwise.threads import SHARD, add_scaled, run_sharded, sum_products
@@ -82,32 +87,35 @@ def list_nonzero(
             at += 1
 
 
+@dataclass
 class Plane:
-    """A plane's gradient, sparse when more than half of it is zero, and its masses."""
+    """A plane's gradient g = Σ m·a, sparse when more than half of it is zero."""
 
-    __slots__ = ("cuts", "index", "mass", "starts", "value")
+    index: Ints | None  # of the numbers that are not zero; None: all are in `value`
+    value: Floats
+    starts: Ints  # places in `index` where shards begin
+    mass: Floats  # (r,) m of each cut
+    cuts: Cuts  # (r,) what it is made of
 
-    def __init__(self, model: Floats, cuts: Cuts, mass: Floats, n_jobs: int) -> None:
+    @classmethod
+    def create(cls, model: Floats, cuts: Cuts, mass: Floats, n_jobs: int) -> Plane:
+        """The plane with this gradient."""
         counts = np.zeros(-(-len(model) // SHARD) + 1, np.int64)
 
         def count(first: int, last: int) -> None:
             counts[first // SHARD + 1] = count_nonzero(model, first, last)
 
         run_sharded(n_jobs, len(model), count, shard=SHARD)
-        self.starts = np.cumsum(counts)  # places in `index` where shards begin
-        self.index: Ints | None = None
-        self.value = model
-        self.cuts = cuts  # (r,) what it is made of
-        self.mass = mass  # (r,) m of each of them
-        if 2 * self.starts[-1] >= len(model):
-            return
-        index, value = np.empty(self.starts[-1], np.int32), np.empty(self.starts[-1])
+        starts = np.cumsum(counts)
+        if 2 * starts[-1] >= len(model):
+            return cls(None, model, starts, mass, cuts)
+        index, value = np.empty(starts[-1], np.int32), np.empty(starts[-1])
 
         def compress(first: int, last: int) -> None:
-            list_nonzero(model, first, last, self.starts[first // SHARD], index, value)
+            list_nonzero(model, first, last, starts[first // SHARD], index, value)
 
         run_sharded(n_jobs, len(model), compress, shard=SHARD)
-        self.index, self.value = index, value
+        return cls(index, value, starts, mass, cuts)
 
     def dot(self, model: Floats, first: int, last: int) -> float:
         """<g, model> over the shard [first, last)."""
@@ -151,7 +159,7 @@ class PlaneStore:
         self.n_jobs = problem.n_jobs
         self.sparse = problem if isinstance(problem, SparseModels) else None
         zero = self._coefficients(problem.zero())
-        self.planes = [Plane(zero, no_cuts(), np.zeros(0), self.n_jobs)]
+        self.planes = [Plane.create(zero, no_cuts(), np.zeros(0), self.n_jobs)]
         self.offset = np.zeros(1)
         self.alpha = np.ones(1)
         self.idle = np.zeros(1, np.int64)
@@ -172,7 +180,7 @@ class PlaneStore:
         if m == len(self.table):
             self.table = np.pad(self.table, (0, m))
         coefficients = self._coefficients(model)
-        self.planes.append(Plane(coefficients, cuts, mass, self.n_jobs))
+        self.planes.append(Plane.create(coefficients, cuts, mass, self.n_jobs))
         self.table[m, : m + 1] = self.table[: m + 1, m] = self.dots(model)
         self.offset = np.append(self.offset, offset)
         self.alpha = np.append(self.alpha, 0.0)
@@ -304,22 +312,16 @@ class PlaneStore:
             np.add.at(mass, at[at >= 0], scaled[at >= 0])
             model = self._dense(plane)
             add_scaled(self.n_jobs, model, 1.0, self.problem.combine(old_truths, mass))
-            coefficients = self._coefficients(model)
-            self.planes[p] = Plane(coefficients, plane.cuts, plane.mass, self.n_jobs)
+            self.planes[p] = Plane.create(
+                self._coefficients(model), plane.cuts, plane.mass, self.n_jobs
+            )
         for p, plane in enumerate(self.planes):
             self.table[p, : len(self)] = self.dots(self._dense(plane))
 
     def export(self) -> dict[str, Any]:
         """All that the next step depends on."""
         planes = [
-            {
-                "index": plane.index,
-                "value": plane.value,
-                "starts": plane.starts,
-                "mass": plane.mass,
-                "cuts": plane.cuts._asdict(),
-            }
-            for plane in self.planes[1:]
+            vars(plane) | {"cuts": plane.cuts._asdict()} for plane in self.planes[1:]
         ]
         return {
             "planes": planes,
@@ -333,11 +335,7 @@ class PlaneStore:
     def restore(self, tree: dict[str, Any]) -> None:
         """Take over what `export` gave."""
         for saved in tree["planes"]:
-            plane = Plane.__new__(Plane)
-            plane.index, plane.value = saved["index"], saved["value"]
-            plane.starts, plane.mass = saved["starts"], saved["mass"]
-            plane.cuts = Cuts(**saved["cuts"])
-            self.planes.append(plane)
+            self.planes.append(Plane(**saved | {"cuts": Cuts(**saved["cuts"])}))
         self.offset, self.alpha = tree["offset"], tree["alpha"]
         self.idle, self.n_added = tree["idle"], int(tree["n_added"])
         m = len(self)
@@ -347,11 +345,7 @@ class PlaneStore:
 
 def no_cuts() -> Cuts:
     """Cuts without a row."""
-    none = np.zeros(0)
-    places = np.zeros(1, np.int64)
-    return Cuts(
-        np.zeros(0, np.int64), none, none, none, none, places, np.zeros(0, np.int32)
-    )
+    return unit_cuts(np.zeros(0, np.int64), offsets_of([]), np.zeros(0, np.int32))
 
 
 def add_cuts(

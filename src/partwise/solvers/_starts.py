@@ -38,8 +38,7 @@ def with_idle(support: Support, others: Cuts) -> Support:
     """A dual point, and of the others those outputs that it lacks, with α = 0."""
 
     def names(cuts: Cuts) -> list[tuple[int, bytes]]:
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        codes = [cuts.code[a:z].tobytes() for a, z in bounds]
+        codes = [code.tobytes() for code in cuts.codes]
         return list(zip(cuts.block.tolist(), codes, strict=True))
 
     known = set(names(support.cuts))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats, Ints, Support, Votes
+from partwise.protocol import Cuts, Floats, Ints, Support, Votes, offsets_of, unit_cuts
 
 
 class StepLog:
@@ -84,8 +84,6 @@ class StepLog:
 def unit_planes(keys: list[tuple[int, bytes]]) -> Cuts:
     """Planes of scale 1 and offset 0 for outputs given by block and code."""
     codes = [np.frombuffer(code, np.int32) for _, code in keys]
-    indptr = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+    indptr = offsets_of([len(code) for code in codes])
     block = np.array([i for i, _ in keys], np.int64)
-    zero, one = np.zeros(len(keys)), np.ones(len(keys))
-    code = np.concatenate([np.zeros(0, np.int32), *codes])
-    return Cuts(block, zero, one, zero, zero, indptr, code)
+    return unit_cuts(block, indptr, np.concatenate([np.zeros(0, np.int32), *codes]))

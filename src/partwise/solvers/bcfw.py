@@ -197,7 +197,8 @@ polish=1, batch=16, capacity=8, averaging=False)
                 rows = order[first : first + self.batch]
                 dual.show(problem.oracle(dual.w, rows), state, steps=self.steps)
                 state.oracle_calls += len(rows)
-                if state.is_late(first / len(order)):
+                state.report(first / len(order))
+                if state.is_late:
                     break
         self._polish(state)
         dual.rescale()
@@ -228,7 +229,7 @@ polish=1, batch=16, capacity=8, averaging=False)
             order = visits(dual.gaps / memo.effort, memo.rng, problem.run_length)
             dual.sweep(order, state, steps=self.steps)
             done += max(len(order), 1)
-            if state.is_late():
+            if state.is_late:
                 break
 
     def _polish(self, state: State) -> None:

@@ -68,7 +68,6 @@ from partwise.protocol import (
 )
 from partwise.solvers import make_solver
 from partwise.solvers._latent_runs import (
-    as_start,
     best_of,
     complete_at_random,
     export_last,
@@ -76,6 +75,7 @@ from partwise.solvers._latent_runs import (
     learn_known,
     local_dual,
     restore_last,
+    start_of,
 )
 from partwise.solvers._passes import evaluate
 from partwise.state import EXACT
@@ -142,12 +142,6 @@ class CCCP(Solver):
         Runs, of which the best is kept; all but the first begin at random completions.
     self_paced : bool
         Begin with easy examples.
-
-    Examples
-    --------
-    >>> from partwise.solvers.cccp import CCCP
-    >>> CCCP(convex="bcfw", restarts=10).get_params()["restarts"]
-    10
     """
 
     needs = (Latent,)
@@ -217,7 +211,7 @@ class CCCP(Solver):
         if state.deadline < np.inf:
             convex.time_limit = max(state.deadline - time.perf_counter(), 1e-3)
         solved = convex.solve(
-            problem, weighted, start=memo.last, pulse=lambda _: state.is_late()
+            problem, weighted, start=memo.last, pulse=lambda _: state.report()
         )
         state.oracle_calls += solved.oracle_calls
         state.n_planes += solved.n_planes
@@ -240,7 +234,8 @@ class CCCP(Solver):
         )  # fmt: skip
         memo.last = solved
         if self.self_paced and memo.admitted > -np.inf:  # the next weights are others
-            memo.last = as_start(problem, convex, solved)
+            planes = convex.planes_at_hand(solved)
+            memo.last = start_of(problem, solved.model, planes)
         if solved.stopped in LIMITS:
             state.stopped = solved.stopped
         elif is_whole:

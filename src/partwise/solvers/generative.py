@@ -5,14 +5,14 @@ structure estimates its own; this solver only calls it, so that the baselines ru
 through the same estimators, files and reports as the rest.
 """
 
-from partwise.protocol import Generative as HasGenerative
+from partwise import protocol
 from partwise.protocol import Objective, Problem, Solver, Start, State
 
 
 class Generative(Solver):
     """Laplace estimates of the structure's generative model; one step, no bound."""
 
-    needs = (HasGenerative,)
+    needs = (protocol.Generative,)
     penalties = ("l1", "l2", "hard", "log")
 
     def __init__(self, smoothing: float = 1.0) -> None:
@@ -25,7 +25,7 @@ class Generative(Solver):
 
     def step(self, problem: Problem, objective: Objective, state: State) -> None:
         """Ask the structure for its estimates."""
-        assert isinstance(problem, HasGenerative)
+        assert isinstance(problem, protocol.Generative)
         state.model = problem.generative_model(self.smoothing)
         state.stopped = "estimated"
 

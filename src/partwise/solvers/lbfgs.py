@@ -79,12 +79,6 @@ class LBFGS(Solver):
         Seconds.
     memory : int
         Steps from which curvature is learned.
-
-    Examples
-    --------
-    >>> from partwise.solvers.lbfgs import LBFGS
-    >>> LBFGS(tol=1e-4).get_params()["memory"]
-    10
     """
 
     penalties = ("log",)

@@ -118,7 +118,7 @@ class NSlack(PoolSolver):
         dual = memo.dual
         eps = self._precision(objective, state)
         added = self._sweep(problem, objective, state, eps)
-        if state.is_late():
+        if state.is_late:
             state.dual = max(state.dual, dual.value())
             return
         # without additions w did not move: every block was checked at the same model
@@ -155,9 +155,10 @@ class NSlack(PoolSolver):
                 added += new
                 if new and self.reoptimise == "all":
                     self._solve_working_set(objective, state, eps)
-                if not new or state.is_late():
+                if not new or state.is_late:
                     break
-            if state.is_late(i / problem.n_blocks):
+            state.report(i / problem.n_blocks)
+            if state.is_late:
                 break
         return added
 
@@ -174,7 +175,7 @@ class NSlack(PoolSolver):
         order = np.arange(dual.problem.n_blocks)
         for _ in range(self.passes):
             slope = dual.polish(order, state, steps=self.steps, tol=0.1 * eps)
-            if slope <= 0.1 * eps or state.is_late():
+            if slope <= 0.1 * eps or state.is_late:
                 break
             dual.rescale()
             if memo.joint is not None:

@@ -87,12 +87,6 @@ class VotedPerceptron(Perceptron):
         Epochs, seconds, and the seed of the order of visits.
     averaged : bool
         Which single model the certificate is about: the average, or the last one.
-
-    Examples
-    --------
-    >>> from partwise.solvers.online import VotedPerceptron
-    >>> VotedPerceptron(max_iter=5).is_voting
-    True
     """
 
     is_voting = True
@@ -119,12 +113,6 @@ class MIRA(OnlineSolver):
     slack : bool
         Allow slack, which caps a step at c_i. False is the form of 003 eq. 6.1: each
         step satisfies its cuts, whatever C.
-
-    Examples
-    --------
-    >>> from partwise.solvers.online import MIRA
-    >>> MIRA(k=5).get_params()["k"]
-    5
     """
 
     k: int = 1
@@ -192,12 +180,6 @@ class Pegasos(OnlineSolver):
         Keep w in the ball that is known to hold the optimum. Without it the first steps
         may go far from the optimum, above all for L2, whose subgradients grow with w.
         Kernel models do without.
-
-    Examples
-    --------
-    >>> from partwise.solvers.online import Pegasos
-    >>> Pegasos(batch=1).get_params()["batch"]
-    1
     """
 
     penalties = ("l1", "l2")

@@ -55,12 +55,6 @@ class SampledCuts(Solver):
     prune_after : int
         Drop a plane after so many solutions in a row without it.
     random_state : int
-
-    Examples
-    --------
-    >>> from partwise.solvers.sampled_cuts import SampledCuts
-    >>> SampledCuts(sample=50).get_params()["sample"]
-    50
     """
 
     penalties = ("l1",)

@@ -39,8 +39,7 @@ class CandidateBlocks:
         self.truth = truth  # (n,) number among all candidates
         self.loss = loss
         self.with_loss = True
-        planes = [formulation.plane(d) for d in loss.tolist()]
-        self.b, self.scale = np.array(planes).reshape(-1, 2).T
+        self.b, self.scale = formulation.planes(loss)
         self.is_hard = formulation.rule == HARD
 
     def code_length(self, i: int) -> int:

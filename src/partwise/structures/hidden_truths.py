@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Cuts, Ints
+from partwise.protocol import Cuts, Ints, offsets_of, unit_cuts
 
 
 def replace_truths(truth: Any, offset: Ints, code: Any) -> Cuts:
@@ -30,9 +30,7 @@ def replace_truths(truth: Any, offset: Ints, code: Any) -> Cuts:
     rows, size = np.flatnonzero(is_new), np.diff(offset)
     old = truth[np.repeat(is_new, size)].astype(np.int32)
     truth[:] = code
-    zero, one = np.zeros(len(rows)), np.ones(len(rows))
-    indptr = np.append(0, np.cumsum(size[rows])).astype(np.int64)
-    return Cuts(rows, zero, one, zero, zero, indptr, old)
+    return unit_cuts(rows, offsets_of(size[rows]), old)
 
 
 def runs_of(is_known: Any, offset: Ints) -> tuple[Ints, Ints]:

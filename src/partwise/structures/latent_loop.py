@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from partwise.protocol import Cuts, Floats, Formulation, Structure, offers
+from partwise.protocol import Cuts, Floats, Formulation, Structure, offers, unit_cuts
 from partwise.structures.loop import LoopOutput, LoopProblem, sparse_feature
 
 
@@ -82,7 +82,5 @@ class LatentLoopProblem(LoopProblem):
             codes.append(blocks.place(i, self.completed[i]))
             self.completed[i] = new
             blocks.truth[i] = LoopOutput(new, psi, 0.0)
-        zero, one = np.zeros(len(changed)), np.ones(len(changed))
         rows = np.array(changed, np.int64)
-        code = np.array(codes, np.int32)
-        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), code)
+        return unit_cuts(rows, self.indptr_of(rows), np.array(codes, np.int32))

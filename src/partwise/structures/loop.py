@@ -331,8 +331,7 @@ class LoopProblem(Problem):
         pairs = zip(cuts.block.tolist(), outputs, strict=True)
         places = [self.blocks.place(i, y_hat) for i, y_hat in pairs]
         losses = [self.blocks.table[place].loss for place in places]
-        planes = [self.formulation.plane(loss) for loss in losses]
-        b, scale = np.array(planes).reshape(-1, 2).T.copy()
+        b, scale = self.formulation.planes(losses)
         return cuts._replace(b=b, scale=scale, code=np.array(places, np.int32))
 
     def digest(self) -> bytes:

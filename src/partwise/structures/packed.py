@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from partwise.compiled import Reference, as_reference, plain_array
-from partwise.protocol import CapabilityError, Cuts, Floats, Formulation, Ints, Problem
-from partwise.scorers.linear import DenseRows
+from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem, Structure
 from partwise.structures import _packed_compiled as kernels
-from partwise.threads import add_scaled, dot, run_sharded, shards_by_effort
+from partwise.structures.digests import digest_arrays
+from partwise.threads import Shards, add_scaled, dot, run_sharded, shards_by_effort
 
 SMALL_PLANES = 0.1  # integers of codes per weight of a model
 
@@ -92,6 +92,21 @@ class PackedProblem(Problem):
         """Keep buffers for the next borrower."""
         self._free_work.append(work)
 
+    def visit_shards(
+        self,
+        n: int,
+        visit: Callable[[Any, int, int], None],
+        shard: int | Shards | None = None,
+    ) -> None:
+        """Call ``visit(work, first, last)`` for shards of n rows, see `run_sharded`."""
+
+        def work_on(first: int, last: int) -> None:
+            work = self.borrow_work()
+            visit(work, first, last)
+            self.return_work(work)
+
+        run_sharded(self.n_jobs, n, work_on, shard)
+
     def zero(self) -> Floats:
         """The zero model, shape (n_weights,), beginning at a cache line.
 
@@ -137,32 +152,28 @@ class PackedProblem(Problem):
             np.empty(indptr[-1], np.int32),
         )  # fmt: skip
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             kernels.find_rows(
                 blocks, work, model, rows, first, last, cuts.b, cuts.scale,
                 cuts.violation, cuts.bound, indptr, cuts.code,
             )  # fmt: skip
-            self.return_work(work)
 
         if self._effort is None:
             self._effort = self.effort()
-        shards = shards_by_effort(self._effort[rows])
-        run_sharded(self.n_jobs, m, work_on, shards)
+        self.visit_shards(m, visit, shards_by_effort(self._effort[rows]))
         return cuts
 
     def digest(self) -> bytes:
         """Of all arrays of the data, the formulation, and the length of a model."""
         digest = hashlib.blake2b(repr((self.formulation, self.n_weights)).encode())
-        _digest_arrays(self.blocks, digest)
+        digest_arrays(self.blocks, digest)
         return digest.digest()
 
     def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
         """Codes mean the same; offsets and scales are those of this formulation."""
         loss = np.empty(len(cuts.block))
         kernels.losses(self.blocks, cuts.block, cuts.indptr, cuts.code, loss)
-        planes = [self.formulation.plane(value) for value in loss.tolist()]
-        b, scale = np.array(planes).reshape(-1, 2).T.copy()
+        b, scale = self.formulation.planes(loss)
         return cuts._replace(b=b, scale=scale)
 
     def indptr_of(self, rows: Ints) -> Ints:
@@ -196,15 +207,13 @@ class PackedProblem(Problem):
             half = max(1, len(coef))
         models = [self.zero() for _ in range(0, len(coef), half)] or [self.zero()]
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             kernels.combine(
                 self.blocks, work, models[first // half], cuts.block[first:last],
                 coef[first:last], cuts.indptr[first : last + 1], cuts.code,
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, len(coef), work_on, shard=half)
+        self.visit_shards(len(coef), visit, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
             self.recycle(models[1])
@@ -230,13 +239,30 @@ def decode_tokens(
     value = np.zeros(problem.n_blocks)
     known = plain_array([] if given is None else given, np.int32)
 
-    def work_on(first: int, last: int) -> None:
-        work = problem.borrow_work()
+    def visit(work: Any, first: int, last: int) -> None:
         decode_rows(problem.blocks, work, model, known, first, last, code, value)
-        problem.return_work(work)
 
-    run_sharded(problem.n_jobs, problem.n_blocks, work_on)
+    problem.visit_shards(problem.n_blocks, visit)
     return code, value
+
+
+class PackedStructure(Structure):
+    """A structure whose plain methods ask its packed problem."""
+
+    def argmax(self, x: Any, w: Floats) -> Any:
+        """The output of highest score."""
+        return self.decode([x], w)[0]
+
+    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Any:
+        """The output of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
+        problem = self.pack([x], [y])
+        return problem.outputs(problem.oracle(problem.expand(np.asarray(w, float))))[0]
+
+    def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
+        """The output of highest score of each example."""
+        problem = self.pack(X, None)  # type: ignore[arg-type]
+        model = problem.expand(np.asarray(w, np.float64))
+        return problem.outputs(problem.predict_codes(model))
 
 
 def aligned_zeros(*shape: int, dtype: Any = np.float64) -> Any:
@@ -245,160 +271,3 @@ def aligned_zeros(*shape: int, dtype: Any = np.float64) -> Any:
     room = np.zeros(size + 15, dtype)
     skip = -room.ctypes.data % 64 // room.itemsize
     return room[skip : skip + size].reshape(shape)
-
-
-def _digest_arrays(value: Any, into: Any) -> None:
-    """Arrays and numbers of nested tags; whole numbers may be addresses."""
-    if isinstance(value, np.ndarray):
-        into.update(repr((value.dtype.str, value.shape)).encode())
-        into.update(np.ascontiguousarray(value).data)
-    elif isinstance(value, float):
-        into.update(repr(value).encode())
-    elif hasattr(value, "_fields"):
-        for name in value._fields:
-            _digest_arrays(getattr(value, name), into)
-
-
-def row_digests(rows: Any, number: Any, truths: Any, offset: Ints) -> list[bytes]:
-    """
-    A digest of each block of rows: its features, as the user numbers them, and truths.
-
-    Parameters
-    ----------
-    rows : tag of dense or sparse rows
-    number : int array (n_features,), or slice
-        The place of each feature of the user in `rows`.
-    truths : array (n_rows, …)
-    offset : int array (n_blocks + 1,)
-        Where the rows of blocks begin.
-    """
-    pieces = [(truths, offset)]
-    if isinstance(rows, DenseRows):
-        pieces.append((rows.x, offset))
-    else:
-        plain = np.empty(rows.n_features, np.int32)
-        plain[np.arange(rows.n_features)[number]] = np.arange(rows.n_features)
-        first = rows.indptr[offset]
-        pieces.append((plain[rows.indices], first))
-        pieces.append((np.diff(rows.indptr), offset))
-        if rows.step:
-            pieces.append((rows.data, first))
-    return digests(pieces, len(offset) - 1)
-
-
-def digests(pieces: list[tuple[Any, Ints]], n_blocks: int) -> list[bytes]:
-    """A digest of each block: of ``array[first[i]:first[i + 1]]`` of all pieces."""
-    views = []
-    for array, first in pieces:
-        view = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        row_bytes = int(array.itemsize * np.prod(array.shape[1:], dtype=np.int64))
-        views.append((view, first, row_bytes))
-    listed = []
-    for i in range(n_blocks):
-        digest = hashlib.blake2b(digest_size=12)
-        for view, first, size in views:
-            digest.update(view[first[i] * size : first[i + 1] * size])
-            digest.update(b"|")
-        listed.append(digest.digest())
-    return listed
-
-
-# ------------------------------------------------------------------ several outputs
-
-
-class Ranking(NamedTuple):
-    """The best outputs of rows, as kernels write them: k places for each row."""
-
-    indptr: Ints  # (n_rows + 1,) where codes begin, one per row
-    code: Ints  # the codes of row r stand end to end from ``indptr[r]·k``
-    value: Floats  # (n_rows, k) scores, falling
-    n_found: Ints  # (n_rows,) how many outputs there are
-    b: Floats  # (n_rows, k) offsets of their planes, where losses count
-    scale: Floats  # (n_rows, k)
-    violation: Floats  # (n_rows, k)
-
-    @property
-    def k(self) -> int:
-        """Places of a row."""
-        return int(self.value.shape[1])
-
-    def codes(self, r: int) -> Ints:
-        """The codes of row r, (n_found, length)."""
-        first, last = self.indptr[r] * self.k, self.indptr[r + 1] * self.k
-        return self.code[first:last].reshape(self.k, -1)[: self.n_found[r]]
-
-
-class Ranker:
-    """The k best outputs of a packed problem; mixed into it.
-
-    A subclass writes those of a shard of rows in `rank_rows`.
-    """
-
-    n_blocks: int
-    n_jobs: int
-    indptr_of: Callable[[Ints], Ints]
-    borrow_work: Callable[[], Any]
-    return_work: Callable[[Any], None]
-
-    def rank_rows(
-        self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
-    ) -> None:  # fmt: skip
-        """Write the best outputs of rows [first, last), and planes with losses."""
-        raise NotImplementedError
-
-    def ranked(self, model: Floats, rows: Ints, k: int, *, with_loss: bool) -> Ranking:
-        """The k outputs of highest score, or of highest score plus loss."""
-        indptr = self.indptr_of(rows)
-        code = np.zeros(indptr[-1] * k, np.int32)
-        value = np.full((len(rows), k), -np.inf)
-        n_found = np.zeros(len(rows), np.int64)
-        b, scale, violation = (np.zeros((len(rows), k)) for _ in range(3))
-        ranking = Ranking(indptr, code, value, n_found, b, scale, violation)
-
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
-            self.rank_rows(model, rows, with_loss, first, last, work, ranking)
-            self.return_work(work)
-
-        run_sharded(self.n_jobs, len(rows), work_on)
-        return ranking
-
-    def k_best_codes(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """The codes of the k outputs of highest score with their scores."""
-        rows = np.arange(self.n_blocks)
-        ranking = self.ranked(model, rows, k, with_loss=False)
-        return [
-            list(zip(ranking.codes(r), ranking.value[r].tolist(), strict=False))
-            for r in range(self.n_blocks)
-        ]
-
-
-class CutRanker(Ranker):
-    """A `Ranker` whose outputs are their codes, and which ranks planes as well."""
-
-    formulation: Formulation
-
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """The k outputs of highest score with their scores, for each row."""
-        return self.k_best_codes(model, k)
-
-    def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:
-        """The k most violated planes of each row, by loss-augmented k-best."""
-        if not self.formulation.is_additive:
-            raise CapabilityError(
-                "k > 1 needs <formulation='margin'> and <penalty='l1'>"
-            )
-        rows = np.asarray(rows, np.int64)
-        ranking = self.ranked(model, rows, k, with_loss=True)
-        n_found = ranking.n_found
-        is_output = np.arange(k)[None, :] < n_found[:, None]
-        codes = [ranking.codes(r).ravel() for r in range(len(rows))]
-        lengths = np.repeat(np.diff(ranking.indptr), n_found)
-        b, scale, violation = (table[is_output] for table in ranking[-3:])
-        top = np.maximum.reduceat(violation, np.cumsum(n_found) - n_found)
-        return Cuts(
-            np.repeat(rows, n_found), b, scale, violation, np.repeat(top, n_found),
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            np.concatenate(codes).astype(np.int32),
-        )  # fmt: skip

@@ -36,7 +36,16 @@ from partwise.compiled import (
     uncounted,
     wipe,
 )
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints, Model, Problem, take
+from partwise.protocol import (
+    CapabilityError,
+    Cuts,
+    Floats,
+    Ints,
+    Model,
+    Problem,
+    take,
+    unit_cuts,
+)
 from partwise.structures.hidden_truths import replace_truths
 
 # Operations on blocks; numba compiles them for `RampBlocks`, with these names.
@@ -177,9 +186,7 @@ class RampProblem(Problem):
 
     def _guesses(self, rows: Ints) -> Cuts:
         """The predictions for these rows, as cuts of the given problem."""
-        n = self.n_blocks
-        zero, one = np.zeros(n), np.ones(n)
-        cuts = Cuts(np.arange(n), zero, one, zero, zero, self.first, self.guess)
+        cuts = unit_cuts(np.arange(self.n_blocks), self.first, self.guess)
         return take(cuts, rows)
 
     # ------------------------------------------------------- searches and planes

@@ -31,15 +31,15 @@ class SignBlocks(NamedTuple):
     x: Floats  # (n_blocks, n_features)
     y: Ints  # (n_blocks,), int32
 
-    def code_length(blocks, i):  # type: ignore[no-untyped-def]
+    def code_length(blocks, i):
         """One sign."""
         return 1
 
-    def output_loss(blocks, i, code):  # type: ignore[no-untyped-def]
+    def output_loss(blocks, i, code):
         """Whether the sign is wrong."""
         return 1.0 if code[0] != blocks.y[i] else 0.0
 
-    def find_output(blocks, work, w, i, code):  # type: ignore[no-untyped-def]
+    def find_output(blocks, work, w, i, code):
         """The wrong sign, or the truth where it is not violated."""
         score = 0.0
         for k in range(w.shape[0]):
@@ -52,23 +52,23 @@ class SignBlocks(NamedTuple):
         code[0] = 1 - blocks.y[i]
         return 1.0, 1.0, violation, violation
 
-    def recall_margin(blocks, work, i, code):  # type: ignore[no-untyped-def]
+    def recall_margin(blocks, work, i, code):
         """<w, δ> by the score of the last search."""
         return (blocks.y[i] - code[0]) * work.score[0]
 
-    def margin(blocks, w, i, code):  # type: ignore[no-untyped-def]
+    def margin(blocks, w, i, code):
         """<w, δ>."""
         score = 0.0
         for k in range(w.shape[0]):
             score += w[k] * blocks.x[i, k]
         return (blocks.y[i] - code[0]) * score
 
-    def push(blocks, w, i, code, coef):  # type: ignore[no-untyped-def]
+    def push(blocks, w, i, code, coef):
         """Add coef·δ to w."""
         for k in range(w.shape[0]):
             w[k] += coef * (blocks.y[i] - code[0]) * blocks.x[i, k]
 
-    def wipe(blocks, w, i, code):  # type: ignore[no-untyped-def]
+    def wipe(blocks, w, i, code):
         """All of w: each row is dense."""
         for k in range(w.shape[0]):
             w[k] = 0.0

@@ -19,7 +19,8 @@ from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows
 from partwise.structures import _weighted_rows_compiled as compiled
-from partwise.structures.packed import PackedProblem, row_digests
+from partwise.structures.digests import row_digests
+from partwise.structures.packed import PackedProblem
 from partwise.structures.row_structure import RowStructure
 from partwise.threads import Shards, run_sharded, shards_by_effort
 

@@ -167,12 +167,12 @@ def enumerate_planes(
                 block.append(i)
                 loss.append(here)
                 delta.append(truth - psi)
-    pairs = np.array([formulation.plane(d) for d in loss]).reshape(len(loss), 2)
+    b, scale = formulation.planes(loss)
     return Planes(
         np.array(block, np.int64),
         np.array(loss),
-        pairs[:, 0],
-        pairs[:, 1],
+        b,
+        scale,
         np.array(delta).reshape(len(loss), structure.n_psi_),
     )
 

@@ -246,7 +246,7 @@ class _Check(Examined):
             assert example.truth is not None
             delta = example.truth - self.psi(i, y_hat)
             combined += alpha[r] * cuts.scale[r] * delta
-            b, scale = np.array([formulation.plane(d) for d in example.loss]).T
+            b, scale = formulation.planes(example.loss)
             margin = example.truth @ w - example.psi @ w
             expected = float(np.max(b - scale * margin))
             got, bound = float(cuts.violation[r]), float(cuts.bound[r])

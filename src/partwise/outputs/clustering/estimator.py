@@ -15,7 +15,7 @@ from partwise.outputs.latent_estimator import LatentEstimator
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
 from partwise.parameters import SettingsError, check_positive, check_whole
 from partwise.protocol import Floats, Objective, Problem, Solver
-from partwise.solvers import in_rounds, make_solver
+from partwise.solvers import make_solver, with_rounds
 from partwise.structures.clustering import Clustering, CorrelationClustering
 from partwise.structures.clustering.items import as_items
 from partwise.structures.clustering.structure import n_splits, refuse_unknown
@@ -121,7 +121,7 @@ class SupervisedClusterer(LatentEstimator):
             return super()._resolve_solver(problem, objective)
         settings = self._solver_settings()
         bundle = make_solver("bundle", settings | {"pool": False})
-        return in_rounds(bundle, problem, settings)
+        return with_rounds(bundle, problem, settings)
 
     def fit(
         self,

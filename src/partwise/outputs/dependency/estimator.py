@@ -45,9 +45,9 @@ class DependencyParser(TreeParser):
         Hash features to ``2**hash_bits`` rows of weights. None: a vocabulary of the
         features of true arcs, with names, several times slower.
     arc_memory : float
-        Gigabytes that lists of the features of all arcs may take while training. Where
-        they take more, features are made anew whenever an arc is scored, which takes
-        several times as long.
+        Gigabytes that lists of the features of all arcs, with ``order=2`` of all
+        candidates, may take while training. Where they take more, features are made
+        anew whenever an arc is scored, which takes several times as long.
     order : {1, 2}
         Score single arcs, or also arcs with the next sibling and with the head of the
         head, over the candidate heads that a small first model chooses.

@@ -19,6 +19,7 @@ from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
 from partwise.structures.dependency import codes as tree_codes
+from partwise.structures.dependency.constrained import decode_within
 
 if TYPE_CHECKING:
     from partwise.structures.dependency.constraints import Constraint
@@ -140,7 +141,7 @@ class DependencyModel(TreeModel):
             end = begin + int(problem.blocks.offset[-1])
             known_heads = None if heads is None else heads[begin:end]
             weights = problem.expand(self.weights)
-            codes, is_valid = tree_codes.decode_within(
+            codes, is_valid = decode_within(
                 problem, weights, known_heads, linear_constraints, names, row
             )
             parsed.append(codes)

@@ -126,7 +126,7 @@ class ConstituencyModel(TreeModel):
             [sentences[i] for i in self._short(sentences)], n_jobs
         ):
             cuts = problem.predict_codes(problem.expand(self.weights))
-            for code in np.split(cuts.code, cuts.indptr[1:-1]):
+            for code in cuts.codes:
                 i = next(rows)
                 trees[i] = self.wrapped(self.grammar.tree(code, sentences[i]))
                 is_parse[i] = code[0] >= 0

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import jitted, kernel
+from partwise.scorers._touch import ADD, DOT, WIPE  # noqa: F401 — for other modules
 
-DOT, ADD, WIPE = 0, 1, 2  # what is done with the weight of a feature
 FEW = 64  # distinct tokens of a sequence up to which equal ones share their scores
 
 

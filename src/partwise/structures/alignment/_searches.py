@@ -167,17 +167,9 @@ def trace_losses(trace, y, counted, tolerance, place, code):
             c -= 1
 
 
-def search_nothing(
-    scores, symbol, m, forbid_first, forbid, given, a_open, a_extend, b_open, b_extend,
-    low, high, lead_a, lead_b, tail_a, tail_b, shorter, y, counted, unit, tolerance,
-    truth, rule, code,
-):  # fmt: skip
-    """Stand for the search of an additive loss, which needs none."""
-
-
 def search_by(is_additive):
-    """The address of the search that a formulation needs."""
-    return address_of(SEARCH, search_nothing if is_additive else search_frontier)
+    """The address of the search that a formulation needs; 0 where losses add."""
+    return 0 if is_additive else address_of(SEARCH, search_frontier)
 
 
 call_search = called_at(SEARCH)

@@ -144,27 +144,30 @@ def scaled_counts(chart, free, log_z, a_opening, b_opening, scale, cells, factor
             if c + 1 < m:
                 b_open[c + 1] += (one + two) * opened_b
         here, after = after, here
-    end_counts(
-        free, A_START, B_START, starts, True, n, m, a_open, a_extend, b_open, b_extend
-    )
-    end_counts(
-        free, A_END, B_END, ends, False, n, m, a_open, a_extend, b_open, b_extend
-    )
+    count_ends(free, starts, ends, a_open, a_extend, b_open, b_extend)
     return log_z, match, a_open, a_extend, b_open, b_extend
 
 
 @allocating
-def end_counts(free, of_a, of_b, mass, is_start, n, m, a_open, a_extend, b_open, b_ext):
-    """Add the gaps at one end to the expected counts of opening and extending.
+def count_ends(free, starts, ends, a_open, a_extend, b_open, b_extend):
+    """Add the gaps at both ends to the expected counts of opening and extending.
 
-    mass (n + 1, m + 1) is the probability that so many tokens lie before the first, or
-    behind the last pair.
+    starts and ends (n + 1, m + 1) are the probabilities that so many tokens lie before
+    the first and behind the last pair.
     """
+    count_end(free, A_START, B_START, starts, True, a_open, a_extend, b_open, b_extend)
+    count_end(free, A_END, B_END, ends, False, a_open, a_extend, b_open, b_extend)
+
+
+@allocating
+def count_end(free, of_a, of_b, mass, is_start, a_open, a_extend, b_open, b_extend):
+    """As `count_ends`, at one end."""
     is_free_a, is_free_b = free & of_a != 0, free & of_b != 0
     is_shorter = is_free_a and is_free_b and free & ANYWHERE == 0
-    of_length_a, of_length_b = np.zeros(n + 1), np.zeros(m + 1)
-    for p in range(n + 1):
-        for q in range(m + 1):
+    size_a, size_b = mass.shape
+    of_length_a, of_length_b = np.zeros(size_a), np.zeros(size_b)
+    for p in range(size_a):
+        for q in range(size_b):
             if is_shorter:
                 if p >= q:
                     of_length_b[q] += mass[p, q]
@@ -176,7 +179,7 @@ def end_counts(free, of_a, of_b, mass, is_start, n, m, a_open, a_extend, b_open,
                 if not is_free_b:
                     of_length_b[q] += mass[p, q]
     spread_lengths(of_length_a, is_start, a_open, a_extend)
-    spread_lengths(of_length_b, is_start, b_open, b_ext)
+    spread_lengths(of_length_b, is_start, b_open, b_extend)
 
 
 @kernel
@@ -226,10 +229,5 @@ def counts_by_logarithms(chart, free):
                 opened = chart.b_open[c] + chart.b_extend[c] + after
                 b_open[c] += np.exp(forward.match[t, c - 1] + opened)
                 b_open[c] += np.exp(forward.delete[t, c - 1] + opened)
-    end_counts(
-        free, A_START, B_START, starts, True, n, m, a_open, a_extend, b_open, b_extend
-    )
-    end_counts(
-        free, A_END, B_END, ends, False, n, m, a_open, a_extend, b_open, b_extend
-    )
+    count_ends(free, starts, ends, a_open, a_extend, b_open, b_extend)
     return log_z, match, a_open, a_extend, b_open, b_extend

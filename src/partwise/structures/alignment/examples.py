@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.bounds import check_list
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats, Ints, offsets_of
 from partwise.structures.alignment.layout import Layout
 
 
@@ -85,23 +85,8 @@ class Examples(NamedTuple):
             first.append(len(pair_a))
         n = np.array([banks[0].lengths[pair_a[p]] for p in first[:-1]], np.int64)
         m = np.array([banks[1].lengths[pair_b[p]] for p in first[:-1]], np.int64)
-        offset = np.concatenate([[0], np.cumsum(n)]).astype(np.int64)
-        y = np.full(offset[-1], -1, np.int32)
-        counted = np.zeros(offset[-1], np.uint8)
-        unit = np.zeros(len(X))
-        for i, truth in enumerate(truths):
-            if truth is None:
-                continue
-            pairs = check_pairs(truth, n[i], m[i], f"Y[{i}]")
-            y[offset[i] + pairs[:, 0]] = pairs[:, 1]
-            is_core = np.full(len(pairs), not decoys)  # their loss counts no pairs
-            if core is not None:
-                is_core = np.asarray(core[i], bool)
-                if is_core.shape != (len(pairs),):
-                    raise ValueError(f"core[{i}]: give True or False per pair of Y")
-            counted[offset[i] + pairs[is_core, 0]] = 1
-            if is_core.any():
-                unit[i] = 1.0 / is_core.sum()
+        offset = offsets_of(n)
+        y, counted, unit = _read_truths(truths, n, m, offset, decoys, core)
         forbid_first, forbid = _read_forbidden(forbidden, n, m, offset)
         given_first, fixed = _read_given(given, n, m, forbidden)
         return cls(
@@ -136,7 +121,7 @@ class _Collector:
         return Bank(
             np.concatenate([codes for codes, _ in self.read]),
             np.concatenate([values for _, values in self.read]),
-            np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64),
+            offsets_of(self.lengths),
         )
 
 
@@ -196,6 +181,34 @@ def is_hidden(truth: Any) -> bool:
     return isinstance(truth, int | np.integer)
 
 
+def _read_truths(
+    truths: Sequence[Any],
+    n: Ints,
+    m: Ints,
+    offset: Ints,
+    decoys: bool,
+    core: Sequence[Any] | None,
+) -> tuple[Ints, Ints, Floats]:
+    """Partners of all tokens of a, which tokens count, the loss of one lost pair."""
+    y = np.full(offset[-1], -1, np.int32)
+    counted = np.zeros(offset[-1], np.uint8)
+    unit = np.zeros(len(truths))
+    for i, truth in enumerate(truths):
+        if truth is None:
+            continue
+        pairs = check_pairs(truth, n[i], m[i], f"Y[{i}]")
+        y[offset[i] + pairs[:, 0]] = pairs[:, 1]
+        is_core = np.full(len(pairs), not decoys)  # their loss counts no pairs
+        if core is not None:
+            is_core = np.asarray(core[i], bool)
+            if is_core.shape != (len(pairs),):
+                raise ValueError(f"core[{i}]: give True or False per pair of Y")
+        counted[offset[i] + pairs[is_core, 0]] = 1
+        if is_core.any():
+            unit[i] = 1.0 / is_core.sum()
+    return y, counted, unit
+
+
 def _read_forbidden(
     forbidden: Sequence[Any] | None, n: Ints, m: Ints, offset: Ints
 ) -> tuple[Ints, Ints]:
@@ -227,5 +240,5 @@ def _read_given(
             masked = {tuple(pair) for pair in np.asarray(forbidden[i]).tolist()}
             if masked & {tuple(pair) for pair in pairs.tolist()}:
                 raise ValueError(f"example {i}: a given pair is forbidden, too")
-    first = np.concatenate([[0], np.cumsum([len(pairs) for pairs in fixed])])
-    return first.astype(np.int64), np.concatenate(fixed).astype(np.int32)
+    first = offsets_of([len(pairs) for pairs in fixed])
+    return first, np.concatenate(fixed).astype(np.int32)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import MARGIN, Formulation
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.structures.alignment import _batch as batch
 from partwise.structures.alignment import _charts as charts
 from partwise.structures.alignment._best import trace_sizes
@@ -22,13 +22,9 @@ from partwise.structures.alignment._sums import expected_counts
 from partwise.structures.alignment.generative import log_odds
 from partwise.structures.alignment.layout import Layout
 from partwise.structures.hidden_truths import replace_truths
-from partwise.structures.packed import (
-    CutRanker,
-    PackedProblem,
-    Ranking,
-    aligned_zeros,
-)
-from partwise.threads import run_sharded, shards_by_effort
+from partwise.structures.k_best import BestOutputs, KBestCuts
+from partwise.structures.packed import PackedProblem, aligned_zeros
+from partwise.threads import shards_by_effort
 
 N_SUMS = 16  # partial sums of gradients, a model each, whatever `n_jobs`
 
@@ -107,7 +103,7 @@ class ChoiceProblem(PackedProblem):
             new_work=new_work,
             n_jobs=n_jobs,
         )
-        self.alignment = alignment
+        self.structure = alignment
         self.layout = layout
         self.chosen = chosen
 
@@ -137,12 +133,11 @@ class ChoiceProblem(PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Pairs (k, 2) of aligned tokens; with candidates (number, pairs)."""
-        codes = np.split(cuts.code, cuts.indptr[1:-1])
         if not self.blocks.is_choice:
-            return [pairs_of(code) for code in codes]
+            return [pairs_of(code) for code in cuts.codes]
         return [
             (self._number(i, int(code[-1])), pairs_of(code[:-1]))
-            for i, code in zip(cuts.block, codes, strict=True)
+            for i, code in zip(cuts.block, cuts.codes, strict=True)
         ]
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
@@ -191,7 +186,7 @@ class ChoiceProblem(PackedProblem):
 
     def digest(self) -> bytes:
         """Of the data and of the settings, which are numbers in the blocks."""
-        settings = repr(self.alignment)
+        settings = repr(self.structure)
         return _digest([], super().digest() + settings.encode())
 
     def generative_model(self, smoothing: float) -> Floats:
@@ -221,17 +216,15 @@ class ChoiceProblem(PackedProblem):
             return None, self._scores(model)
         n_pairs = len(blocks.pair_a)
         length = np.diff(blocks.a_offset)[blocks.pair_a] * trace
-        offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        offset = offsets_of(length)
         code, value = np.empty(offset[-1], np.int32), np.empty(n_pairs)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             batch.decode_rows(
                 self.plain_blocks, work, model, first, last, offset, code, value, trace
             )
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, n_pairs, work_on, shards_by_effort(self.cells))
+        self.visit_shards(n_pairs, visit, shards_by_effort(self.cells))
         if not trace:
             return None, value
         return [pairs_of(one) for one in np.split(code, offset[1:-1])], value
@@ -257,14 +250,12 @@ class ChoiceProblem(PackedProblem):
         is_local = blocks.free != 0
         value = np.empty(len(blocks.pair_a))
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             score_rows(
                 self.plain_blocks, work, model, is_local, like, first, last, value
             )
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, len(value), work_on, shards_by_effort(self.cells))
+        self.visit_shards(len(value), visit, shards_by_effort(self.cells))
         return value
 
 
@@ -286,16 +277,14 @@ class LatentChoiceProblem(ChoiceProblem):
         place[blocks.pair_first[hidden]] = blocks.offset[hidden]
         code, value = blocks.y.copy(), np.empty(len(place))
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             for pair in blocks.pair_first[hidden[first:last]].tolist():
                 batch.decode_rows(
                     self.plain_blocks, work, model, pair, pair + 1, place, code, value,
                     True,
                 )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, len(hidden), work_on, shard=16)
+        self.visit_shards(len(hidden), visit, shard=16)
         cuts = replace_truths(blocks.y, blocks.offset, code)
         # an output ends with the number of its candidate, of a truth the first
         indptr = cuts.indptr + np.arange(len(cuts.indptr))
@@ -304,7 +293,7 @@ class LatentChoiceProblem(ChoiceProblem):
         )
 
 
-class AlignmentProblem(CutRanker, ChoiceProblem):
+class AlignmentProblem(KBestCuts, ChoiceProblem):
     """Packed pairs of sequences, with sums over alignments and the k best."""
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
@@ -314,12 +303,12 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
             for ranked in self.k_best_codes(model, k)
         ]
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best alignments of rows [first, last)."""
-        blocks, k, total = self.blocks, ranking.k, self.total(model)
+        blocks, k, total = self.blocks, best.k, self.total(model)
         for r in range(first, last):
             i = rows[r]
             chart = batch.chart_of(blocks, work, total, i)
@@ -329,13 +318,13 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
                     chart, blocks.y[here], blocks.counted[here], blocks.unit[i],
                     blocks.tolerance,
                 )  # fmt: skip
-            places = slice(ranking.indptr[r] * k, ranking.indptr[r + 1] * k)
-            codes = ranking.code[places].reshape(k, -1)
-            ranking.n_found[r] = charts.k_best(chart, k, codes, ranking.value[r])
+            places = slice(best.indptr[r] * k, best.indptr[r + 1] * k)
+            codes = best.code[places].reshape(k, -1)
+            best.n_found[r] = charts.k_best(chart, k, codes, best.value[r])
         if with_loss:
             batch.planes_of_rows(
-                blocks, model, rows, k, first, last, ranking.indptr, ranking.code,
-                *ranking[-4:],
+                blocks, model, rows, k, first, last, best.indptr, best.code,
+                *best[-4:],
             )  # fmt: skip
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
@@ -344,14 +333,12 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
         posterior: list[Any] = [None] * self.n_blocks
         log_z = np.empty(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             for i in range(first, last):
                 chart = batch.chart_of(blocks, work, model, i)
                 log_z[i], posterior[i], *_ = expected_counts(chart, blocks.free)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return posterior, log_z
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -361,8 +348,7 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
         shard = max(1, -(-self.n_blocks // N_SUMS))
         sums = [self.zero() for _ in range(0, self.n_blocks, shard)]
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             for i in range(first, last):
                 chart = batch.chart_of(blocks, work, model, i)
                 log_z, *counts = expected_counts(chart, blocks.free)
@@ -370,9 +356,8 @@ class AlignmentProblem(CutRanker, ChoiceProblem):
                     blocks, model, i, *counts, weight[i], sums[first // shard]
                 )
                 loss[i] = log_z - truth
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+        self.visit_shards(self.n_blocks, visit, shard=shard)
         gradient = sums[0]
         for other in sums[1:]:
             gradient += other

@@ -17,7 +17,7 @@ from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints, offsets_of
 from partwise.structures.alignment._compiled import AlignmentBlocks
 from partwise.structures.alignment._pairs import PairFeatures, number_symbols
 from partwise.structures.alignment._reference import AlignmentReference
@@ -37,6 +37,7 @@ from partwise.structures.alignment.problem import (
     ChoiceProblem,
     LatentChoiceProblem,
 )
+from partwise.structures.packed import PackedStructure
 
 ENDS = {"a_start": A_START, "a_end": A_END, "b_start": B_START, "b_end": B_END}
 TOLERANCES = {"q": 0, "q4": 4}
@@ -44,7 +45,7 @@ MAX_ROWS = 1 << 23  # scores of matches that one thread keeps
 MAX_FRONTIER = 1 << 30  # bytes of traces for every number of lost pairs
 
 
-class Alignment(AlignmentReference, Structure):
+class Alignment(AlignmentReference, PackedStructure):
     """Alignments of two sequences with scores of matches and gaps from features.
 
     Parameters
@@ -198,48 +199,23 @@ class Alignment(AlignmentReference, Structure):
         layout, free, tolerance = self.layout(), self.free(), self.tolerance()
         if self.decoys and (core, forbidden, given) != (None, None, None):
             raise ValueError("decoys=True takes no core, forbidden or given pairs")
-        if self.band is not None:
-            if self.band < 0:
-                raise ValueError(f"band={self.band!r}: give a whole number ≥ 0")
-            if given is not None:
-                raise ValueError("band and given pairs exclude each other: drop one")
+        if self.band is not None and self.band < 0:
+            raise ValueError(f"band={self.band!r}: give a whole number ≥ 0")
+        if self.band is not None and given is not None:
+            raise ValueError("band and given pairs exclude each other: drop one")
         examples = Examples.read(
             layout, X, Y, decoys=self.decoys, core=core, forbidden=forbidden,
             given=given,
         )  # fmt: skip
         pairs, n_symbols = _pair_features(layout, examples)
-        b_length = np.diff(examples.b.offset)
-        a_length = np.diff(examples.a.offset)
-        keeps_rows = (n_symbols.max() + 1) * (b_length.max() + 8) <= MAX_ROWS
+        longest_b = np.diff(examples.b.offset).max()
+        keeps_rows = (n_symbols.max() + 1) * (longest_b + 8) <= MAX_ROWS
         is_additive = formulation.is_additive or self.decoys
         base = np.zeros(0) if base is None else plain_array(base, np.float64)
         if len(base):
-            check_magnitude(base, MAX_FEATURE, "base")
-            if base.shape != (layout.n_weights,):
-                raise ValueError(f"base: give {layout.n_weights} weights")
-            if len(examples.hidden):
-                raise CapabilityError(
-                    "weights to start from (base) enter the offsets of planes, which "
-                    "must not change with completions; align all homologues, or begin "
-                    "rounds at these weights (`Start`)"
-                )
-            if formulation.rescaling == "hard":
-                raise CapabilityError(
-                    "<formulation='hard'> has no weights to start from; leave out "
-                    "<start=>"
-                )
+            _check_base(base, layout, examples, formulation)
         if not is_additive:
-            n_lost = np.add.reduceat(examples.counted, examples.offset[:-1], dtype=int)
-            if formulation.rescaling == "hard":
-                n_lost = np.minimum(n_lost, 1)
-            cells = a_length[examples.pair_a] * b_length[examples.pair_b]
-            if not keeps_rows or (cells * (n_lost + 1)).max() > MAX_FRONTIER:
-                raise CapabilityError(
-                    f"{formulation.rescaling} rescaling with penalty "
-                    f"{formulation.penalty!r} looks at every number of lost pairs, "
-                    "which takes too much memory for sequences of this length; use "
-                    "<formulation='margin'> with <penalty='l1'>"
-                )
+            _check_frontier(examples, formulation, keeps_rows)
         blocks = AlignmentBlocks(
             pairs=pairs,
             a_offset=examples.a.offset,
@@ -278,10 +254,41 @@ class Alignment(AlignmentReference, Structure):
             return latent
         return (ChoiceProblem if self.decoys else AlignmentProblem)(*settings)
 
-    def decode(self, X: Sequence[Any], w: Floats) -> list[Any]:
-        """The best alignment of each pair, (k, 2); with decoys (candidate, pairs)."""
-        problem = self.pack(X, None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))
+
+def _check_base(
+    base: Floats, layout: Layout, examples: Examples, formulation: Formulation
+) -> None:
+    """Refuse weights to start from that do not fit, or cannot be regularised to."""
+    check_magnitude(base, MAX_FEATURE, "base")
+    if base.shape != (layout.n_weights,):
+        raise ValueError(f"base: give {layout.n_weights} weights")
+    if len(examples.hidden):
+        raise CapabilityError(
+            "weights to start from (base) enter the offsets of planes, which must not "
+            "change with completions; align all homologues, or begin rounds at these "
+            "weights (`Start`)"
+        )
+    if formulation.rescaling == "hard":
+        raise CapabilityError(
+            "<formulation='hard'> has no weights to start from; leave out <start=>"
+        )
+
+
+def _check_frontier(
+    examples: Examples, formulation: Formulation, keeps_rows: bool
+) -> None:
+    """Refuse sequences for which traces of all numbers of lost pairs have no room."""
+    n_lost = np.add.reduceat(examples.counted, examples.offset[:-1], dtype=int)
+    if formulation.rescaling == "hard":
+        n_lost = np.minimum(n_lost, 1)
+    a_length, b_length = np.diff(examples.a.offset), np.diff(examples.b.offset)
+    cells = a_length[examples.pair_a] * b_length[examples.pair_b]
+    if not keeps_rows or (cells * (n_lost + 1)).max() > MAX_FRONTIER:
+        raise CapabilityError(
+            f"{formulation.rescaling} rescaling with penalty {formulation.penalty!r} "
+            "looks at every number of lost pairs, which takes too much memory for "
+            "sequences of this length; use <formulation='margin'> with <penalty='l1'>"
+        )
 
 
 def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, Ints]:
@@ -305,7 +312,7 @@ def _pair_features(layout: Layout, examples: Examples) -> tuple[PairFeatures, In
         np.array([t.size_b for t in ends], np.int64),
         plain_array(a.values, np.float64),
         plain_array(b.values.T, np.float64),
-        np.concatenate([[0], np.cumsum(layout.widths)]).astype(np.int64),
+        offsets_of(layout.widths),
         layout.product_base,
         a_open,
         a_extend,

@@ -52,7 +52,7 @@ def k_best_rows(
 ):  # fmt: skip
     """The k best outputs of rows [first, last), with losses and planes on demand.
 
-    See `Ranking` for the arrays.
+    See `BestOutputs` for the arrays.
     """
     for r in range(first, last):
         i = rows[r]

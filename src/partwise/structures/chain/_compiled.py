@@ -34,7 +34,7 @@ from partwise.structures.losses import ADDITIVE
 class ChainBlocks(NamedTuple):
     """Packed label sequences over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of each sequence
     y: np.ndarray  # (n_tokens,) int32 true labels
     cost: np.ndarray  # (rows, L) costs of labels, see `TokenCosts`

@@ -14,6 +14,7 @@ import numpy as np
 
 from partwise.protocol import Floats
 from partwise.structures.chain.layout import ChainLayout
+from partwise.structures.chain.tag_schemes import Masks
 from partwise.structures.losses import TWO_BEST, TokenLoss
 
 
@@ -34,7 +35,7 @@ class ChainReference:
         self.n_psi_ = self.layout.n_weights(self.n_features_)
         return self
 
-    def masks(self) -> tuple[Floats, Floats, Floats]:
+    def masks(self) -> Masks:
         """Masks of transitions, starts and ends; see `Chain`."""
         raise NotImplementedError
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Ints
+from partwise.structures.chain.tag_schemes import Masks
 from partwise.structures.losses.tokens import TokenCosts, TokenLoss
 
 
@@ -38,10 +39,7 @@ def known_costs(delta: TokenLoss, y: Ints, offset: Ints, n_labels: int) -> Token
 
 
 def check_allowed(
-    y: Ints,
-    offset: Ints,
-    masks: tuple[Floats, Floats, Floats],
-    names: Sequence[Any] | None = None,
+    y: Ints, offset: Ints, masks: Masks, names: Sequence[Any] | None = None
 ) -> None:
     """Refuse a true sequence that the masks forbid: it could never be predicted.
 
@@ -49,8 +47,8 @@ def check_allowed(
     ----------
     y : int array (n_tokens,)
     offset : int array (n + 1,)
-    masks : arrays (L, L), (L,), (L,)
-        0 where a transition, first or last label is allowed, −inf elsewhere.
+    masks : Masks
+        As scores.
     names : sequence, optional
         Labels in the user's own form.
     """

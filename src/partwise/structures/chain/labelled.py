@@ -25,12 +25,10 @@ def make_chain(
         for (truth, predicted), value in given.items():
             if truth in number and predicted in number:  # may be absent in a fold
                 cost[number[truth], number[predicted]] = value
-    names = ("transitions", "starts", "ends")
     masks: dict[str, Any] = {}
     if scheme is not None:
-        masks = dict(zip(names, scheme_masks(labels, scheme), strict=True))
+        masks = scheme_masks(labels, scheme)._asdict()
     if forbidden is not None:
-        more = forbidden_masks(labels, forbidden)
-        for name, allowed in zip(names, more, strict=True):
-            masks[name] = allowed & masks.get(name, True)
+        more = forbidden_masks(labels, forbidden)._asdict()
+        masks = {name: more[name] & masks.get(name, True) for name in more}
     return Chain(len(labels), order=order, boundary=boundary, cost=cost, **masks)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from partwise.features.arrays import DenseFeatures, Features
+from partwise.objective import Objective
 from partwise.structures.losses import ADDITIVE
-
-if TYPE_CHECKING:
-    from partwise.objective import Objective
 
 
 def plain_primal(
@@ -29,7 +27,9 @@ def plain_primal(
             "--plain needs a model of loss hinge, formulation margin and penalty l1 "
             "whose cost adds up over tokens; drop it"
         )
-    tables, square = SCORES[model.scoring.prefix](model, X)
+    tables, square = (_by_keys if model.scoring.prefix == "Kernel" else _by_features)(
+        model, X
+    )
     reference = type(chain)(**chain.get_params(deep=False))
     tail = model.weights[model.n_coefficients :]
     violation, begin = [], 0
@@ -90,9 +90,6 @@ def _by_keys(model: Any, X: Any) -> tuple[list[Any], float]:
         for two, other in entries
     )
     return tables, float(square)
-
-
-SCORES = {"": _by_features, "Kernel": _by_keys}  # by the kind of scoring
 
 
 def feature_rows(features: Features | DenseFeatures, a: int, b: int) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,17 +15,12 @@ from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
 from partwise.structures.chain.layout import ChainLayout, Weights
+from partwise.structures.digests import row_digests
 from partwise.structures.hidden_truths import replace_truths, runs_of
+from partwise.structures.k_best import BestOutputs, KBestCuts
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
-from partwise.structures.packed import (
-    CutRanker,
-    PackedProblem,
-    Ranking,
-    aligned_zeros,
-    decode_tokens,
-    row_digests,
-)
+from partwise.structures.packed import PackedProblem, aligned_zeros, decode_tokens
 from partwise.threads import run_sharded, shard_size
 
 
@@ -39,7 +34,18 @@ def padded(n_labels: int) -> int:
     return n_labels if n_labels < 4 else -(-n_labels // 4) * 4
 
 
-class ChainProblem(CutRanker, PackedProblem):
+class ChainSums(NamedTuple):
+    """Sums over all outputs, with padding; counts are weighted by c_i, see `_batch`."""
+
+    node: Floats  # (n_tokens, L)
+    pair: Floats  # (L, L), or (0, L)
+    triple: Floats  # (L, L, L), or (0, L, L)
+    ends: Floats  # (2, L), or (0, L)
+    log_z: Floats  # (n_blocks,)
+    truth: Floats  # (n_blocks,) scores of the truths
+
+
+class ChainProblem(KBestCuts, PackedProblem):
     """Packed label sequences.
 
     A model of this problem has padded rows (see `padded`) and may number features in
@@ -147,15 +153,15 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Label arrays of the cuts."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
+        return cuts.codes
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best outputs of rows [first, last)."""
         batch.k_best_rows(
-            self.blocks, work, model, rows, ranking.k, with_loss, first, last, *ranking
+            self.blocks, work, model, rows, best.k, with_loss, first, last, *best
         )
 
     def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:
@@ -175,8 +181,8 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def marginals(self, model: Floats) -> tuple[Floats, Floats]:
         """P(label at token) (n_tokens, L) under exp(score), and log Z of each row."""
-        node, _, _, _, log_z, _ = self._sums(model, np.ones(self.n_blocks), edges=False)
-        return node[:, : self.structure.n_labels], log_z
+        sums = self._sums(model, np.ones(self.n_blocks), edges=False)
+        return sums.node[:, : self.structure.n_labels], sums.log_z
 
     def step_marginals(self, model: Floats) -> Iterator[Floats]:
         """P(labels before t, label at t), an array (n − 1, A, L, L) for each sequence.
@@ -197,7 +203,7 @@ class ChainProblem(CutRanker, PackedProblem):
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
-        node, pair, triple, ends, log_z, truth = self._sums(model, weight, edges=True)
+        sums = self._sums(model, weight, edges=True)
         gradient = self.zero()
         into = self.weights(gradient)
         if self._columns is None:
@@ -206,15 +212,15 @@ class ChainProblem(CutRanker, PackedProblem):
 
         def work_on(first: int, last: int) -> None:
             batch.gather_columns(
-                indptr, index, data, step, first, last, node, into.emission
+                indptr, index, data, step, first, last, sums.node, into.emission
             )
 
         run_sharded(self.n_jobs, len(into.emission), work_on, shard=1024)
-        into.bigram[:] = pair
-        into.trigram[:] = triple
+        into.bigram[:] = sums.pair
+        into.trigram[:] = sums.triple
         if self.structure.boundary:
-            into.start[:], into.end[:] = ends
-        return log_z - truth, gradient
+            into.start[:], into.end[:] = sums.ends
+        return sums.log_z - sums.truth, gradient
 
     def generative_model(self, smoothing: float) -> Floats:
         """Hidden Markov model: log of smoothed relative frequencies.
@@ -249,7 +255,7 @@ class ChainProblem(CutRanker, PackedProblem):
                 table[...] = np.log(counts / counts.sum(axis=axis, keepdims=True))
         return model
 
-    def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> Sequence[Any]:
+    def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> ChainSums:
         """Expected counts of labels; with `edges` less true ones, of edges, too."""
         size = padded(self.structure.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
@@ -263,8 +269,7 @@ class ChainProblem(CutRanker, PackedProblem):
         ends = np.zeros((shards, 2 if edges and self.structure.boundary else 0, size))
         rows = np.arange(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             s = first // shard
             batch.sum_rows(
                 self.blocks, work, model, rows, first, last, weight, node, pair[s],
@@ -274,16 +279,15 @@ class ChainProblem(CutRanker, PackedProblem):
                 batch.subtract_truth(
                     self.blocks, first, last, weight, node, pair[s], triple[s], ends[s]
                 )
-            self.return_work(work)
 
         try:
-            run_sharded(self.n_jobs, self.n_blocks, work_on, shard=shard)
+            self.visit_shards(self.n_blocks, visit, shard=shard)
         except ZeroDivisionError:  # all sums of exp(score) at a token are zero
             raise ValueError(
                 "a sequence has no probabilities: its constraints allow no output, or "
                 "its scores are too far apart"
             ) from None
-        return node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth
+        return ChainSums(node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth)
 
 
 class LatentChainProblem(ChainProblem):

@@ -34,6 +34,7 @@ from partwise.structures.chain.problem import (
     LatentChainProblem,
     padded,
 )
+from partwise.structures.chain.tag_schemes import Masks
 from partwise.structures.losses import FRONTIER, TWO_BEST, TokenCosts, TokenLoss
 from partwise.structures.losses.tokens import token_loss
 
@@ -100,18 +101,18 @@ class Chain(ChainReference, Structure):
         """The loss Δ that `cost` stands for."""
         return token_loss(self.cost)
 
-    def masks(self) -> tuple[Floats, Floats, Floats]:
+    def masks(self) -> Masks:
         """0 where a transition, first or last label is allowed, −inf elsewhere."""
         size = self.n_labels
-        shapes = ((size, size), (size,), (size,))
-        masks = []
-        for name, shape in zip(("transitions", "starts", "ends"), shapes, strict=True):
+        masks = {}
+        for name in Masks._fields:
+            shape = (size, size) if name == "transitions" else (size,)
             given = getattr(self, name)
             allowed = np.ones(shape, bool) if given is None else np.asarray(given, bool)
             if allowed.shape != shape:
                 raise ValueError(f"{name} has shape {allowed.shape}, expected {shape}")
-            masks.append(np.where(allowed, 0.0, -np.inf))
-        return masks[0], masks[1], masks[2]
+            masks[name] = np.where(allowed, 0.0, -np.inf)
+        return Masks(**masks)
 
     def allows(self, y: Any) -> bool:
         """Whether the masks allow an output, an array of labels."""

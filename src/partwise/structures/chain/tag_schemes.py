@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,15 @@ def _may_follow(scheme: str, before: tuple[str, str], here: tuple[str, str]) -> 
     return continues and prefix in "IE" if inside else prefix in "BSO"
 
 
-Masks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
+class Masks(NamedTuple):
+    """What may follow, begin and end a sequence: True; or its score, 0 where −inf bars.
+
+    The fields are parameters of `Chain`.
+    """
+
+    transitions: NDArray[Any]  # (L, L)
+    starts: NDArray[Any]  # (L,)
+    ends: NDArray[Any]  # (L,)
 
 
 def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
@@ -67,7 +75,7 @@ def scheme_masks(labels: Sequence[Any], scheme: str) -> Masks:
     transitions = [[_may_follow(scheme, a, b) for b in split] for a in split]
     starts = [prefix in _OPENING[scheme] for prefix, _ in split]
     ends = [scheme != "BIOES" or prefix in "ESO" for prefix, _ in split]
-    return np.array(transitions), np.array(starts), np.array(ends)
+    return Masks(np.array(transitions), np.array(starts), np.array(ends))
 
 
 def forbidden_masks(labels: Sequence[Any], pairs: Sequence[tuple[Any, Any]]) -> Masks:
@@ -95,4 +103,4 @@ def forbidden_masks(labels: Sequence[Any], pairs: Sequence[tuple[Any, Any]]) -> 
             ends[number[before]] = False
         elif before in number and after in number:
             transitions[number[before], number[after]] = False
-    return transitions, starts, ends
+    return Masks(transitions, starts, ends)

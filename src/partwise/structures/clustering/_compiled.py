@@ -4,7 +4,7 @@ The rows of a block are candidate links between its items. A code has a 1 for ea
 of an output, else 0: of a spanning forest, or of all pairs within clusters.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def span(blocks, work, i, code, is_true, is_positive):
 class LinkBlocks(NamedTuple):
     """Packed documents: candidate links over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, links of each block
     y: np.ndarray  # (n_links,) 1 within a true cluster, else 0
     one: np.ndarray  # (n_links,) int32, items of a link, from 0 in each block

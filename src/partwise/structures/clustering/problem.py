@@ -40,10 +40,9 @@ class LinkProblem(WeightedRowsProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """`Forest` or `Partition` of each cut."""
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
         return [
-            self.structure.output_class(tuple(np.flatnonzero(cuts.code[a:z]).tolist()))
-            for a, z in bounds
+            self.structure.output_class(tuple(np.flatnonzero(code).tolist()))
+            for code in cuts.codes
         ]
 
 

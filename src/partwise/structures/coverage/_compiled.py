@@ -5,7 +5,7 @@ operations of `_weighted_rows_compiled.py` do the rest. A code has a bit for eac
 covered element, 31 to a number, and then the chosen documents in their order.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,7 @@ weighted_scores = weighted.weighted_scores
 class CoverBlocks(NamedTuple):
     """Packed candidate sets over elements of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, elements of each block
     y: np.ndarray  # (n_elements,) int32, 1 where the target covers an element
     document: np.ndarray  # (n_blocks + 1,) int64, first document of each block

@@ -10,7 +10,7 @@ import numpy as np
 from partwise.features.arrays import DenseFeatures
 from partwise.features.covering import CoveringSet
 from partwise.objective import Formulation
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.coverage._compiled import (
     CoverBlocks,
@@ -18,7 +18,7 @@ from partwise.structures.coverage._compiled import (
     search_block,
 )
 from partwise.structures.coverage._searches import branch_and_bound, choose_greedily
-from partwise.structures.packed import digests
+from partwise.structures.digests import digests
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def best_cover(has: np.ndarray, weight: Floats, k: int) -> tuple[Ints, float]:
     n, m = has.shape
     k = min(int(k), n)
     rows, columns = np.nonzero(has)
-    indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=n))).astype(np.int64)
+    indptr = offsets_of(np.bincount(rows, minlength=n))
     index = columns.astype(np.int32)
     work = new_cover_work(max(n, 1), max(m, 1), max(k, 1))
     benefit, count = np.array(weight, np.float64), work.tally[:m]

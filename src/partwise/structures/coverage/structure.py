@@ -11,8 +11,9 @@ import numpy as np
 from partwise.features.covering import CoveringSet
 from partwise.objective import Formulation
 from partwise.parameters import check_whole
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.structures.coverage.problem import CoverageProblem, pack_sets
+from partwise.structures.packed import PackedStructure
 
 
 class Subtopics(NamedTuple):
@@ -59,7 +60,7 @@ class Subtopics(NamedTuple):
         return float(1.0 - self.weight[rows.any(axis=0)].sum())
 
 
-class Coverage(Structure):
+class Coverage(PackedStructure):
     """k documents that together cover most.
 
     Ψ(x, y) = Σ φ(e, x) over the elements e that the documents of y cover: words, by
@@ -129,16 +130,6 @@ class Coverage(Structure):
         """Δ: weight of uncovered subtopics above that of the target."""
         topics = Subtopics.create(y)
         return max(topics.loss(y_hat) - topics.loss(self.target(topics)), 0.0)
-
-    def argmax(self, x: CoveringSet, w: Floats) -> Ints:
-        """The best set that the search finds."""
-        problem = self.pack([x], None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))[0]
-
-    def loss_augmented_argmax(self, x: CoveringSet, y: Any, w: Floats) -> Ints:
-        """The most violated set that the search finds."""
-        problem = self.pack([x], [y])
-        return problem.outputs(problem.oracle(problem.expand(w)))[0]
 
     @property
     def exact_oracle(self) -> bool:  # type: ignore[override]

@@ -105,7 +105,7 @@ def k_best_rows(
 ):  # fmt: skip
     """The k best trees of rows [first, last), with losses and planes on demand.
 
-    `options` is room for (ranks, N, N); see `Ranking` for the arrays that follow.
+    `options` is room for (ranks, N, N); see `BestOutputs` for the arrays that follow.
     """
     scores, size = work.scores, blocks.n_labels
     for r in range(first, last):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures.dependency._grandparents import (
     GrandparentWork,
     eisner_grandparents,
@@ -54,7 +54,7 @@ def new_climb_work(longest, grandparents=True):
     )
 
 
-@jitted
+@kernel
 def climb_trees(score, row, sibling, grandparent, n, single_root, work, heads):
     """A tree of high second-order score, crossing arcs allowed; returns its score.
 
@@ -82,7 +82,7 @@ def climb_trees(score, row, sibling, grandparent, n, single_root, work, heads):
     return max(first, second)
 
 
-@jitted
+@kernel
 def nearest_child(heads, n, h, d, step):
     """The child of h nearest to d in direction `step`; h when h comes first, or −1."""
     v = d + step
@@ -93,7 +93,7 @@ def nearest_child(heads, n, h, d, step):
     return h if v == h else UNATTACHED
 
 
-@jitted
+@kernel
 def attachment_gain(score, row, sibling, grandparent, n, heads, h, d):
     """What the arc h → d adds to the score of a forest in which d has no head."""
     total = score[h, d]
@@ -113,7 +113,7 @@ def attachment_gain(score, row, sibling, grandparent, n, heads, h, d):
     return total
 
 
-@jitted
+@kernel
 def is_below(heads, v, d):
     """Whether v is d or hangs below it."""
     while v > 0 and v != d:
@@ -121,7 +121,7 @@ def is_below(heads, v, d):
     return v == d
 
 
-@jitted
+@kernel
 def best_new_head(score, row, sibling, grandparent, n, single_root, heads, d):
     """The head that gains most over the present one of word d: (gain, head)."""
     old = heads[d - 1]
@@ -138,7 +138,7 @@ def best_new_head(score, row, sibling, grandparent, n, single_root, heads, d):
     return highest - old_gain, winner
 
 
-@jitted
+@kernel
 def climb(score, row, sibling, grandparent, n, single_root, heads):
     """Improve a tree in place until no single new head helps; returns its score.
 
@@ -169,7 +169,7 @@ def climb(score, row, sibling, grandparent, n, single_root, heads):
     return second_order_score(score, row, sibling, grandparent, n, heads)
 
 
-@jitted
+@kernel
 def exchange_root(n, heads, word):
     """Put `word` below the root and the former root word below `word`."""
     former = 0
@@ -181,7 +181,7 @@ def exchange_root(n, heads, word):
     return former
 
 
-@jitted
+@kernel
 def best_exchange(score, row, sibling, grandparent, n, heads):
     """The word that gains most as the only one below the root: (gain, word)."""
     before = second_order_score(score, row, sibling, grandparent, n, heads)

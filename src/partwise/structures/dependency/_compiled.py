@@ -61,7 +61,7 @@ def new_arc_work(longest, width):
 class ArcBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
-    rows: tuple  # a tag with the operations of `partwise.scorers.arcs`
+    rows: Any  # a tag with the operations of `partwise.scorers.arcs`
     offset: np.ndarray  # (n_blocks + 1,) int64, words of each sentence
     y: np.ndarray  # (n_words,) int32 true codes
     unit: np.ndarray  # (n_blocks,) loss of one wrong head

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures._semirings import MAX_PLUS, plus, times
 
 # Numbers that are passed to functions have a type of their own, because numba compiles
@@ -38,7 +38,7 @@ class Charts(NamedTuple):
     stack: np.ndarray  # (3·N, 3) spans to trace
 
 
-@jitted
+@kernel
 def eisner(score, n, single_root, work, heads):
     """The best projective tree; O(n³)."""
     charts = work.charts
@@ -48,7 +48,7 @@ def eisner(score, n, single_root, work, heads):
     return total
 
 
-@jitted
+@kernel
 def spread_arcs(sr, right, left, arc_right, i, j, a, b):
     """Add arcs a (i → j) and b (j → i) to `right` and `left` of the spans up to j.
 
@@ -68,7 +68,7 @@ def spread_arcs(sr, right, left, arc_right, i, j, a, b):
     return c
 
 
-@jitted
+@kernel
 def inside(sr, score, n, single_root, charts):
     """Sum all spans in the semiring: (total, best word below a single root, or 0).
 
@@ -110,7 +110,7 @@ def inside(sr, score, n, single_root, charts):
     return total, root_word
 
 
-@jitted
+@kernel
 def trace(score, n, root_word, charts, heads):
     """Heads of the best tree after `inside` with MaxPlus.
 
@@ -132,7 +132,7 @@ def trace(score, n, root_word, charts, heads):
         size = split_span(right, left, arc_right, arc_left, stack, size, kind, i, j)
 
 
-@jitted
+@kernel
 def split_span(right, left, arc_right, arc_left, stack, size, kind, i, j):
     """Put the two best parts of a span on the stack; the first of equal splits.
 
@@ -162,7 +162,7 @@ def split_span(right, left, arc_right, arc_left, stack, size, kind, i, j):
     return push_span(stack, size, LEFT, split + 1, j)
 
 
-@jitted
+@kernel
 def push_span(stack, size, kind, i, j):
     """Add a span that still has words to attach; returns the new size."""
     if i == j:
@@ -171,7 +171,7 @@ def push_span(stack, size, kind, i, j):
     return size + 1
 
 
-@jitted
+@kernel
 def push_valued_span(stack, size, kind, i, j, value):
     """As `push_span`, with a number of its own for the span."""
     if i == j:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures.dependency._eisner import (
     ARC_LEFT,
     ARC_RIGHT,
@@ -48,7 +48,7 @@ def new_frontier_work(longest, n_levels=2):
     return FrontierWork(right, left, arc_right, arc_left, meet, best, stack)
 
 
-@jitted
+@kernel
 def join(one, j, i, n_one, other, k, m, n_other, into, t, s):
     """into[t, s] gains the best sum for each total loss; n is the largest of each."""
     for a in range(n_one + 1):
@@ -61,7 +61,7 @@ def join(one, j, i, n_one, other, k, m, n_other, into, t, s):
                 into[t, s, a + b] = total
 
 
-@jitted
+@kernel
 def attach(options, h, d, meet, j, i, n_meet, into):
     """into[j, i] = the arc h → d, with each loss, above what lies between."""
     steps = options.shape[0] - 1
@@ -74,7 +74,7 @@ def attach(options, h, d, meet, j, i, n_meet, into):
                 into[j, i, e + c] = max(into[j, i, e + c], value)
 
 
-@jitted
+@kernel
 def tree_frontier(options, n, single_root, work):
     """The best score of a projective tree for every loss, into ``work.best``.
 
@@ -118,7 +118,7 @@ def tree_frontier(options, n, single_root, work):
                             best[a + b + c] = max(best[a + b + c], total)
 
 
-@jitted
+@kernel
 def best_split(one, other, kind, i, j, loss, steps):
     """Where the best span of this loss was joined: (k, loss of the first part)."""
     highest, split, part = -np.inf, i, 0
@@ -134,7 +134,7 @@ def best_split(one, other, kind, i, j, loss, steps):
     return split, part
 
 
-@jitted
+@kernel
 def best_level(options, h, d, meet, j, i, loss):
     """The loss of the arc itself in the best span of this loss."""
     steps = options.shape[0] - 1
@@ -147,7 +147,7 @@ def best_level(options, h, d, meet, j, i, loss):
     return level
 
 
-@jitted
+@kernel
 def trace_tree_frontier(options, n, single_root, work, loss, heads, losses):
     """The tree behind ``work.best[loss]``, which must be finite."""
     right, left, arc_right, arc_left, meet, _, stack = work
@@ -180,7 +180,7 @@ def trace_tree_frontier(options, n, single_root, work, loss, heads, losses):
             size = push_valued_span(stack, size, LEFT, k + 1, j, e - level - a)
 
 
-@jitted
+@kernel
 def best_root(options, n, work, loss):
     """Single root of the best tree of this loss: (word, its loss, loss on its left)."""
     steps = options.shape[0] - 1

@@ -1,59 +1,63 @@
-"""Best projective trees with grandparent and sibling parts; O(n⁴).
+"""Best projective trees with grandparent and sibling parts; O(n⁴), less when pruned.
 
 Model 1 of Koo and Collins (2010). Tables as in `_second_order.py`; an empty table
-of shape (0, 0) leaves its part out, so grandparents alone are their model 0. Here whole
-rows are read, from column 0 to n: columns that cannot occur may hold any finite number.
+of shape (0, 0) leaves its part out, so grandparents alone are their model 0.
+
+A span depends on the head of its head, which must be a candidate: only those of the
+allowed arcs have a place in the charts. With K candidates per word and s heads that two
+words have in common on average, the time is O(n²·K² + n³·s).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures.dependency._eisner import (
-    ARC_LEFT,
-    ARC_RIGHT,
     EMPTY,
     FIRST_WORD,
-    LEFT,
-    PAIR,
-    RIGHT,
     ROOT,
     push_valued_span,
 )
 from partwise.structures.dependency._second_order import inner_sibling
 
+FULL, ARC, PAIR = 0, 1, 2  # kinds of spans
+
 
 class GrandparentWork(NamedTuple):
-    """Spans i…j in row j and column i, as in `Charts`; then the head of their head.
+    """Charts of spans, and the candidate heads of each word.
 
-    That is the innermost coordinate, over which loops run. For the root itself, i = 0,
-    there is none, and only its first cell is used.
+    The last coordinate of a chart is the place of a head among the candidates: of the
+    first word in `full` and `arc`, of the later one in `pair`. The root has one place.
     """
 
-    right: np.ndarray  # (N, N, N)
-    left: np.ndarray  # (N, N, N)
-    pair: np.ndarray  # (N, N, N) children i and j of one head, and all between
-    arc_right: np.ndarray  # (N, N, N)
-    arc_left: np.ndarray  # (N, N, N)
+    full: np.ndarray  # (N, N, K) all below a word, as far as another
+    arc: np.ndarray  # (N, N, K) in row of the head, column of the dependent
+    pair: np.ndarray  # (N, N, K) children j > i of one head, and all between
+    heads: np.ndarray  # (N, K) int32 candidates
+    n_heads: np.ndarray  # (N,) int32, how many
+    place: np.ndarray  # (N, N) int32 of the arc's head among those of its dependent
     stack: np.ndarray  # (3·N, 4)
 
 
-def new_grandparent_work(longest):
+def new_grandparent_work(longest, n_candidates=None):
     """Buffers of `eisner_grandparents` for sentences of at most `longest` words."""
     size = longest + 1
-    right, left, pair, arc_right, arc_left = np.empty((5, size, size, size))
-    stack = np.empty((3 * size, 4), dtype=np.int64)
-    return GrandparentWork(right, left, pair, arc_right, arc_left, stack)
+    width = size if n_candidates is None else n_candidates
+    full, arc, pair = np.empty((3, size, size, width))
+    return GrandparentWork(
+        full, arc, pair, np.empty((size, width), np.int32), np.empty(size, np.int32),
+        np.empty((size, size), np.int32), np.empty((3 * size, 4), dtype=np.int64),
+    )  # fmt: skip
 
 
-@jitted
+@kernel
 def table_score(table, r, column):
     """A second-order score, 0 from an empty table."""
     return table[r, column] if table.shape[0] > 0 else 0.0
 
 
-@jitted
+@kernel
 def second_order_score(score, row, sibling, grandparent, n, heads):
     """Score of any heads under arcs, siblings and grandparents."""
     total = 0.0
@@ -68,186 +72,191 @@ def second_order_score(score, row, sibling, grandparent, n, heads):
     return total
 
 
-@jitted
-def fill(table, j, i, n, value):
-    """table[j, i, g] = value for all g."""
-    for g in range(n + 1):
-        table[j, i, g] = value
-
-
-@jitted
-def absorb(into, j, i, table, k, m, constant, n):
-    """into[j, i, g] = max(into[j, i, g], table[k, m, g] + constant) for all g."""
-    if constant > -np.inf:
-        for g in range(n + 1):
-            value = table[k, m, g] + constant
-            into[j, i, g] = value if value > into[j, i, g] else into[j, i, g]
-
-
-@jitted
-def finish_arc(into, j, i, arc, grandparent, r, n):
-    """Add an arc's score, and its score below each grandparent outside the span."""
-    if grandparent.shape[0] > 0:
-        for g in range(n + 1):
-            into[j, i, g] += arc + grandparent[r, g]
-    else:
-        for g in range(n + 1):
-            into[j, i, g] += arc
-    for g in range(i, j + 1):
-        into[j, i, g] = -np.inf
-
-
-@jitted
-def fill_word_spans(score, row, sibling, grandparent, n, j, i, work):
-    """All spans i…j of words, 0 < i < j, for all heads of their heads."""
-    right, left, pair, arc_right, arc_left, _ = work
-    fill(pair, j, i, n, -np.inf)
-    for k in range(i, j):
+@kernel
+def most_candidates(score, n):
+    """The largest number of allowed heads of a word, at least 1."""
+    most = 1
+    for d in range(1, n + 1):
+        count = 0
         for h in range(n + 1):
-            value = right[k, i, h] + left[j, k + 1, h]
-            pair[j, i, h] = value if value > pair[j, i, h] else pair[j, i, h]
-    fill(arc_right, j, i, n, -np.inf)
-    if score[i, j] > -np.inf:
-        r = row[i, j]
-        fill(arc_right, j, i, n, left[j, i + 1, i] + table_score(sibling, r, i))
-        for k in range(i + 1, j):
-            if score[i, k] > -np.inf:
-                step = pair[j, k, i] + table_score(sibling, r, k)
-                absorb(arc_right, j, i, arc_right, k, i, step, n)
-        finish_arc(arc_right, j, i, score[i, j], grandparent, r, n)
-    fill(arc_left, j, i, n, -np.inf)
-    if score[j, i] > -np.inf:
-        r = row[j, i]
-        fill(arc_left, j, i, n, right[j - 1, i, j] + table_score(sibling, r, j))
-        for k in range(i + 1, j):
-            if score[j, k] > -np.inf:
-                step = pair[k, i, j] + table_score(sibling, r, k)
-                absorb(arc_left, j, i, arc_left, j, k, step, n)
-        finish_arc(arc_left, j, i, score[j, i], grandparent, r, n)
-    fill(right, j, i, n, -np.inf)
-    for k in range(i + 1, j + 1):
-        if score[i, k] > -np.inf:
-            absorb(right, j, i, arc_right, k, i, right[j, k, i], n)
-    fill(left, j, i, n, -np.inf)
-    for k in range(i, j):
-        if score[j, k] > -np.inf:
-            absorb(left, j, i, arc_left, j, k, left[k, i, j], n)
-    for g in range(i, j + 1):
-        right[j, i, g] = -np.inf
-        left[j, i, g] = -np.inf
-        pair[j, i, g] = -np.inf
+            count += score[h, d] > -np.inf and h != d
+        most = max(most, count)
+    return most
 
 
-@jitted
-def fill_root_spans(score, row, sibling, j, work):
-    """The spans 0…j below the root."""
-    right, left, pair, arc_right = work[:4]
-    a = -np.inf
-    if score[0, j] > -np.inf:
-        r = row[0, j]
-        a = left[j, 1, 0] + table_score(sibling, r, 0)
-        for k in range(1, j):
-            step = pair[j, k, 0] + table_score(sibling, r, k)
-            a = max(a, arc_right[k, 0, 0] + step)
-        a += score[0, j]
-    arc_right[j, 0, 0] = a
-    best = -np.inf
-    for k in range(1, j + 1):
-        best = max(best, arc_right[k, 0, 0] + right[j, k, 0])
-    right[j, 0, 0] = best
+@kernel
+def list_candidates(score, n, work):
+    """Number the allowed heads of each word."""
+    heads, n_heads, place = work.heads, work.n_heads, work.place
+    n_heads[ROOT], heads[ROOT, 0] = 1, -1
+    for d in range(1, n + 1):
+        c = 0
+        for h in range(n + 1):
+            if h != d and score[h, d] > -np.inf:
+                heads[d, c] = h
+                place[h, d] = c
+                c += 1
+        n_heads[d] = c
 
 
-@jitted
+@kernel
+def absorb(into, h, e, table, k, constant, n):
+    """into[h, e, c] = max(into[h, e, c], table[h, k, c] + constant) for all c."""
+    for c in range(n):
+        value = table[h, k, c] + constant
+        into[h, e, c] = value if value > into[h, e, c] else into[h, e, c]
+
+
+@kernel
+def fill_pair(score, i, j, work):
+    """Children i < j of one head, with all words between them."""
+    full, pair, place = work.full, work.pair, work.place
+    for c in range(work.n_heads[j]):
+        h = work.heads[j, c]
+        best = -np.inf
+        if (h < i or h > j) and score[h, i] > -np.inf:
+            first = place[h, i]
+            for k in range(i, j):
+                value = full[i, k, first] + full[j, k + 1, c]
+                best = value if value > best else best
+        pair[j, i, c] = best
+
+
+@kernel
+def fill_arc(score, row, sibling, grandparent, h, d, work):
+    """The arc h → d with all words between them, for all heads of h."""
+    full, arc, pair, place = work.full, work.arc, work.pair, work.place
+    n = work.n_heads[h]
+    if score[h, d] == -np.inf:
+        for c in range(n):
+            arc[h, d, c] = -np.inf
+        return
+    r = row[h, d]
+    low, high = min(h, d), max(h, d)
+    inner = h + 1 if d > h else h - 1
+    alone = full[d, inner, place[h, d]] + table_score(sibling, r, h)
+    for c in range(n):
+        arc[h, d, c] = alone
+    for k in range(low + 1, high):
+        if score[h, k] > -np.inf:
+            later = max(k, d)
+            step = pair[later, min(k, d), place[h, later]] + table_score(sibling, r, k)
+            if step > -np.inf:
+                absorb(arc, h, d, arc, k, step, n)
+    for c in range(n):
+        g = work.heads[h, c]
+        arc[h, d, c] += score[h, d]
+        if h > ROOT:
+            arc[h, d, c] += table_score(grandparent, r, g)
+        if low <= g <= high:
+            arc[h, d, c] = -np.inf
+
+
+@kernel
+def fill_full(score, h, e, work):
+    """All that is below h as far as e, for all heads of h."""
+    full, arc = work.full, work.arc
+    n = work.n_heads[h]
+    for c in range(n):
+        full[h, e, c] = -np.inf
+    low, high = min(h, e), max(h, e)
+    for k in range(low, high + 1):
+        if k != h and score[h, k] > -np.inf:
+            absorb(full, h, e, arc, k, full[k, e, work.place[h, k]], n)
+    for c in range(n):
+        if low <= work.heads[h, c] <= high:
+            full[h, e, c] = -np.inf
+
+
+@kernel
 def eisner_grandparents(score, row, sibling, grandparent, n, single_root, work, heads):
     """The best projective tree under arcs, adjacent siblings and grandparents.
 
-    With g the head of the span's head, which lies outside the span, and i < k < j:
+    With g the head of h, which lies outside the span, and k between h and d or e:
 
-        arc_g(i → j) = score + grandparent(g) + max( left_i(i + 1, j) + none,
-                       max_k arc_g(i → k) + pair_i(k, j) + sibling(k) )
-        right_g(i, j) = max_k arc_g(i → k) + right_i(k, j)         k = j allowed
-        pair_h(i, j)  = max_k right_h(i, k) + left_h(k + 1, j)     k = i allowed
-
-    and the mirror images. Forbidden arcs are skipped before the loops over g.
+        arc_g(h → d)  = score + grandparent(g) + max( full_h(d, next to h) + none,
+                        max_k arc_g(h → k) + pair_h(k, d) + sibling(k) )
+        full_g(h, e)  = max_k arc_g(h → k) + full_h(k, e)          k = e allowed
+        pair_h(i, j)  = max_k full_h(i, k) + full_h(j, k + 1)      k = i allowed
     """
-    right, left = work.right, work.left
+    list_candidates(score, n, work)
+    full, place = work.full, work.place
     for j in range(1, n + 1):
-        fill(right, j, j, n, 0.0)
-        fill(left, j, j, n, 0.0)
+        for c in range(work.n_heads[j]):
+            full[j, j, c] = 0.0
         for i in range(j - 1, 0, -1):
-            fill_word_spans(score, row, sibling, grandparent, n, j, i, work)
-        fill_root_spans(score, row, sibling, j, work)
-    total, root_word = right[n, 0, 0], ROOT
+            fill_pair(score, i, j, work)
+            fill_arc(score, row, sibling, grandparent, i, j, work)
+            fill_arc(score, row, sibling, grandparent, j, i, work)
+            fill_full(score, i, j, work)
+            fill_full(score, j, i, work)
+        fill_arc(score, row, sibling, grandparent, ROOT, j, work)
+        fill_full(score, ROOT, j, work)
+    total, root_word = full[ROOT, n, 0], ROOT
     if single_root:
         total = -np.inf
         for d in range(1, n + 1):
-            if score[0, d] > -np.inf:
-                value = score[0, d] + table_score(sibling, row[0, d], 0)
-                value += left[d, 1, 0] + right[n, d, 0]
+            if score[ROOT, d] > -np.inf:
+                value = score[ROOT, d] + table_score(sibling, row[ROOT, d], ROOT)
+                c = place[ROOT, d]
+                value += full[d, 1, c] + full[d, n, c]
                 if value > total:
                     total, root_word = value, d
     if total > -np.inf:
-        trace_grandparents(row, sibling, n, root_word, work, heads)
+        trace_grandparents(score, row, sibling, n, root_word, work, heads)
     return total
 
 
-@jitted
-def trace_grandparents(row, sibling, n, root_word, work, heads):
+@kernel
+def trace_grandparents(score, row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
-    right, left, pair, arc_right, arc_left, stack = work
-    size = push_valued_span(stack, EMPTY, RIGHT, root_word, n, ROOT)
-    if root_word > 0:
-        heads[root_word - 1] = 0
-        size = push_valued_span(stack, size, LEFT, FIRST_WORD, root_word, ROOT)
+    full, arc, pair, place = work.full, work.arc, work.pair, work.place
+    stack = work.stack
+    c = 0
+    if root_word > ROOT:
+        heads[root_word - 1] = ROOT
+        c = place[ROOT, root_word]
+    size = push_valued_span(stack, EMPTY, FULL, root_word, n, c)
+    if root_word > ROOT:
+        size = push_valued_span(stack, size, FULL, root_word, FIRST_WORD, c)
     while size > 0:
         size -= 1
         kind, i = stack[size, 0], stack[size, 1]
-        j, g = stack[size, 2], stack[size, 3]
+        j, c = stack[size, 2], stack[size, 3]
         split, highest = i, -np.inf
-        if kind == RIGHT:
-            for k in range(i + 1, j + 1):
-                value = arc_right[k, i, g] + right[j, k, i]
-                if value > highest:
-                    highest, split = value, k
-            size = push_valued_span(stack, size, ARC_RIGHT, i, split, g)
-            size = push_valued_span(stack, size, RIGHT, split, j, i)
-        elif kind == LEFT:
-            for k in range(i, j):
-                value = left[k, i, j] + arc_left[j, k, g]
-                if value > highest:
-                    highest, split = value, k
-            size = push_valued_span(stack, size, LEFT, i, split, j)
-            size = push_valued_span(stack, size, ARC_LEFT, split, j, g)
+        if kind == FULL:
+            for k in range(min(i, j), max(i, j) + 1):
+                if k != i and score[i, k] > -np.inf:
+                    value = arc[i, k, c] + full[k, j, place[i, k]]
+                    if value > highest:
+                        highest, split = value, k
+            size = push_valued_span(stack, size, ARC, i, split, c)
+            size = push_valued_span(stack, size, FULL, split, j, place[i, split])
         elif kind == PAIR:
+            first = place[c, i]  # c is the head of both
+            last = place[c, j]
             for k in range(i, j):
-                value = right[k, i, g] + left[j, k + 1, g]
+                value = full[i, k, first] + full[j, k + 1, last]
                 if value > highest:
                     highest, split = value, k
-            size = push_valued_span(stack, size, RIGHT, i, split, g)
-            size = push_valued_span(stack, size, LEFT, split + 1, j, g)
-        elif kind == ARC_RIGHT:
+            size = push_valued_span(stack, size, FULL, i, split, first)
+            size = push_valued_span(stack, size, FULL, j, split + 1, last)
+        else:
             heads[j - 1] = i
             r = row[i, j]
-            highest = left[j, i + 1, i] + table_score(sibling, r, i)
-            for k in range(i + 1, j):
-                value = arc_right[k, i, g] + pair[j, k, i] + table_score(sibling, r, k)
-                if value > highest:
-                    highest, split = value, k
+            inner = i + 1 if j > i else i - 1
+            highest = full[j, inner, place[i, j]] + table_score(sibling, r, i)
+            for k in range(min(i, j) + 1, max(i, j)):
+                if score[i, k] > -np.inf:
+                    later = max(k, j)
+                    value = arc[i, k, c] + table_score(sibling, r, k)
+                    value += pair[later, min(k, j), place[i, later]]
+                    if value > highest:
+                        highest, split = value, k
             if split == i:
-                size = push_valued_span(stack, size, LEFT, i + 1, j, i)
+                size = push_valued_span(stack, size, FULL, j, inner, place[i, j])
             else:
-                size = push_valued_span(stack, size, ARC_RIGHT, i, split, g)
-                size = push_valued_span(stack, size, PAIR, split, j, i)
-        else:
-            heads[i - 1] = j
-            r = row[j, i]
-            split, highest = j, right[j - 1, i, j] + table_score(sibling, r, j)
-            for k in range(i + 1, j):
-                value = arc_left[j, k, g] + pair[k, i, j] + table_score(sibling, r, k)
-                if value > highest:
-                    highest, split = value, k
-            if split == j:
-                size = push_valued_span(stack, size, RIGHT, i, j - 1, j)
-            else:
-                size = push_valued_span(stack, size, PAIR, i, split, j)
-                size = push_valued_span(stack, size, ARC_LEFT, split, j, g)
+                size = push_valued_span(stack, size, ARC, i, split, c)
+                size = push_valued_span(
+                    stack, size, PAIR, min(split, j), max(split, j), i
+                )

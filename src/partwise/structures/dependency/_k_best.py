@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures.dependency._decoders import decode_tree
 from partwise.structures.dependency._eisner import EMPTY, FIRST_WORD
 
@@ -53,7 +53,7 @@ def new_k_best_work(longest, k):
     )
 
 
-@jitted
+@kernel
 def k_best_trees(decoder, options, n, k, work, heads, ranks, values):
     """The k trees of highest score, best first; returns how many there are.
 
@@ -97,7 +97,7 @@ def k_best_trees(decoder, options, n, k, work, heads, ranks, values):
     return k
 
 
-@jitted
+@kernel
 def split(decoder, options, n, n_trees, room, n_candidates, work, heads, ranks):
     """Split the part of a found tree; returns the new number of candidates."""
     score, level = work.score, work.level
@@ -128,7 +128,7 @@ def split(decoder, options, n, n_trees, room, n_candidates, work, heads, ranks):
     return n_candidates
 
 
-@jitted
+@kernel
 def keep(decoder, n, d, source, room, n_candidates, work):
     """Decode a part and keep its tree if it is among the best `room` candidates."""
     scratch = work.heads.shape[0] - 1
@@ -153,7 +153,7 @@ def keep(decoder, n, d, source, room, n_candidates, work):
     return max(n_candidates, place + 1)
 
 
-@jitted
+@kernel
 def move(n, c, place, work):
     """Copy candidate c to another place."""
     for t in range(n):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures.dependency._eisner import ROOT, Charts
 
 
@@ -66,7 +66,7 @@ def new_tree_work(longest):
     )
 
 
-@jitted
+@kernel
 def tree_score(score, n, heads):
     """Sum of the scores of a tree's arcs, in the order of words."""
     total = 0.0
@@ -75,7 +75,7 @@ def tree_score(score, n, heads):
     return total
 
 
-@jitted
+@kernel
 def count_roots(n, heads):
     """How many words hang from the root."""
     count = 0
@@ -85,7 +85,7 @@ def count_roots(n, heads):
     return count
 
 
-@jitted
+@kernel
 def is_tree(n, work, heads):
     """Whether every word reaches the root."""
     place = work.contraction.place
@@ -102,7 +102,7 @@ def is_tree(n, work, heads):
     return True
 
 
-@jitted
+@kernel
 def pick_heads(score, n, lowest, work):
     """The best head ≥ `lowest` of each word, into `work`; 0 if all are forbidden."""
     best, head = work.contraction.best, work.contraction.head
@@ -118,7 +118,7 @@ def pick_heads(score, n, lowest, work):
         best[h], head[h] = diagonal, diagonal_head
 
 
-@jitted
+@kernel
 def best_heads(score, n, work, heads):
     """The best head of each word on its own, tree or not: (score, is it a tree).
 
@@ -131,7 +131,7 @@ def best_heads(score, n, work, heads):
     return tree_score(score, n, heads), is_tree(n, work, heads)
 
 
-@jitted
+@kernel
 def chu_liu_edmonds(score, n, single_root, work, heads):
     """The best tree, crossing arcs allowed; O(n²).
 
@@ -154,7 +154,7 @@ def chu_liu_edmonds(score, n, single_root, work, heads):
     return total if count_roots(n, heads) == 1 else -np.inf
 
 
-@jitted
+@kernel
 def contract(score, n, lowest, work, heads):
     """Chu-Liu/Edmonds from picked heads; heads below `lowest` are the last resort.
 
@@ -220,7 +220,7 @@ def contract(score, n, lowest, work, heads):
     return tree_score(score, n, heads)
 
 
-@jitted
+@kernel
 def merge(score, n, lowest, cycle, begin, work):
     """Column and best head of a new cycle: the nodes on the path from `begin`."""
     best, head, place, _, component = work.contraction[1:6]

@@ -79,8 +79,8 @@ def decode_projective(score, n, single_root, tables, lines, stack, nodes, heads)
 
 
 @kernel
-def decode_tree(score, n, single_root, tables, lines, stack, nodes, heads):
-    """The best tree."""
+def decode_crossing(score, n, single_root, tables, lines, stack, nodes, heads):
+    """The best tree, crossing arcs allowed."""
     work = tree_work(tables, lines, stack, nodes)
     return chu_liu_edmonds(score, n, single_root, work, heads)
 
@@ -95,7 +95,7 @@ def decode_heads(score, n, single_root, tables, lines, stack, nodes, heads):
 
 def decode_by(construction):
     """The address of the decoder of a construction."""
-    decoders = {TREE: decode_tree, PROJECTIVE: decode_projective}
+    decoders = {TREE: decode_crossing, PROJECTIVE: decode_projective}
     return address_of(DECODE, decoders.get(construction, decode_heads))
 
 
@@ -260,17 +260,10 @@ def search_frontier(
         code[t] = h * n_labels + best
 
 
-def search_nothing(
-    arc, label, total, unit, label_cost, n_labels, projective, single_root, rule, y,
-    code,
-):  # fmt: skip
-    """Stand for the search of an additive loss, which needs none."""
-
-
 def search_by(oracle):
-    """The address of the search that an oracle needs."""
+    """The address of the search that an oracle needs; 0 where losses add to scores."""
     searches = {TWO_BEST: search_two_best, FRONTIER: search_frontier}
-    return address_of(SEARCH, searches.get(oracle, search_nothing))
+    return address_of(SEARCH, searches[oracle]) if oracle in searches else 0
 
 
 call_search = called_at(SEARCH)

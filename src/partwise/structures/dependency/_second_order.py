@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures._semirings import MAX_PLUS, plus, times
 from partwise.structures.dependency._eisner import (
     ARC_LEFT,
@@ -68,7 +68,7 @@ def dense_rows(longest):
     return np.arange(size * size, dtype=np.int32).reshape(size, size)
 
 
-@jitted
+@kernel
 def inner_sibling(heads, d):
     """The next child of d's head towards the head, or the head."""
     h = heads[d - 1]
@@ -79,7 +79,7 @@ def inner_sibling(heads, d):
     return s
 
 
-@jitted
+@kernel
 def eisner_siblings(score, row, sibling, n, single_root, work, heads):
     """The best projective tree under arcs and adjacent siblings."""
     total, root_word = inside_siblings(
@@ -90,7 +90,7 @@ def eisner_siblings(score, row, sibling, n, single_root, work, heads):
     return total
 
 
-@jitted
+@kernel
 def inside_siblings(sr, score, row, sibling, n, single_root, work):
     """Sum all spans in the semiring: (total, best word below a single root, or 0).
 
@@ -146,7 +146,7 @@ def inside_siblings(sr, score, row, sibling, n, single_root, work):
     return total, root_word
 
 
-@jitted
+@kernel
 def trace_siblings(row, sibling, n, root_word, work, heads):
     """Heads of the best tree, from the charts; the first of equal splits."""
     right, left, pair, arc, arc_right, stack = work

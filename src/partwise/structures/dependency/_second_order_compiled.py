@@ -14,6 +14,7 @@ from partwise.compiled import (
     address_of,
     allocating,
     called_at,
+    inner_allocating,
     kernel,
     output_loss,
     recall_margin,
@@ -23,19 +24,13 @@ from partwise.objective import MARGIN
 from partwise.scorers._arc_candidates import PAIRS, PartScores
 from partwise.scorers._arc_rows import TWO
 from partwise.scorers._arc_scoring import new_arc_scores
-from partwise.scorers._arc_touching import (
-    ADD,
-    DOT,
-    GRANDPARENT,
-    SIBLING,
-    WIPE,
-    touch_rows,
-)
+from partwise.scorers._arc_touching import ADD, DOT, WIPE
 from partwise.scorers.arcs import score_arcs
 from partwise.structures.dependency._climb import ClimbWork, climb_trees
 from partwise.structures.dependency._grandparents import (
     GrandparentWork,
     eisner_grandparents,
+    most_candidates,
 )
 from partwise.structures.dependency._oracles import (
     add_losses,
@@ -44,7 +39,19 @@ from partwise.structures.dependency._oracles import (
     score_sentence,
     tree_operations,
 )
-from partwise.structures.dependency._planes import add_lead, lead, wipe_lead
+from partwise.structures.dependency._part_planes import (
+    add_many_parts,
+    dot_many_parts,
+    sibling_of,
+    touch_parts,
+)
+from partwise.structures.dependency._planes import (
+    add_lead,
+    lead,
+    many_margins,
+    push_many,
+    wipe_lead,
+)
 from partwise.structures.dependency._searches import (
     PROJECTIVE,
     rank_trees,
@@ -91,13 +98,21 @@ def decode_siblings(score, row, sibling, grandparent, n, single_root, heads):
     return eisner_siblings(score, row, sibling, n, single_root, work, heads)
 
 
+@inner_allocating
+def allocate_grandparents(n, width):
+    """`new_grandparent_work` in compiled code."""
+    size = n + 1
+    t = np.empty((3, size, size, width))
+    return GrandparentWork(
+        t[0], t[1], t[2], np.empty((size, width), np.int32), np.empty(size, np.int32),
+        np.empty((size, size), np.int32), np.empty((3 * size, 4), np.int64),
+    )  # fmt: skip
+
+
 @allocating
 def decode_grandparents(score, row, sibling, grandparent, n, single_root, heads):
     """The best projective tree under arcs, siblings and grandparents."""
-    size = n + 1
-    t = np.empty((5, size, size, size))
-    stack = np.empty((3 * size, 4), np.int64)
-    work = GrandparentWork(t[0], t[1], t[2], t[3], t[4], stack)
+    work = allocate_grandparents(n, most_candidates(score, n))
     return eisner_grandparents(
         score, row, sibling, grandparent, n, single_root, work, heads
     )
@@ -114,10 +129,8 @@ def decode_climbing(score, row, sibling, grandparent, n, single_root, heads):
     )  # fmt: skip
     s = np.empty((5, size, size))
     siblings = SiblingWork(s[0], s[1], s[2], s[3], s[4], spans)
-    deep = size if grandparent.shape[0] > 0 else 1
-    g = np.empty((5, deep, deep, deep))
-    stack = np.empty((3 * size, 4), np.int64)
-    grand = GrandparentWork(g[0], g[1], g[2], g[3], g[4], stack)
+    deepest = n if grandparent.shape[0] > 0 else 0
+    grand = allocate_grandparents(deepest, most_candidates(score, n))
     work = ClimbWork(trees, siblings, grand, np.empty(n, np.int32))
     return climb_trees(score, row, sibling, grandparent, n, single_root, work, heads)
 
@@ -215,6 +228,10 @@ class SecondOrderBlocks(NamedTuple):
                 total += lead(blocks, w, i, t, code[t])
         return total + touch_parts(blocks, w, i, code, DOT, 1.0)
 
+    def margins(blocks, work, w, i, codes, at, n, out):
+        many_margins(blocks, w, i, codes, at, n, out)
+        dot_many_parts(blocks, w, i, codes, at, n, out)
+
     def push(blocks, w, i, code, coef):
         begin = blocks.offset[i]
         for t in range(blocks.offset[i + 1] - begin):
@@ -222,48 +239,16 @@ class SecondOrderBlocks(NamedTuple):
                 add_lead(blocks, w, i, t, code[t], coef, coef)
         touch_parts(blocks, w, i, code, ADD, coef)
 
+    def push_sum(blocks, work, w, i, codes, at, n, coef):
+        push_many(blocks, w, i, codes, at, n, coef)
+        add_many_parts(blocks, w, i, codes, at, n, coef)
+
     def wipe(blocks, w, i, code):
         begin = blocks.offset[i]
         for t in range(blocks.offset[i + 1] - begin):
             if blocks.y[begin + t] != code[t]:
                 wipe_lead(blocks, w, i, t, code[t])
         touch_parts(blocks, w, i, code, WIPE, 0.0)
-
-
-@kernel
-def sibling_of(codes, at, size, d):
-    """The next child of d's head towards the head, or the head."""
-    h = codes[at + d - 1] // size
-    step = 1 if h > d else -1
-    s = d + step
-    while s != h and codes[at + s - 1] // size != h:
-        s += step
-    return s
-
-
-@kernel
-def touch_parts(blocks, w, i, code, mode, coef):
-    """Second-order parts of the true tree, minus those of another: see `touch`."""
-    y, begin, size = blocks.y, blocks.offset[i], blocks.n_labels
-    total = 0.0
-    for d in range(1, blocks.offset[i + 1] - begin + 1):
-        h, h_hat = y[begin + d - 1] // size, code[d - 1] // size
-        s, s_hat = sibling_of(y, begin, size, d), sibling_of(code, 0, size, d)
-        if h != h_hat or s != s_hat:
-            total += touch_rows(blocks.rows, w, i, h, d, SIBLING, s, mode, coef)
-            total -= touch_rows(
-                blocks.rows, w, i, h_hat, d, SIBLING, s_hat, mode, -coef
-            )
-        g = y[begin + h - 1] // size if h > 0 else -1
-        g_hat = code[h_hat - 1] // size if h_hat > 0 else -1
-        if h != h_hat or g != g_hat:
-            if h > 0:
-                total += touch_rows(blocks.rows, w, i, h, d, GRANDPARENT, g, mode, coef)
-            if h_hat > 0:
-                total -= touch_rows(
-                    blocks.rows, w, i, h_hat, d, GRANDPARENT, g_hat, mode, -coef
-                )
-    return total
 
 
 @kernel

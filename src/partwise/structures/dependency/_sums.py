@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.compiled import jitted
+from partwise.compiled import kernel
 from partwise.structures._semirings import (
     LOG_PLUS,
     MAX_PLUS,
@@ -65,7 +65,7 @@ def new_sum_work(longest):
     )
 
 
-@jitted
+@kernel
 def projective_sums(score, n, single_root, work, marginal):
     """Log Z over projective trees; ``marginal[h, d]`` the probability of each arc.
 
@@ -86,7 +86,7 @@ def projective_sums(score, n, single_root, work, marginal):
     return total
 
 
-@jitted
+@kernel
 def wipe_marginals(n, marginal):
     """Set the marginals of a sentence to zero."""
     for h in range(n + 1):
@@ -94,7 +94,7 @@ def wipe_marginals(n, marginal):
             marginal[h, d] = 0.0
 
 
-@jitted
+@kernel
 def is_small(n, charts):
     """Whether all spans are below `LARGEST` (not when one is infinite or NaN)."""
     for j in range(1, n + 1):
@@ -108,7 +108,7 @@ def is_small(n, charts):
     return True
 
 
-@jitted
+@kernel
 def sum_charts(sr, score, n, single_root, work, marginal):
     """Log of the sum of weights, and marginals, in one semiring."""
     weight, charts, outer = work.weight, work.charts, work.outer
@@ -134,7 +134,7 @@ def sum_charts(sr, score, n, single_root, work, marginal):
     return log_total
 
 
-@jitted
+@kernel
 def outside(sr, score, n, single_root, charts, outer):
     """Derivatives of the total of `inside` by every span: its steps in reverse."""
     right, left = charts.right, charts.left
@@ -178,7 +178,7 @@ def outside(sr, score, n, single_root, charts, outer):
         spread(sr, meet, outer.right, j - 1, sr.one, j)
 
 
-@jitted
+@kernel
 def spread(sr, source, into, r, factor, n):
     """into[r, k] ⊕= source[k] ⊗ factor for k < n."""
     if factor != sr.zero:
@@ -186,7 +186,7 @@ def spread(sr, source, into, r, factor, n):
             into[r, k] = plus(sr, into[r, k], times(sr, source[k], factor))
 
 
-@jitted
+@kernel
 def spread_row(sr, source, s, into, r, factor, n):
     """into[r, k] ⊕= source[s, k] ⊗ factor for k < n."""
     if factor != sr.zero:
@@ -194,7 +194,7 @@ def spread_row(sr, source, s, into, r, factor, n):
             into[r, k] = plus(sr, into[r, k], times(sr, source[s, k], factor))
 
 
-@jitted
+@kernel
 def spanning_sums(score, n, single_root, work, marginal):
     """Log Z over all trees, crossing arcs allowed, and the probability of each arc.
 
@@ -230,7 +230,7 @@ def spanning_sums(score, n, single_root, work, marginal):
     return total + log_total
 
 
-@jitted
+@kernel
 def adds_up(n, marginal):
     """Whether the heads of each word have probability 1 together."""
     for d in range(1, n + 1):
@@ -242,7 +242,7 @@ def adds_up(n, marginal):
     return True
 
 
-@jitted
+@kernel
 def sum_spanning(sr, score, n, single_root, work, marginal):
     """Log of the sum of weights, and marginals, in one semiring."""
     weight, slope, shift, order = work.weight, work.slope, work.shift, work.order
@@ -266,7 +266,7 @@ def sum_spanning(sr, score, n, single_root, work, marginal):
     return log_total
 
 
-@jitted
+@kernel
 def entering(sr, weight, v, lowest):
     """Sum of the arcs into v from the nodes `lowest`…v − 1."""
     total = sr.zero
@@ -275,7 +275,7 @@ def entering(sr, weight, v, lowest):
     return total
 
 
-@jitted
+@kernel
 def eliminate(sr, n, single_root, work):
     """Remove the words from the last to the first; the log of the sum over trees.
 
@@ -306,7 +306,7 @@ def eliminate(sr, n, single_root, work):
     return log_total
 
 
-@jitted
+@kernel
 def exchange(weight, order, n, u, v):
     """Let the words at u and v change places."""
     for h in range(n + 1):
@@ -316,7 +316,7 @@ def exchange(weight, order, n, u, v):
     order[u], order[v] = order[v], order[u]
 
 
-@jitted
+@kernel
 def differentiate(sr, n, single_root, work):
     """slope[h, d] = ∂ log Z / ∂ weight[h, d], word by word in reverse.
 

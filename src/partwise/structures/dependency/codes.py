@@ -224,44 +224,6 @@ def known_heads(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
     return np.array(fixed, np.int32)
 
 
-def decode_within(
-    problem: Any,
-    model: Floats,
-    given: Ints | None,
-    constraints: Sequence[Any],
-    labels: Sequence[str],
-    first: int = 0,
-) -> tuple[Ints, Any]:
-    """Codes of the best trees that have the given heads and satisfy all constraints.
-
-    Parameters
-    ----------
-    problem : TreeProblem
-    model : array (n_weights,)
-    given, constraints, labels
-        See `partwise.structures.dependency.constrained.satisfy`.
-    first : int
-        Number of the first sentence, for messages.
-
-    Returns
-    -------
-    codes : int array (n_words,)
-    is_tree : bool array (n_sentences,)
-    """
-    codes, value, is_tree = problem.decode(model, given)
-    if not np.isfinite(value).all():
-        row = first + int(np.flatnonzero(~np.isfinite(value))[0])
-        raise ValueError(
-            f"sentence {row}: no tree has the given heads; check for circles, "
-            "crossing arcs and several roots"
-        )
-    if constraints:
-        from partwise.structures.dependency.constrained import satisfy
-
-        codes = satisfy(problem, model, codes, constraints, labels, given)
-    return codes, is_tree
-
-
 def is_allowed(structure: Any, heads: list[int]) -> bool:
     """Whether an `Arborescence` allows these heads, by plain checks."""
     if structure.construction == "best_heads":

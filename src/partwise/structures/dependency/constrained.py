@@ -20,6 +20,44 @@ from partwise.structures.dependency.constraints import (
 )
 
 
+def decode_within(
+    problem: Any,
+    model: Floats,
+    given: Ints | None,
+    constraints: Sequence[Any],
+    labels: Sequence[str],
+    first: int = 0,
+) -> tuple[Ints, Any]:
+    """Codes of the best trees that have the given heads and satisfy all constraints.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+    model : array (n_weights,)
+    given : int array (n_words,) or None
+        Heads that are known; −1 where they are not.
+    constraints, labels
+        See `satisfy`.
+    first : int
+        Number of the first sentence, for messages.
+
+    Returns
+    -------
+    codes : int array (n_words,)
+    is_tree : bool array (n_sentences,)
+    """
+    codes, value, is_tree = problem.decode(model, given)
+    if not np.isfinite(value).all():
+        row = first + int(np.flatnonzero(~np.isfinite(value))[0])
+        raise ValueError(
+            f"sentence {row}: no tree has the given heads; check for circles, "
+            "crossing arcs and several roots"
+        )
+    if constraints:
+        codes = satisfy(problem, model, codes, constraints, labels, given)
+    return codes, is_tree
+
+
 def satisfy(
     problem: Any,
     weights: Floats,

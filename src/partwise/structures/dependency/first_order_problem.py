@@ -8,9 +8,8 @@ import numpy as np
 
 from partwise.compiled import Reference
 from partwise.objective import MARGIN, Formulation
-from partwise.protocol import CapabilityError, Floats
+from partwise.protocol import CapabilityError, Floats, offsets_of
 from partwise.scorers._stored_arcs import StoredRows
-from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._compiled import ArcBlocks, new_arc_work
 from partwise.structures.dependency._searches import GIVEN
@@ -19,7 +18,7 @@ from partwise.structures.dependency.problem import TreeProblem
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
 from partwise.structures.packed import aligned_zeros
-from partwise.threads import add_scaled, run_sharded
+from partwise.threads import add_scaled
 
 
 class ArborescenceProblem(TreeProblem):
@@ -51,7 +50,7 @@ class ArborescenceProblem(TreeProblem):
             n_blocks=len(blocks.offset) - 1,
             n_weights=scorer.n_weights(blocks.rows),
             formulation=formulation,
-            new_work=lambda: new_arc_work(self.longest, blocks.rows.width),  # type: ignore[attr-defined]
+            new_work=lambda: new_arc_work(self.longest, blocks.rows.width),
             n_jobs=n_jobs,
         )
         self.structure = structure
@@ -67,30 +66,20 @@ class ArborescenceProblem(TreeProblem):
         rows = rows._replace(is_narrow=1, w32=w32)
         return Reference(self.blocks._replace(rows=rows)), w32
 
-    def compact(self, model: Floats) -> Floats:
-        """Weights of all rows of the featurizer."""
-        return all_weights(self.blocks.rows, self.features, model)
-
-    def expand(self, weights: Floats) -> Floats:
-        """Weights of the rows in use."""
-        return used_weights(self.blocks.rows, self.features, weights)
-
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(arc from h to d) ∝ exp(score), (n + 1, n + 1), and log Z of each row."""
         sizes = np.diff(self.blocks.offset) + 1
-        indptr = np.append(0, np.cumsum(sizes * sizes)).astype(np.int64)
+        indptr = offsets_of(sizes * sizes)
         out, log_z = np.empty(indptr[-1]), np.empty(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             table = np.zeros((self.longest + 1, self.longest + 1))
             batch.marginal_rows(
                 self.plain_blocks, work, new_sum_work(self.longest), model, table,
                 first, last, indptr, out, log_z,
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         rows = np.split(out, indptr[1:-1])
         shapes = zip(rows, sizes, strict=True)
         return [row.reshape(size, size) for row, size in shapes], log_z
@@ -106,16 +95,14 @@ class ArborescenceProblem(TreeProblem):
         half = max(1, -(-self.n_blocks // 2))
         models = [self.zero() for _ in range(0, self.n_blocks, half)]
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             table = np.zeros((self.longest + 1, self.longest + 1))
             batch.likelihood_rows(
                 self.plain_blocks, work, new_sum_work(self.longest), model, table,
                 weight, first, last, loss, models[first // half],
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=half)
+        self.visit_shards(self.n_blocks, visit, shard=half)
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return loss, models[0]

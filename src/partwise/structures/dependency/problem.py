@@ -8,15 +8,12 @@ import numpy as np
 
 from partwise.features._arc_compiled import ArcFeatures
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.scorers.arcs import all_weights, used_weights
 from partwise.structures.dependency import _batch as batch
 from partwise.structures.dependency._searches import BEST_HEADS, GIVEN
-from partwise.structures.packed import (
-    CutRanker,
-    PackedProblem,
-    Ranking,
-    digests,
-)
-from partwise.threads import run_sharded
+from partwise.structures.digests import digests
+from partwise.structures.k_best import BestOutputs, KBestCuts
+from partwise.structures.packed import PackedProblem
 
 
 class ScoreTables(NamedTuple):
@@ -27,7 +24,7 @@ class ScoreTables(NamedTuple):
     grandparent: Floats | None = None
 
 
-class TreeProblem(CutRanker, PackedProblem):
+class TreeProblem(KBestCuts, PackedProblem):
     """Packed sentences and their trees, whatever their parts."""
 
     longest: int
@@ -48,31 +45,41 @@ class TreeProblem(CutRanker, PackedProblem):
         ]
         return digests(pieces, self.n_blocks)
 
+    def compact(self, model: Floats) -> Floats:
+        """Weights of all rows of the featurizer."""
+        return all_weights(self.blocks.rows, self.features, model)
+
+    def expand(self, weights: Floats) -> Floats:
+        """Weights of the rows in use."""
+        return used_weights(self.blocks.rows, self.features, weights)
+
     def effort(self) -> Floats:
         """Arcs that each sentence might have."""
         return (np.diff(self.blocks.offset) + 1.0) ** 2
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Codes of the cuts, head · n_labels + label of each word."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
+        return cuts.codes
 
-    def ranked(self, model: Floats, rows: Ints, k: int, *, with_loss: bool) -> Ranking:
+    def best_outputs(
+        self, model: Floats, rows: Ints, k: int, *, with_loss: bool
+    ) -> BestOutputs:
         """The k best trees, of first or second order."""
         if self.blocks.construction in (BEST_HEADS, GIVEN):
             raise CapabilityError("k best trees need <construction='exact'>")
-        return super().ranked(model, rows, k, with_loss=with_loss)
+        return super().best_outputs(model, rows, k, with_loss=with_loss)
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best trees of rows [first, last)."""
         blocks = self.blocks if with_loss else self.plain_blocks
-        n_ranks = 1 if blocks.n_labels == 1 else min(ranking.k, blocks.n_labels)
+        n_ranks = 1 if blocks.n_labels == 1 else min(best.k, blocks.n_labels)
         options = np.empty((n_ranks, self.longest + 1, self.longest + 1))
         batch.k_best_rows(
-            blocks, work, model, rows, ranking.k, with_loss, first, last, options,
-            *ranking,
+            blocks, work, model, rows, best.k, with_loss, first, last, options,
+            *best,
         )  # fmt: skip
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
@@ -98,15 +105,13 @@ class TreeProblem(CutRanker, PackedProblem):
             for part in (given, labels)
         )
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             batch.decode_rows(
                 self.plain_blocks, work, model, fixed, names, first, last, code, value,
                 is_valid,
             )  # fmt: skip
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return code, value, is_valid
 
     def confidences(self, model: Floats) -> list[Floats]:

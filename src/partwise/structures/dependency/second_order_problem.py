@@ -9,7 +9,6 @@ import numpy as np
 from partwise.compiled import Reference
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
-from partwise.scorers.arcs import n_weights
 from partwise.structures.dependency._second_order_compiled import (
     SecondOrderBlocks,
     new_second_order_work,
@@ -45,20 +44,26 @@ class SecondOrderProblem(TreeProblem):
         blocks: SecondOrderBlocks,
         formulation: Formulation,
         n_jobs: int,
+        scorer: Any,
         has_grandparents: bool,
     ) -> None:
         self.longest = int(np.diff(blocks.offset).max())
         rows: Any = blocks.rows
-        size = n_weights(rows)
+        n_candidates = rows.candidates().shape[1]
+
+        def localise() -> tuple[SecondOrderBlocks, int]:
+            local = scorer.local(rows, blocks.offset)
+            return blocks._replace(rows=local), scorer.n_weights(local)
+
         super().__init__(
             blocks,
             blocks._replace(unit=np.zeros_like(blocks.unit), label_cost=0.0),
-            lambda: (blocks, size),
+            localise,
             n_blocks=len(blocks.offset) - 1,
-            n_weights=size,
+            n_weights=scorer.n_weights(rows),
             formulation=formulation,
             new_work=lambda: new_second_order_work(
-                self.longest, rows.width, rows.heads.shape[1], has_grandparents
+                self.longest, rows.width, n_candidates, has_grandparents
             ),
             n_jobs=n_jobs,
         )
@@ -67,9 +72,10 @@ class SecondOrderProblem(TreeProblem):
     def narrow_blocks(self) -> tuple[Any, Any] | None:
         """Blocks that search fewer candidates, with a model in single precision."""
         blocks = self.blocks
-        heads = first_heads(blocks.rows.heads, blocks.y // blocks.n_labels)
+        rows: Any = blocks.rows
+        heads = first_heads(rows.candidates(), blocks.y // blocks.n_labels)
         w32 = aligned_zeros(self.n_weights, dtype=np.float32)
-        rows = blocks.rows._replace(heads=heads, w32=w32)
+        rows = rows.narrowed(heads, w32)
         return Reference(blocks._replace(rows=rows, is_narrow=1)), w32
 
     def k_cuts(self, model: Floats, rows: Ints, k: int) -> Cuts:

@@ -22,8 +22,7 @@ from partwise.features._arc_compiled import N_VARIANTS, ArcFeatures
 from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError, check_choice
-from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
-from partwise.scorers._arc_candidates import bind_candidates
+from partwise.protocol import CapabilityError, Floats, Ints, Scorer, offsets_of
 from partwise.scorers._likely_heads import likely_heads
 from partwise.scorers._stored_arcs import StoredRows
 from partwise.scorers.arcs import ArcScorer, n_weights
@@ -45,18 +44,16 @@ from partwise.structures.dependency.first_order_problem import (
     ArborescenceProblem,
     KernelTreeProblem,
 )
-from partwise.structures.dependency.partly_known import (
-    LatentTreeProblem,
-    known_words,
-)
+from partwise.structures.dependency.partly_known import LatentTreeProblem, known_words
 from partwise.structures.dependency.second_order_problem import SecondOrderProblem
 from partwise.structures.losses import ADDITIVE, FRONTIER, TWO_BEST, ArcLoss
 from partwise.structures.losses.arcs import arc_loss
+from partwise.structures.packed import PackedStructure
 
 CONSTRUCTIONS = ("exact", "best_heads", "given")
 
 
-class Arborescence(Structure):
+class Arborescence(PackedStructure):
     """Dependency trees with scores on labelled arcs.
 
     An example x is the `ArcFeatures` of one sentence; an output is one integer per
@@ -170,15 +167,6 @@ class Arborescence(Structure):
         size = max(self.n_labels, 1)
         return self.delta.loss(np.divmod(y, size), np.divmod(y_hat, size))
 
-    def argmax(self, x: ArcFeatures, w: Floats) -> Ints:
-        """The best tree."""
-        return self.decode([x], w)[0]
-
-    def loss_augmented_argmax(self, x: ArcFeatures, y: Any, w: Floats) -> Ints:
-        """The tree of largest Δ(y, ŷ) + <w, Ψ(x, ŷ)>."""
-        problem = self.pack([x], [y])
-        return problem.outputs(problem.oracle(np.asarray(w, np.float64)))[0]
-
     def enumerate(self, x: ArcFeatures) -> Iterator[Ints]:
         """All outputs, for sentences of a few words."""
         n = int(x.offset[1]) - 1
@@ -248,7 +236,7 @@ class Arborescence(Structure):
             raise SettingsError("<construction='given'> needs labels")
         if candidates is not None:
             problem: Any = self._pack_parts(
-                X, offset, y, unit, formulation, n_jobs, candidates
+                X, offset, y, unit, formulation, n_jobs, scorer, candidates
             )
             problem.features = X
             return problem
@@ -287,6 +275,7 @@ class Arborescence(Structure):
         unit: Floats,
         formulation: Formulation,
         n_jobs: int,
+        scorer: Any,
         candidates: Ints,
     ) -> SecondOrderProblem:
         """The problem with second-order parts."""
@@ -296,7 +285,7 @@ class Arborescence(Structure):
                 "<penalty='l1'> and <construction='exact'>"
             )
         blocks = SecondOrderBlocks(
-            rows=bind_candidates(X, self.n_labels, candidates),
+            rows=scorer.bind(X, self.n_labels, candidates),
             offset=np.ascontiguousarray(offset, np.int64),
             y=np.ascontiguousarray(y),
             unit=unit,
@@ -308,7 +297,9 @@ class Arborescence(Structure):
             is_narrow=0,
             hidden=np.zeros(0, np.uint8),
         )
-        return SecondOrderProblem(self, blocks, formulation, n_jobs, X.n_grand > 0)
+        return SecondOrderProblem(
+            self, blocks, formulation, n_jobs, scorer, X.n_grand > 0
+        )
 
     def _check_hidden(
         self, formulation: Formulation, scorer: Any, candidates: Any
@@ -357,7 +348,7 @@ def join_features(items: Sequence[ArcFeatures]) -> ArcFeatures:
         raise ValueError("no sentences")
     lengths = np.concatenate([np.diff(item.offset) for item in items])
     return items[0]._replace(
-        offset=np.append(0, np.cumsum(lengths)).astype(np.int64),
+        offset=offsets_of(lengths),
         single=np.concatenate([item.single for item in items]),
         shares=np.concatenate([item.shares for item in items]),
     )

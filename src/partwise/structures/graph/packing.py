@@ -15,7 +15,7 @@ from partwise.features.arrays import Features, as_features, make_features
 from partwise.features.graphs import GraphInput
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import Ints
+from partwise.protocol import Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.graph._compiled import (
     CUT,
@@ -50,8 +50,8 @@ def pack_graphs(
     size = graph.n_labels
     n_nodes = [x.n_nodes for x in X]
     n_edges = [len(x.edges) for x in X]
-    offset = np.append(0, np.cumsum(n_nodes)).astype(np.int64)
-    edge_offset = np.append(0, np.cumsum(n_edges)).astype(np.int64)
+    offset = offsets_of(n_nodes)
+    edge_offset = offsets_of(n_edges)
     ends = np.concatenate([x.edges for x in X]).astype(np.int32).reshape(-1, 2)
     y = np.zeros(offset[-1], np.int32)
     if Y is not None:
@@ -59,32 +59,16 @@ def pack_graphs(
     is_hidden = y < 0
     banned = np.concatenate([graph.banned(x) for x in X])
     if is_hidden.any():
-        # begin with the most frequent label that a node may have; where none was
-        # ever seen, with any: rounds from equal labels would keep them equal
-        if node_weight is None:
-            node_weight = np.ones(len(y))
-        node_weight = np.where(is_hidden, 0.0, node_weight)
-        counts = np.bincount(y[~is_hidden], minlength=size)
-        shares = np.random.default_rng(0).random((len(y), size))
-        votes = np.where(counts > 0, counts, shares)
-        if len(banned):
-            votes = np.where(banned, -1, votes)
-        y[is_hidden] = np.argmax(votes, axis=1)[is_hidden]
+        weight = np.ones(len(y)) if node_weight is None else node_weight
+        node_weight = np.where(is_hidden, 0.0, weight)
+        y[is_hidden] = _first_labels(y, banned, size)[is_hidden]
     costs = graph.delta.pack(y, offset, size)
     is_sparse = any(sparse.issparse(x.features) for x in X)
     wrap = sparse.csr_array if is_sparse else np.asarray
     rows = scorer.bind(as_features([wrap(x.features) for x in X]))
     near_ptr, near = _adjacency(ends, offset, edge_offset)
     plans = [_plan(graph, i, x) for i, x in enumerate(X)]
-    scope_size = np.zeros(offset[-1], np.int64)
-    order, parent = np.zeros(offset[-1], np.int32), np.zeros(offset[-1], np.int32)
-    scopes: list[Ints] = [np.zeros(0, np.int32)]
-    for i, (_, plan) in enumerate(plans):
-        if plan is not None:
-            here = slice(offset[i], offset[i + 1])
-            order[here], parent[here] = plan.order, plan.parent
-            scope_size[here] = plan.scope_size
-            scopes.append(plan.scope)
+    plan = _joined([plan for _, plan in plans], offset)
     blocks = GraphBlocks(
         rows=rows,
         edge_rows=scorer.bind(_edge_features(X, edge_offset)),
@@ -101,10 +85,10 @@ def pack_graphs(
         weight_step=int(node_weight is not None),
         pair_of=graph.pair_of(),
         method=np.array([method for method, _ in plans], np.int64),
-        order=order,
-        scope_ptr=np.append(0, np.cumsum(scope_size)).astype(np.int64),
-        scope=np.concatenate(scopes).astype(np.int32),
-        parent=parent,
+        order=plan.order,
+        scope_ptr=offsets_of(plan.scope_size),
+        scope=plan.scope,
+        parent=plan.parent,
         n_pairs=graph.n_pairs,
         n_sweeps=int(graph.sweeps),
         limit=int(graph.search_nodes),
@@ -115,6 +99,32 @@ def pack_graphs(
     if is_hidden.any():
         return LatentGraphProblem(graph, blocks, formulation, n_jobs, is_hidden)
     return GraphProblem(graph, blocks, formulation, n_jobs)
+
+
+def _first_labels(y: Ints, banned: Any, size: int) -> Ints:
+    """Labels at which hidden nodes begin: of all nodes, whose `y` is −1 where hidden.
+
+    The most frequent label that a node may have; where none was ever seen, any: rounds
+    from equal labels would keep them equal.
+    """
+    counts = np.bincount(y[y >= 0], minlength=size)
+    shares = np.random.default_rng(0).random((len(y), size))
+    votes = np.where(counts > 0, counts, shares)
+    if len(banned):
+        votes = np.where(banned, -1, votes)
+    return np.argmax(votes, axis=1)
+
+
+def _joined(plans: Sequence[Plan | None], offset: Ints) -> Plan:
+    """Plans of all graphs, end to end; zeros for graphs without one."""
+    none = [np.zeros(n, np.int32) for n in np.diff(offset)]
+    empty = np.zeros(0, np.int32)
+    parts = [
+        Plan(zero, zero, empty, zero) if plan is None else plan
+        for plan, zero in zip(plans, none, strict=True)
+    ]
+    order, size, scope, parent = (np.concatenate(c) for c in zip(*parts, strict=True))
+    return Plan(order, size, scope, parent)
 
 
 def _plan(graph: Graph, i: int, x: GraphInput) -> tuple[int, Plan | None]:
@@ -167,7 +177,7 @@ def _adjacency(ends: Ints, offset: Ints, edge_offset: Ints) -> tuple[Ints, Ints]
     nodes = np.concatenate([ends[:, 0] + base, ends[:, 1] + base])
     order = np.argsort(nodes, kind="stable")
     counts = np.bincount(nodes, minlength=int(offset[-1]))
-    near_ptr = np.append(0, np.cumsum(counts)).astype(np.int64)
+    near_ptr = offsets_of(counts)
     return near_ptr, np.tile(number, 2)[order].astype(np.int32)
 
 

@@ -10,9 +10,10 @@ from scipy import sparse
 
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, unit_cuts
 from partwise.scorers._rows import number_locally
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.digests import digests
 from partwise.structures.graph._compiled import (
     CUT,
     ELIMINATION,
@@ -24,8 +25,7 @@ from partwise.structures.graph._compiled import (
 )
 from partwise.structures.graph._sums import sum_rows
 from partwise.structures.hidden_truths import replace_truths
-from partwise.structures.packed import PackedProblem, aligned_zeros, digests
-from partwise.threads import run_sharded
+from partwise.structures.packed import PackedProblem, aligned_zeros
 
 if TYPE_CHECKING:
     from partwise.structures.graph.structure import Graph
@@ -82,7 +82,7 @@ class GraphProblem(PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Label arrays of the cuts."""
-        return np.split(cuts.code, cuts.indptr[1:-1])
+        return cuts.codes
 
     def methods(self) -> list[str]:
         """How each graph is searched."""
@@ -109,14 +109,12 @@ class GraphProblem(PackedProblem):
                 marks = marks | (blocks.banned > 0)
         marks = plain_array(marks, np.uint8)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             decode_rows(
                 self.blocks, work, model, marks, first, last, code, value, bound
             )
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on, shard=1)
+        self.visit_shards(self.n_blocks, visit, shard=1)
         return np.split(code, blocks.offset[1:-1]), value, bound
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
@@ -202,12 +200,10 @@ class GraphProblem(PackedProblem):
         edge = np.empty((blocks.edge_offset[-1], size * size))
         log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             sum_rows(self.blocks, work, model, first, last, node, edge, log_z, truth)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return node, edge, log_z, truth
 
     def _require_elimination(self, what: str) -> None:
@@ -274,8 +270,7 @@ class LatentGraphProblem(GraphProblem):
         banned[self._is_hidden] = 0
         codes, value, bound = self.decode(model, banned)
         rows = np.arange(self.n_blocks)
-        zero, one = np.zeros(self.n_blocks), np.ones(self.n_blocks)
-        best = Cuts(rows, zero, one, zero, zero, blocks.offset, np.concatenate(codes))
+        best = unit_cuts(rows, blocks.offset, np.concatenate(codes))
         is_taken = (bound <= value) | (self.margins(model, best) <= 0)
         code = np.where(
             np.repeat(is_taken, np.diff(blocks.offset)), best.code, blocks.y

@@ -65,7 +65,7 @@ weighted_scores = weighted.weighted_scores
 class LabelBlocks(NamedTuple):
     """Packed label vectors over rows of any scorer; `_searches.py` explains."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, rows of each block
     y: np.ndarray  # (n_rows,) uint8, 1 where positive
     member: np.ndarray  # (n_rows,) int32, positive rows of a block, then negative ones

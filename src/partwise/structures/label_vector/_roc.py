@@ -12,7 +12,7 @@ that a row takes a step or two where scores are spread evenly.
 A code has a number per row: twice the swapped pairs that it is in, a tie counting one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def new_roc_work(n: int) -> RocWork:
 class RocBlocks(NamedTuple):
     """Packed orders of pairs over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, rows of each block
     y: np.ndarray  # (n_rows,) uint8, 1 where positive
     member: np.ndarray  # (n_rows,) int32, positive rows of a block, then negative ones

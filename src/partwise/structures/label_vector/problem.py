@@ -71,8 +71,8 @@ class LabelVectorProblem(WeightedRowsProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Labels −1 and 1 of the cuts, or `PairOrders`."""
-        bounds = zip(cuts.block, cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self._output(i, cuts.code[a:z]) for i, a, z in bounds]
+        rows = zip(cuts.block, cuts.codes, strict=True)
+        return [self._output(i, code) for i, code in rows]
 
     def _output(self, i: int, code: Ints) -> Any:
         first, last = self.blocks.offset[i : i + 2]

@@ -8,18 +8,11 @@ where the two differ. The operations look at these alone: with those of
 instead of 20 seconds.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    kernel,
-    output_loss,
-    uncounted,
-    wipe_row,
-)
+from partwise.compiled import add_row, dot_row, kernel, output_loss, uncounted, wipe_row
 from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._assignment import (
     AssignmentWork,
@@ -56,7 +49,7 @@ def new_match_work(n_pairs: int, n_places: int, n_columns: int) -> MatchWork:
 class MatchBlocks(NamedTuple):
     """Packed candidate pairs over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, pairs of each block
     y: np.ndarray  # (n_pairs,) int32, 1 for true pairs
     truth: np.ndarray  # (n_left_items,) int32, the code of each truth

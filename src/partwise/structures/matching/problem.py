@@ -12,8 +12,9 @@ from scipy import sparse
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.digests import digests
 from partwise.structures.matching._compiled import (
     MatchBlocks,
     best_matching,
@@ -21,7 +22,6 @@ from partwise.structures.matching._compiled import (
     search_block,
 )
 from partwise.structures.matching.structure import CandidatePairs, rows_of
-from partwise.structures.packed import digests
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class MatchingProblem(WeightedRowsProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """The partner of each left item, −1 for none."""
-        bounds = zip(cuts.block, cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self.partners(int(i), cuts.code[a:z]) for i, a, z in bounds]
+        rows = zip(cuts.block.tolist(), cuts.codes, strict=True)
+        return [self.partners(i, code) for i, code in rows]
 
     def partners(self, i: int, code: Ints) -> Ints:
         """The right items of a code of block i."""
@@ -130,10 +130,10 @@ def pack_pairs(
 ) -> MatchingProblem:
     """Lay pairs end to end; truths are checked."""
     sizes = [len(x.pairs) for x in X]
-    offset = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    offset = offsets_of(sizes)
     is_true = np.zeros(offset[-1], np.int32)
     n_left = np.array([x.shape[0] for x in X], np.int64)
-    left_first = np.append(0, np.cumsum(n_left)).astype(np.int64)
+    left_first = offsets_of(n_left)
     truth = np.full(left_first[-1], -1, np.int32)
     for i, x in enumerate(X if Y is not None else ()):
         try:

@@ -11,7 +11,8 @@ from scipy import sparse
 from partwise.bounds import check_sparse
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Structure
+from partwise.protocol import CapabilityError, Floats, Ints
+from partwise.structures.packed import PackedStructure
 
 
 class CandidatePairs(NamedTuple):
@@ -69,7 +70,7 @@ class CandidatePairs(NamedTuple):
         return cls(table.reshape(n * m, size), pairs, (n, m))
 
 
-class Matching(Structure):
+class Matching(PackedStructure):
     """Pair the items of a left and a right side so that no item is in two pairs.
 
     Ψ(x, y) = Σ φ(pair) over the pairs of y, so the best output is a linear assignment,
@@ -125,16 +126,6 @@ class Matching(Structure):
         true, predicted = as_pairs(y), as_pairs(y_hat)
         missed, invented = len(true - predicted), len(predicted - true)
         return self.missed * missed + self.invented * invented
-
-    def argmax(self, x: Any, w: Floats) -> Ints:
-        """The matching of highest score."""
-        problem = self.pack([x], None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))[0]
-
-    def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Ints:
-        """The matching of highest score plus loss."""
-        problem = self.pack([x], [y])
-        return problem.outputs(problem.oracle(problem.expand(w)))[0]
 
     def enumerate(self, x: Any) -> Iterator[Ints]:
         """All matchings; for tiny ones."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from partwise.compiled import Reference, plain_array
 from partwise.objective import MARGIN
-from partwise.protocol import Cuts, Floats, Formulation, Ints
+from partwise.protocol import Cuts, Floats, Formulation, Ints, unit_cuts
+from partwise.structures.digests import digests
 from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.motif._compiled import (
     PREDICT,
@@ -19,7 +20,7 @@ from partwise.structures.motif._compiled import (
     MotifWork,
 )
 from partwise.structures.motif.sequences import encode, n_contexts
-from partwise.structures.packed import PackedProblem, digests
+from partwise.structures.packed import PackedProblem
 
 if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif
@@ -130,9 +131,8 @@ class MotifProblem(PackedProblem):
 
     def truths(self) -> Cuts:
         """The completed truths, as cuts."""
-        rows, code = np.arange(self.n_blocks), self._tag.truth.copy()
-        zero, one = np.zeros(len(rows)), np.ones(len(rows))
-        return Cuts(rows, zero, one, zero, zero, np.arange(len(rows) + 1), code)
+        rows = np.arange(self.n_blocks + 1)
+        return unit_cuts(rows[:-1], rows, self._tag.truth.copy())
 
     def window_counts(self) -> Floats:
         """Letters at the places of completed windows, (length, 4)."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from partwise.protocol import Ints
+from partwise.protocol import Ints, offsets_of
 
 LETTERS = "ACGT"
 UNKNOWN = -1  # any other letter: it has no weights
@@ -51,7 +51,7 @@ def encode(X: Sequence[str], order: int) -> Letters:
                 "and T"
             )
     length = [len(x) for x in X]
-    offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    offset = offsets_of(length)
     text = "".join(X).encode("ascii", "replace")
     letter = _CODES[np.frombuffer(text, np.uint8)]
     # known letters in a row that end at each place, counted up to order + 1

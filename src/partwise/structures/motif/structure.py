@@ -9,14 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import Floats, Structure
+from partwise.protocol import Floats
 from partwise.structures.motif.problem import MotifProblem, pack_motifs
-from partwise.structures.motif.sequences import (
-    LETTERS,
-    MAX_ORDER,
-    encode,
-    n_contexts,
-)
+from partwise.structures.motif.sequences import LETTERS, MAX_ORDER, encode, n_contexts
+from partwise.structures.packed import PackedStructure
 
 
 class Site(NamedTuple):
@@ -29,7 +25,7 @@ class Site(NamedTuple):
 ABSENT = Site(None)
 
 
-class Motif(Structure):
+class Motif(PackedStructure):
     """A sequence with a motif at a hidden place, or without one.
 
     An input is a string of A, C, G and T; a truth is 1 (it has the motif) or 0; an
@@ -183,11 +179,6 @@ class Motif(Structure):
 
     def _best(self, x: str, w: Floats, outputs: Any) -> Site:
         return max(outputs, key=lambda y: self._score(x, y, w))
-
-    def decode(self, X: Sequence[str], w: Floats) -> list[Site]:
-        """The best output of each sequence."""
-        problem = self.pack(X, None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))
 
     def pack(
         self,

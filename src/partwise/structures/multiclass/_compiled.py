@@ -5,18 +5,11 @@ attribute of classes, padded to whole vectors. By default class k has the attrib
 and no other. A code is the number of a class.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    kernel,
-    score_rows,
-    uncounted,
-    wipe_row,
-)
+from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
 
 
 class MulticlassWork(NamedTuple):
@@ -38,7 +31,7 @@ class MulticlassBlocks(NamedTuple):
     `degree`: the row Λ(k) of a sparse matrix.
     """
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     y: np.ndarray  # (n_blocks,) int32 true classes
     cost: np.ndarray  # (K, K) loss of predicting the column's class for the row's
     b: np.ndarray  # (K, K) offsets of the planes

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.protocol import Floats
+from partwise.structures.row_structure import row_vector
 
 
 class MulticlassReference:
@@ -29,13 +30,13 @@ class MulticlassReference:
 
     def setup(self, X: Any, Y: Sequence[int]) -> Self:
         """Read the number of features."""
-        n_features = X.shape[1] if hasattr(X, "shape") else _vector(X[0]).size
+        n_features = X.shape[1] if hasattr(X, "shape") else row_vector(X[0]).size
         self.n_psi_ = n_features * self.attribute_matrix().shape[1]
         return self
 
     def joint_feature(self, x: Any, y: int) -> Floats:
         """Ψ(x, y) = Φ(x) ⊗ Λ(y), shape (n_features · n_attributes,)."""
-        return np.outer(_vector(x), self.attribute_matrix()[y]).ravel()
+        return np.outer(row_vector(x), self.attribute_matrix()[y]).ravel()
 
     def loss(self, y: int, y_hat: int) -> float:
         """Δ(y, ŷ), an entry of the cost matrix."""
@@ -69,9 +70,4 @@ class MulticlassReference:
     def _scores(self, x: Any, w: Floats) -> Floats:
         attributes = self.attribute_matrix()
         weights = np.reshape(w, (-1, attributes.shape[1]))
-        return attributes @ (_vector(x) @ weights)
-
-
-def _vector(x: Any) -> Floats:
-    dense = x.toarray() if hasattr(x, "toarray") else x
-    return np.asarray(dense, np.float64).ravel()
+        return attributes @ (row_vector(x) @ weights)

@@ -9,10 +9,11 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.structures.digests import digests
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.multiclass import _compiled as compiled
 from partwise.structures.multiclass._compiled import MulticlassBlocks, MulticlassWork
-from partwise.structures.packed import PackedProblem, aligned_zeros, digests
+from partwise.structures.packed import PackedProblem, aligned_zeros
 from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 
@@ -150,12 +151,10 @@ class MulticlassProblem(PackedProblem):
         """Scores of all classes, shape (n, K)."""
         out = np.empty((self.n_blocks, len(self.blocks.cost)))
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             compiled.score_all(self.plain_blocks, work, model, first, last, out)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return out
 
     def decode(self, model: Floats) -> Ints:

@@ -153,8 +153,7 @@ class Multiclass(MulticlassReference, RowStructure):
         if Y is not None:
             y = check_classes(Y, n_rows, size)
             rows, number = scorer.ordered(rows)
-        planes = [formulation.plane(loss) for loss in cost.ravel().tolist()]
-        b, scale = np.array(planes).T.copy().reshape(2, size, size)
+        b, scale = formulation.planes(cost)
         place = np.nonzero(attributes)
         blocks = MulticlassBlocks(
             rows=rows,

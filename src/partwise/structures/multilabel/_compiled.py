@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import (
-    add_row,
-    dot_row,
-    kernel,
-    score_rows,
-    uncounted,
-    wipe_row,
-)
-from partwise.objective import HARD
+from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
 from partwise.structures._descending import SortWork, new_sort_work
+from partwise.structures._formulations import cut
 from partwise.structures.multilabel._searches import (
     EACH,
     LIST,
@@ -27,7 +20,6 @@ from partwise.structures.multilabel._searches import (
     best_in_forest,
     branch,
     list_all,
-    plane,
     set_loss,
     sweep,
     take_each,
@@ -44,37 +36,41 @@ class LabelWork(NamedTuple):
     score: np.ndarray  # (K,) with what the loss adds
     clamp: np.ndarray  # (K,) int32: 0 or 1 where a label is given, else −1
     sort: SortWork
-    order: np.ndarray  # (K,) int32
-    low: np.ndarray  # (K,)
-    high: np.ndarray  # (K,)
-    state: np.ndarray  # (K,) int32
-    field: np.ndarray  # (K,)
-    table: np.ndarray  # (K, K) scores of pairs, where they are searched by branching
-    share: np.ndarray  # (K + 1, K)
-    old: np.ndarray  # (K, K)
+    order: np.ndarray  # (K,) int32 labels by falling score, or open ones as branched
+    low: np.ndarray  # (K,) sums: below a label that is out, or over false labels
+    high: np.ndarray  # (K,) sums: below a label that is in, or over true labels
+    chosen: np.ndarray  # (K,) int32 a set for `leads`
+    # branch and bound; at depth d the label order[d] is decided
+    state: np.ndarray  # (K,) int32: 0 or 1 where a label is decided, else −1
+    field: np.ndarray  # (K,) scores of labels, with pairs of labels in the set
+    table: np.ndarray  # (K, K) scores of pairs
+    share: np.ndarray  # (K + 1, K) halves of positive pairs with labels from depth on
+    old: np.ndarray  # (K, K) fields before the decision at a depth
     n_called: np.ndarray  # (K,) int32 labels in the set that need this one
     n_barred: np.ndarray  # (K,) int32 labels out of it that this one needs
-    total: np.ndarray  # (K + 1,)
-    ceiling: np.ndarray  # (K + 1, 2)
-    turn: np.ndarray  # (K + 1,) int32
-    taken: np.ndarray  # (K + 1,) int32
-    first: np.ndarray  # (K + 1,) int32
-    best: np.ndarray  # (1,)
-    chosen: np.ndarray  # (K,) int32
+    total: np.ndarray  # (K + 1,) sum of the set decided before a depth
+    ceiling: np.ndarray  # (K + 1, 2) bounds without and with the label at a depth
+    turn: np.ndarray  # (K + 1,) int32 children of a node that were looked at
+    taken: np.ndarray  # (K + 1,) int32 labels in the set before a depth
+    first: np.ndarray  # (K + 1,) int32 the value with the higher bound
+    best: np.ndarray  # (1,) sum of the best set
 
 
 def new_label_work(size: int, width: int, n_pairs: int, has_tables: bool) -> LabelWork:
     """Buffers; tables of pairs only where a search needs them."""
     side = size if has_tables else 0
     return LabelWork(
-        aligned_zeros(1, width), np.zeros(n_pairs), aligned_zeros(1, width),
-        np.zeros(size), np.full(size, -1, np.int32), new_sort_work(size),
-        np.zeros(size, np.int32), np.zeros(size), np.zeros(size),
-        np.zeros(size, np.int32), np.zeros(size), np.zeros((side, side)),
-        np.zeros((side + 1, side)), np.zeros((side, side)), np.zeros(size, np.int32),
-        np.zeros(size, np.int32), np.zeros(size + 1), np.zeros((size + 1, 2)),
-        np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int32),
-        np.zeros(size + 1, np.int32), np.zeros(1), np.zeros(size, np.int32),
+        parts=aligned_zeros(1, width), pair=np.zeros(n_pairs),
+        spare=aligned_zeros(1, width), score=np.zeros(size),
+        clamp=np.full(size, -1, np.int32), sort=new_sort_work(size),
+        order=np.zeros(size, np.int32), low=np.zeros(size), high=np.zeros(size),
+        chosen=np.zeros(size, np.int32), state=np.zeros(size, np.int32),
+        field=np.zeros(size), table=np.zeros((side, side)),
+        share=np.zeros((side + 1, side)), old=np.zeros((side, side)),
+        n_called=np.zeros(size, np.int32), n_barred=np.zeros(size, np.int32),
+        total=np.zeros(size + 1), ceiling=np.zeros((size + 1, 2)),
+        turn=np.zeros(size + 1, np.int32), taken=np.zeros(size + 1, np.int32),
+        first=np.zeros(size + 1, np.int32), best=np.zeros(1),
     )  # fmt: skip
 
 
@@ -114,13 +110,10 @@ class LabelBlocks(NamedTuple):
             work.score[k] = work.parts[0, k]
         bound = find_set(blocks, work, i, code)
         loss = loss_of(blocks, i, code) if blocks.has_loss else 0.0
-        offset, scale = plane(blocks.rule, loss)
         margin = set_margin(blocks, i, work.parts, work.pair, code)
-        violation = offset - scale * margin
-        if blocks.rule == HARD and offset == 0.0:
-            violation = -np.inf
+        b, scale, violation = cut(blocks.rule, loss, margin)
         # what branch and bound left open, beyond its best sum
-        return offset, scale, violation, violation + bound
+        return b, scale, violation, violation + bound
 
     def recall_margin(blocks, work, i, code):
         return set_margin(blocks, i, work.parts, work.pair, code)

@@ -22,13 +22,11 @@ score: a sweep over all (a, b). With pairs, all 2^K sets are listed in Gray code
 
 import numpy as np
 
-from partwise import objective
 from partwise.compiled import kernel
 from partwise.structures._descending import order_descending
+from partwise.structures._formulations import cut
 from partwise.structures.multilabel import set_losses
 
-plane = kernel(objective.plane)
-violation_of = kernel(objective.violation_of)
 set_loss = kernel(set_losses.set_loss)
 
 EACH, TREE, BRANCH, SWEEP, LIST = range(5)  # ways to search
@@ -83,6 +81,17 @@ def best_in_forest(order, parent, link, score, pair, clamp, work, code):
 
 
 # ------------------------------------------------------------------ branch and bound
+
+
+@kernel
+def fill_pairs(pairs, pair, table):
+    """Scores of pairs of labels as a symmetric table, (K, K)."""
+    for a in range(table.shape[0]):
+        for b in range(table.shape[0]):
+            table[a, b] = 0.0
+    for e in range(pair.shape[0]):
+        a, b = pairs[e, 0], pairs[e, 1]
+        table[a, b] = table[b, a] = pair[e]
 
 
 @kernel
@@ -173,22 +182,17 @@ def call_and_bar(needs, work, depth, n_open, value, change):
 
 
 @kernel
-def branch(score, pair, blocks, clamp, work, code):
-    """The best valid set; returns a bound, with its sum in ``work.best[0]``.
+def begin_branching(score, blocks, clamp, work):
+    """Settle labels, and what follows for open ones; half of positive pairs to each.
 
-    −inf where no set is valid.
+    Returns how many labels are open, sum and size of the set so far, and whether valid
+    sets have it.
     """
     size, table, needs, most = score.shape[0], work.table, blocks.needs, blocks.most
-    for a in range(size):
-        for b in range(size):
-            table[a, b] = 0.0
-    for e in range(pair.shape[0]):
-        a, b = blocks.pairs[e, 0], blocks.pairs[e, 1]
-        table[a, b] = table[b, a] = pair[e]
     n_open = settle(score, table, clamp, blocks.has_needs, most < size, work)
-    order, field, state = work.order, work.field, work.state
+    state = work.state
     value, n_in = 0.0, 0
-    is_valid = True
+    is_closed = True
     for k in range(size):
         work.n_called[k] = work.n_barred[k] = 0
         work.share[n_open, k] = 0.0
@@ -204,17 +208,72 @@ def branch(score, pair, blocks, clamp, work, code):
             for j in range(size):
                 if needs[k, j] and state[k] == 1:
                     work.n_called[j] += 1
-                    is_valid = is_valid and state[j] != 0
+                    is_closed = is_closed and state[j] != 0
                 if needs[k, j] and state[j] == 0:
                     work.n_barred[k] += 1
     for depth in range(n_open - 1, -1, -1):
-        k = order[depth]
+        k = work.order[depth]
         for j in range(size):
             half = 0.5 * max(table[k, j], 0.0)
             work.share[depth, j] = work.share[depth + 1, j] + half
+    return n_open, value, n_in, is_closed and n_in <= most
+
+
+@kernel
+def bound_children(needs, work, depth, n_open, room):
+    """Bounds of all sets without and with the label at `depth`, and which is higher."""
+    k, total, ceiling = work.order[depth], work.total[depth], work.ceiling
+    ceiling[depth, 0] = ceiling[depth, 1] = -np.inf
+    if work.n_called[k] == 0:
+        call_and_bar(needs, work, depth, n_open, 0, 1)
+        rest = bound_below(work, work.table, depth, n_open, 0, room)
+        call_and_bar(needs, work, depth, n_open, 0, -1)
+        ceiling[depth, 0] = total + rest
+    if work.n_barred[k] == 0 and room > 0:
+        call_and_bar(needs, work, depth, n_open, 1, 1)
+        rest = bound_below(work, work.table, depth, n_open, 1, room - 1)
+        call_and_bar(needs, work, depth, n_open, 1, -1)
+        ceiling[depth, 1] = total + work.field[k] + rest
+    work.first[depth] = np.int32(ceiling[depth, 1] > ceiling[depth, 0])
+
+
+@kernel
+def decide(needs, work, depth, n_open, chosen):
+    """Give the label at `depth` a value."""
+    k, field, order = work.order[depth], work.field, work.order
+    work.state[k] = chosen
+    call_and_bar(needs, work, depth, n_open, chosen, 1)
+    if chosen == 1:
+        for q in range(depth + 1, n_open):
+            j = order[q]
+            work.old[depth, j] = field[j]
+            field[j] += work.table[k, j]
+
+
+@kernel
+def take_back(needs, work, depth, n_open):
+    """Undo `decide`."""
+    k, order = work.order[depth], work.order
+    call_and_bar(needs, work, depth, n_open, work.state[k], -1)
+    if work.state[k] == 1:
+        for q in range(depth + 1, n_open):
+            work.field[order[q]] = work.old[depth, order[q]]
+    work.state[k] = -1
+
+
+@kernel
+def branch(score, pair, blocks, clamp, work, code):
+    """The best valid set; returns a bound, with its sum in ``work.best[0]``.
+
+    −inf where no set is valid.
+    """
+    size, needs, most = score.shape[0], blocks.needs, blocks.most
+    fill_pairs(blocks.pairs, pair, work.table)
+    n_open, value, n_in, is_possible = begin_branching(score, blocks, clamp, work)
+    order, field, state = work.order, work.field, work.state
     best, bound, n_nodes = -np.inf, -np.inf, 0
     work.best[0] = best
-    if not is_valid or n_in > most:
+    if not is_possible:
         return -np.inf
     if n_open == 0:
         work.best[0] = value
@@ -225,27 +284,11 @@ def branch(score, pair, blocks, clamp, work, code):
     depth, total[0], taken[0], turn[0] = 0, value, n_in, 0
     while depth >= 0:
         k = order[depth]
-        if turn[depth] == 0:  # a new node: bounds of both children
+        if turn[depth] == 0:
             n_nodes += 1
-            room = most - taken[depth]
-            ceiling[depth, 0] = ceiling[depth, 1] = -np.inf
-            if work.n_called[k] == 0:
-                call_and_bar(needs, work, depth, n_open, 0, 1)
-                rest = bound_below(work, table, depth, n_open, 0, room)
-                call_and_bar(needs, work, depth, n_open, 0, -1)
-                ceiling[depth, 0] = total[depth] + rest
-            if work.n_barred[k] == 0 and room > 0:
-                call_and_bar(needs, work, depth, n_open, 1, 1)
-                rest = bound_below(work, table, depth, n_open, 1, room - 1)
-                call_and_bar(needs, work, depth, n_open, 1, -1)
-                ceiling[depth, 1] = total[depth] + field[k] + rest
-            work.first[depth] = np.int32(ceiling[depth, 1] > ceiling[depth, 0])
+            bound_children(needs, work, depth, n_open, most - taken[depth])
         elif state[k] >= 0:  # back from a child
-            call_and_bar(needs, work, depth, n_open, state[k], -1)
-            if state[k] == 1:
-                for q in range(depth + 1, n_open):
-                    field[order[q]] = work.old[depth, order[q]]
-            state[k] = -1
+            take_back(needs, work, depth, n_open)
         if turn[depth] == 2:
             depth -= 1
             continue
@@ -256,13 +299,7 @@ def branch(score, pair, blocks, clamp, work, code):
         if n_nodes >= blocks.limit and best > -np.inf:
             bound = max(bound, ceiling[depth, chosen])
             continue
-        state[k] = chosen
-        call_and_bar(needs, work, depth, n_open, chosen, 1)
-        if chosen == 1:
-            for q in range(depth + 1, n_open):
-                j = order[q]
-                work.old[depth, j] = field[j]
-                field[j] += table[k, j]
+        decide(needs, work, depth, n_open, chosen)
         here = total[depth] + (field[k] if chosen == 1 else 0.0)
         if depth + 1 == n_open:
             if here > best:
@@ -305,8 +342,8 @@ def sweep(score, blocks, i, work, code):
         gain = (high[a - 1] if a > 0 else 0.0) - truth
         for b in range(min(n_false, blocks.most - a) + 1):
             lead = gain + (low[b - 1] if b > 0 else 0.0)
-            offset, scale = plane(blocks.rule, set_loss(blocks.kind, n_true, a, b))
-            value = violation_of(blocks.rule, offset, scale, -lead)
+            loss = set_loss(blocks.kind, n_true, a, b)
+            _, _, value = cut(blocks.rule, loss, -lead)
             if value > best:
                 best, tp, fp = value, a, b
     for q in range(size):
@@ -337,13 +374,9 @@ def is_valid(blocks, code):
 def list_all(score, pair, blocks, i, work, code):
     """The most violated of all sets, each differing from the last in one label."""
     size, table, now = score.shape[0], work.table, work.state
-    for a in range(size):
-        now[a] = 0
-        for b in range(size):
-            table[a, b] = 0.0
-    for e in range(pair.shape[0]):
-        a, b = blocks.pairs[e, 0], blocks.pairs[e, 1]
-        table[a, b] = table[b, a] = pair[e]
+    fill_pairs(blocks.pairs, pair, table)
+    for k in range(size):
+        now[k] = 0
     truth, n_true = 0.0, 0
     for k in range(size):
         if blocks.y[i, k] == 1:
@@ -368,8 +401,8 @@ def list_all(score, pair, blocks, i, work, code):
             now[k] += sign
             tp += sign * blocks.y[i, k]
             fp += sign * (1 - blocks.y[i, k])
-        offset, scale = plane(blocks.rule, set_loss(blocks.kind, n_true, tp, fp))
-        value = violation_of(blocks.rule, offset, scale, truth - total)
+        loss = set_loss(blocks.kind, n_true, tp, fp)
+        _, _, value = cut(blocks.rule, loss, truth - total)
         if value > best and is_valid(blocks, now):
             best = value
             for k in range(size):

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.protocol import Cuts, Floats, Ints
+from partwise.protocol import Floats, Ints
 from partwise.structures.multilabel import _compiled as compiled
 from partwise.structures.multilabel._compiled import LabelBlocks, new_label_work
 from partwise.structures.multilabel._searches import BRANCH, LIST
-from partwise.structures.packed import PackedProblem, row_digests
-from partwise.structures.row_structure import row_effort
-from partwise.threads import run_sharded
+from partwise.structures.row_structure import SetProblem
 
 
-class MultilabelProblem(PackedProblem):
+class MultilabelProblem(SetProblem):
     """Packed examples with sets of labels.
 
     A model has padded rows of weights and may number features in its own way; `compact`
@@ -57,34 +55,6 @@ class MultilabelProblem(PackedProblem):
         self.n_table = rows.n_features * width
         self.number = slice(None) if number is None else number
 
-    def compact(self, model: Floats) -> Floats:
-        """A model in the plain layout, flat."""
-        table = model[: self.n_table].reshape(-1, self.blocks.width)
-        weights = table[self.number, : self.structure.n_labels].ravel()
-        return np.concatenate([weights, model[self.n_table :]])
-
-    def expand(self, weights: Floats) -> Floats:
-        """A model of this problem from the plain layout."""
-        model, size = self.zero(), self.structure.n_labels
-        table = model[: self.n_table].reshape(-1, self.blocks.width)
-        n_plain = len(table) * size
-        weights = np.asarray(weights)
-        table[self.number, :size] = weights[:n_plain].reshape(-1, size)
-        model[self.n_table :] = weights[n_plain:]
-        return model
-
-    def effort(self) -> Floats:
-        """Features of each example."""
-        return row_effort(self.blocks.rows, self.n_blocks)
-
-    def outputs(self, cuts: Cuts) -> list[Ints]:
-        """0/1 vectors of the cuts."""
-        return list(cuts.code.reshape(-1, self.structure.n_labels))
-
-    def decode(self, model: Floats) -> Ints:
-        """The best set of each row, (n, K)."""
-        return self.predict_codes(model).code.reshape(-1, self.structure.n_labels)
-
     def leads(self, model: Floats) -> tuple[Floats, Floats]:
         """Best score with each label less that without it, (n, K); best scores, (n,).
 
@@ -93,15 +63,8 @@ class MultilabelProblem(PackedProblem):
         best = np.empty(self.n_blocks)
         out = np.empty((self.n_blocks, self.structure.n_labels))
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             compiled.leads(self.plain_blocks, work, model, first, last, best, out)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         return out, best
-
-    def keys(self) -> list[bytes] | None:
-        """Digests of features, as the user numbers them, and of sets."""
-        each = np.arange(self.n_blocks + 1)
-        return row_digests(self.blocks.rows, self.number, self.blocks.y, each)

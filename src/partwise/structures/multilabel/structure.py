@@ -21,7 +21,7 @@ from partwise.structures.multilabel._searches import BRANCH, EACH, LIST, SWEEP, 
 from partwise.structures.multilabel.graphs import forest
 from partwise.structures.multilabel.problem import MultilabelProblem
 from partwise.structures.multilabel.set_losses import LOSSES, set_loss
-from partwise.structures.row_structure import RowStructure
+from partwise.structures.row_structure import RowStructure, row_vector
 
 MOST_LISTED = 14  # labels, of which all sets are listed where no other search is exact
 MOST_PLAIN = 20  # labels, of which the plain methods list all sets
@@ -151,7 +151,7 @@ class Multilabel(RowStructure):
         """Ψ(x, S), shape (n_features · K + E,)."""
         y, pairs = np.asarray(y, np.float64), self.pair_array()
         both = y[pairs[:, 0]] * y[pairs[:, 1]]
-        return np.concatenate([np.outer(_vector(x), y).ravel(), both])
+        return np.concatenate([np.outer(row_vector(x), y).ravel(), both])
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Δ of two sets."""
@@ -198,7 +198,7 @@ class Multilabel(RowStructure):
         return [np.array(y, np.int32) for y in listed if self.is_valid(y)]
 
     def _scores(self, x: Any, w: Floats) -> tuple[Floats, Floats]:
-        vector, w = _vector(x), np.asarray(w)
+        vector, w = row_vector(x), np.asarray(w)
         size = len(vector) * self.n_labels
         return vector @ w[:size].reshape(len(vector), self.n_labels), w[size:]
 
@@ -301,8 +301,3 @@ class Multilabel(RowStructure):
         """The best set of each row, (n, K)."""
         problem = self.pack(X, None)
         return problem.decode(problem.expand(w))
-
-
-def _vector(x: Any) -> Floats:
-    dense = x.toarray() if hasattr(x, "toarray") else x
-    return np.asarray(dense, np.float64).ravel()

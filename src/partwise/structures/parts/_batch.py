@@ -9,7 +9,7 @@ import numpy as np
 
 from partwise.compiled import address_of
 from partwise.objective import Formulation
-from partwise.protocol import Cuts, Ints
+from partwise.protocol import Cuts, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.loop import refuse_missing
 from partwise.structures.packed import PackedProblem
@@ -25,8 +25,7 @@ class PartProblem(PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Ints]:
         """Part numbers of each mask."""
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [np.flatnonzero(cuts.code[a:z]) for a, z in bounds]
+        return [np.flatnonzero(code) for code in cuts.codes]
 
 
 def pack_parts(
@@ -63,7 +62,7 @@ def pack_parts(
         first,
         truth,
         np.concatenate([np.zeros(0), *terms]),
-        np.cumsum([0, *map(len, shapes)], dtype=np.int64),
+        offsets_of([len(shape) for shape in shapes]),
         np.concatenate([np.zeros(0, np.int64), *shapes]),
         address_of(DECODER, structure.decoder),
         int(structure.exact_oracle),

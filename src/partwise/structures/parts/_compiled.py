@@ -36,7 +36,7 @@ class PartWork(NamedTuple):
 class PartBlocks(NamedTuple):
     """Packed alphabets of parts over rows of any scorer; row = part."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     first: np.ndarray  # (n_blocks + 1,) int64, parts of each example
     truth: np.ndarray  # (n_parts,) uint8
     addition: np.ndarray  # (n_parts,) what the loss adds to the score of each part

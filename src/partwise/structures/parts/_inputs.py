@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from partwise.bounds import check_sparse
-from partwise.protocol import Ints
+from partwise.protocol import Ints, offsets_of
 
 if TYPE_CHECKING:
     from partwise.features import DenseFeatures, Features
@@ -59,7 +59,7 @@ def stack_parts(X: Sequence[Any]) -> Features | DenseFeatures:
 
     features = [part_features(x) for x in X]
     sizes = [matrix.shape[0] for matrix in features]
-    offset = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    offset = offsets_of(sizes)
     if all(isinstance(matrix, np.ndarray) for matrix in features):
         return DenseFeatures(np.concatenate(features), offset)
     rows = sparse.vstack([sparse.csr_array(m) for m in features], format="csr")

@@ -22,7 +22,7 @@ from partwise.kernels.inputs import Objects, Positions, Vectors, token_inputs
 from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.training_gram import training_gram
 from partwise.objective import Formulation
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats, Ints, offsets_of
 from partwise.scorers.kernel import KernelScorer
 from partwise.scorers.kernel_index import IndexScorer, KernelIndex
 from partwise.scorers.postings import add_coefficient, wipe_coefficient
@@ -106,7 +106,7 @@ class PartExpansion:
         """Scores of the parts of each input, from the scorer of new inputs."""
         compared = self.structure.part_kernel()
         sizes = [part_features(x).shape[0] for x in X]
-        offset = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        offset = offsets_of(sizes)
         answers: list[Floats] = []
         for rows in self.index.runs(offset, np.diff(offset) * self.n_hashes):
             features = stack_parts(X[rows])

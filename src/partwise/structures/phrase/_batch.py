@@ -8,8 +8,8 @@ from partwise.structures._semirings import MAX_PLUS, SUM_TIMES
 from partwise.structures.phrase._cky_best import k_best
 from partwise.structures.phrase._cky_outside import Outside, outside
 from partwise.structures.phrase._cky_programs import Scores, inside
-from partwise.structures.phrase._oracles import search_known
 from partwise.structures.phrase._parts import add_parts, score_sentence, truth_score
+from partwise.structures.phrase._searches import scores_with, search_known
 
 
 @kernel
@@ -30,10 +30,7 @@ def add_likelihood(blocks, w, i, coef, rule, bracket):
 @allocating
 def k_best_row(data, work, i, k, codes, value):
     """The k best trees by the scores in `work`; returns how many there are."""
-    scores = Scores(
-        work.weight, work.chain, work.plain, work.none, data.leaf_ptr, data.leaf_tag,
-        data.leaf_weight,
-    )  # fmt: skip
+    scores = scores_with(data, work, work.plain, work.none)
     first = data.offset[i]
     n = data.offset[i + 1] - first
     items = inside(MAX_PLUS, data.tables, scores, work.chart, first, n)

@@ -185,6 +185,38 @@ def take_choice(
     return tasks, parts, n_tasks, n_parts
 
 
+@inner
+def offer(search, n_candidates, heap, value, parts, tasks, kind, x, i, j, one, two):
+    """Add a candidate that carries out a choice (one, two) of a task first."""
+    c = search.candidate[n_candidates]
+    c[0], c[1], c[2], c[3], c[4], c[5], c[6] = parts, tasks, kind, x, i, j, one
+    search.second[n_candidates] = two
+    search.key[heap], search.item[heap] = value, n_candidates
+    sift_up(search.key, search.item, heap)
+
+
+@inner
+def offer_roots(search, tables, scores, chart, n):
+    """Add a candidate for each root, with a part and a task; returns how many."""
+    zero = np.int64(0)  # not a literal: each would compile its callees again
+    size = zero
+    for a in range(tables.n_symbols):
+        if tables.root_weight[a] < 0 or chart.symbol[n, a] == -np.inf:
+            continue
+        part = search.part[size]
+        part[0] = tables.chain_top.shape[0] + tables.root_weight[a]
+        part[1], part[2] = n, -1
+        tasks = add_task(search, size, zero + SYMBOL, a, zero, n, zero - 1)
+        value = chart.symbol[n, a] + scores.weight[tables.root_weight[a]]
+        nothing = zero - 1
+        offer(
+            search, size, size, value, size, tasks, nothing, zero, zero, zero, zero,
+            zero,
+        )  # fmt: skip
+        size += 1
+    return size
+
+
 @inner_allocating
 def k_best(tables, scores, chart, items, first, n, k, codes, values):
     """The k trees of highest score, best first; returns how many there are.
@@ -204,21 +236,9 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
     room += 1
     value, choice = np.empty(room), np.zeros((room, 2), np.int64)
     zero = np.int64(0)  # not a literal: each would compile its callees again
-    n_candidates, n_tasks, n_parts, heap = zero, zero, zero, zero
     search = longer_search(search, tables.n_symbols, tables.n_symbols, tables.n_symbols)
-    for a in range(tables.n_symbols):
-        if tables.root_weight[a] < 0 or chart.symbol[n, a] == -np.inf:
-            continue
-        record = search.part[n_parts]
-        record[0], record[1], record[2] = n_chains + tables.root_weight[a], n, -1
-        tasks = add_task(search, n_tasks, zero + SYMBOL, a, zero, n, zero - 1)
-        c = search.candidate[n_candidates]
-        c[0], c[1], c[2] = n_parts, tasks, -1  # nothing chosen yet
-        search.key[heap] = chart.symbol[n, a] + scores.weight[tables.root_weight[a]]
-        search.item[heap] = n_candidates
-        sift_up(search.key, search.item, heap)
-        n_parts, n_tasks = n_parts + 1, n_tasks + 1
-        n_candidates, heap = n_candidates + 1, heap + 1
+    n_roots = offer_roots(search, tables, scores, chart, n)
+    n_candidates, n_tasks, n_parts, heap = n_roots, n_roots, n_roots, n_roots
     n_found = zero
     while n_found < k and heap > 0:
         total, at = search.key[0], search.item[0]
@@ -261,12 +281,10 @@ def k_best(tables, scores, chart, items, first, n, k, codes, values):
             for z in range(size):
                 if z == best or n_found == k - 1:
                     continue
-                c = search.candidate[n_candidates]
-                c[0], c[1], c[2], c[3], c[4], c[5] = parts, tasks, kind, x, i, j
-                c[6], search.second[n_candidates] = choice[z, 0], choice[z, 1]
-                search.key[heap] = total - value[best] + value[z]
-                search.item[heap] = n_candidates
-                sift_up(search.key, search.item, heap)
+                offer(
+                    search, n_candidates, heap, total - value[best] + value[z], parts,
+                    tasks, kind, x, i, j, choice[z, 0], choice[z, 1],
+                )  # fmt: skip
                 n_candidates, heap = n_candidates + 1, heap + 1
             tasks, parts, n_tasks, n_parts = take_choice(
                 tables, items, search, n, n_tasks, n_parts, tasks, parts, kind, x, i, j,

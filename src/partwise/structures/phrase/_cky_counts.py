@@ -21,8 +21,31 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.compiled import inlined, inner, inner_allocating
+from partwise.structures.phrase._cky_programs import Chart, Items, Scores
+from partwise.structures.phrase._count_tables import (
+    AT,
+    HIGH,
+    ROWS,
+    convolve,
+    longer,
+    pack,
+    shift,
+)
+from partwise.structures.phrase._tables import GrammarTables
 
-AT, ROWS, LOW, HIGH = 0, 1, 2, 3  # columns of an entry: place, rows, range of p
+
+class CountedSentence(NamedTuple):
+    """What charts with counts of a sentence are made from."""
+
+    tables: GrammarTables
+    scores: Scores
+    chart: Chart  # of a plain inside pass
+    items: Items  # of that pass
+    alive: np.ndarray  # (items,) uint8, those that an output worth finding may use
+    gold: np.ndarray  # (cells, n_labels) uint8, 1 for the brackets of the truth
+    with_correct: int  # whether correct brackets are counted
+    first: int  # token
+    n: int  # words
 
 
 class Row(NamedTuple):
@@ -34,22 +57,19 @@ class Row(NamedTuple):
     table: np.ndarray  # arena of tables
 
 
+class Slots(NamedTuple):
+    """Tables of the states over one span while they are made, all of one size."""
+
+    of_state: np.ndarray  # (Q,) int64, −1 for none
+    state: np.ndarray  # (Q,) int32
+    table: np.ndarray  # arena: the tables of slots, end to end
+
+
 class Symbols(NamedTuple):
     """Tables of all symbols over all spans."""
 
     entry: np.ndarray  # (cells · n_symbols, 4) int64; place −1: not possible
     table: np.ndarray
-
-
-@inner_allocating
-def longer(table, size):
-    """The same numbers with room for `size`."""
-    if size <= table.shape[0]:
-        return table
-    more = np.empty(max(size, 2 * table.shape[0]))
-    for k in range(table.shape[0]):
-        more[k] = table[k]
-    return more
 
 
 @inner_allocating
@@ -67,232 +87,183 @@ def longer_row(row, n_items, size):
     return Row(row.begin, state, entry, longer(row.table, size))
 
 
-@inner
-def convolve(one, e, other, f, extra, out, at, width):
-    """out[c + c', p + p'] = max(…, one[c, p] + other[c', p'] + extra)."""
-    wide, wide2 = e[HIGH] - e[LOW], f[HIGH] - f[LOW]
-    for c in range(e[ROWS]):
-        for c2 in range(f[ROWS]):
-            right = f[AT] + c2 * wide2
-            for z in range(wide):
-                value = one[e[AT] + c * wide + z] + extra
-                if value == -np.inf:
-                    continue
-                into = at + (c + c2) * width + e[LOW] + z + f[LOW]
-                for z2 in range(wide2):
-                    total = value + other[right + z2]
-                    if total > out[into + z2]:
-                        out[into + z2] = total
-
-
-@inner
-def shift(table, e, extra, dc, dp, out, at, width):
-    """out[c + dc, p + dp] = max(…, table[c, p] + extra)."""
-    wide = e[HIGH] - e[LOW]
-    for c in range(e[ROWS]):
-        into = at + (c + dc) * width + e[LOW] + dp
-        for z in range(wide):
-            total = table[e[AT] + c * wide + z] + extra
-            if total > out[into + z]:
-                out[into + z] = total
-
-
-@inner
-def pack(source, at, rows, width, table, size, entry):
-    """Copy the possible part of a table; fills its entry, returns the new size."""
-    n_rows, low, high = 0, width, 0
-    for c in range(rows):
-        for p in range(width):
-            if source[at + c * width + p] > -np.inf:
-                n_rows = c + 1
-                low = min(low, p)
-                high = max(high, p + 1)
-    entry[AT], entry[ROWS], entry[LOW], entry[HIGH] = size, n_rows, low, high
-    for c in range(n_rows):
-        for p in range(low, high):
-            table[size] = source[at + c * width + p]
-            size += 1
-    return size
-
-
-@inner
-def look(table, e, c, p):
-    """The number at (c, p) of an entry, −inf outside."""
-    if c < 0 or c >= e[ROWS] or p < e[LOW] or p >= e[HIGH]:
-        return -np.inf
-    return table[e[AT] + c * (e[HIGH] - e[LOW]) + p - e[LOW]]
+@inner_allocating
+def open_slot(slots, n_slots, q, area):
+    """The same slots with one more, an empty table of state q."""
+    slots.of_state[q], slots.state[n_slots] = n_slots, q
+    table = longer(slots.table, (n_slots + 1) * area)
+    for x in range(n_slots * area, (n_slots + 1) * area):
+        table[x] = -np.inf
+    return Slots(slots.of_state, slots.state, table)
 
 
 @inner_allocating
-def with_slot(scratch, n_slots, area):
-    """Room for `n_slots` tables of this size, the last of them empty."""
-    scratch = longer(scratch, n_slots * area)
-    for x in range((n_slots - 1) * area, n_slots * area):
-        scratch[x] = -np.inf
-    return scratch
-
-
-@inner_allocating
-def close_slots(
-    row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
-):
-    """Pack the tables of all states that were touched; the row and its size."""
+def close_slots(row, slots, n_slots, n_rows, width, n_items, size):
+    """Append the tables of all slots as items; the row, its items and its size."""
     area = n_rows * width
-    row = longer_row(row, n_items + n_touched, size + n_touched * area)
-    for z in range(n_touched):
-        slot_of[touched[z]] = -1
-        row.state[n_items + z] = touched[z]
+    row = longer_row(row, n_items + n_slots, size + n_slots * area)
+    for z in range(n_slots):
+        slots.of_state[slots.state[z]] = -1
+        row.state[n_items + z] = slots.state[z]
         size = pack(
-            scratch, z * area, n_rows, width, row.table, size, row.entry[n_items + z]
-        )
-    return row, size
+            slots.table, z * area, n_rows, width, row.table, size,
+            row.entry[n_items + z],
+        )  # fmt: skip
+    return row, n_items + n_slots, size
 
 
 @inner_allocating
-def fill_row(
-    tables, scores, chart, keep_items, alive, gold, with_correct, symbols, symbol_size,
-    row, first, i, last, n, keep,
-):  # fmt: skip
+def extend_states(sentence, symbols, row, slots, allowed, i, j, n_rows, width):
+    """Tables of states over [i, j): shorter ones with a symbol, or the last word's tag.
+
+    Returns the slots and how many there are.
+    """
+    tables, scores, n = sentence.tables, sentence.scores, sentence.n
+    leaf_begin = scores.leaf_ptr[sentence.first + j - 1]
+    leaf_end = scores.leaf_ptr[sentence.first + j]
+    area, zero = n_rows * width, np.int64(0)
+    n_slots = zero
+    for k in range(i + 1, j):
+        below = (k * (n + 1) + j) * tables.n_symbols
+        for item in range(row.begin[k], row.begin[k + 1]):
+            p = row.state[item]
+            e = row.entry[item]
+            for edge in range(tables.edge_ptr[p], tables.edge_ptr[p + 1]):
+                f = symbols.entry[below + tables.edge_child[edge]]
+                q = tables.edge_to[edge]
+                if f[AT] < 0 or not allowed[q]:
+                    continue
+                if slots.of_state[q] < 0:
+                    slots = open_slot(slots, n_slots, q, area)
+                    n_slots += 1
+                extra = scores.weight[tables.edge_weight[edge]]
+                into = slots.of_state[q] * area
+                convolve(
+                    row.table, e, symbols.table, f, extra, slots.table, into, width
+                )
+            for leaf in range(leaf_begin, leaf_end if k == j - 1 else leaf_begin):
+                tag_edge = np.int64(tables.tag_edge[p, scores.leaf_tag[leaf]])
+                if tag_edge < 0:
+                    continue
+                q = tables.edge_to[tag_edge]
+                if not allowed[q]:
+                    continue
+                if slots.of_state[q] < 0:
+                    slots = open_slot(slots, n_slots, q, area)
+                    n_slots += 1
+                extra = scores.weight[scores.leaf_weight[leaf]]
+                extra += scores.weight[tables.edge_weight[tag_edge]]
+                into = slots.of_state[q] * area
+                shift(row.table, e, extra, zero, zero, slots.table, into, width)
+    return slots, n_slots
+
+
+@inner_allocating
+def open_states(sentence, symbols, slots, allowed, i, j, n_rows, width):
+    """Tables of the states that first children over [i, j) open; as `extend_states`."""
+    tables, scores, n = sentence.tables, sentence.scores, sentence.n
+    n_symbols = tables.n_symbols
+    leaf_begin = scores.leaf_ptr[sentence.first + i]
+    n_leaves = scores.leaf_ptr[sentence.first + i + 1] - leaf_begin
+    area, zero = n_rows * width, np.int64(0)
+    n_slots = zero
+    for z in range(n_symbols + n_leaves if j == i + 1 else n_symbols):
+        a, leaf = z, leaf_begin + z - n_symbols
+        if z >= n_symbols:
+            a = n_symbols + scores.leaf_tag[leaf]
+        elif symbols.entry[(i * (n + 1) + j) * n_symbols + a, AT] < 0:
+            continue
+        for o in range(tables.first_ptr[a], tables.first_ptr[a + 1]):
+            q = tables.first_state[o]
+            if not allowed[q]:
+                continue
+            if slots.of_state[q] < 0:
+                slots = open_slot(slots, n_slots, q, area)
+                n_slots += 1
+            gain = scores.weight[tables.first_weight[o]]
+            into = slots.of_state[q] * area
+            if z < n_symbols:
+                f = symbols.entry[(i * (n + 1) + j) * n_symbols + a]
+                shift(symbols.table, f, gain, zero, zero, slots.table, into, width)
+            else:  # a tag has no bracket: one number
+                gain = scores.weight[scores.leaf_weight[leaf]] + gain
+                slots.table[into] = max(slots.table[into], gain)
+    return slots, n_slots
+
+
+@inner_allocating
+def fill_row(sentence, symbols, symbol_size, row, i, last, keep):
     """Items of row i up to the end `last`; with `keep`, its symbols as well.
 
-    Only states of the chart with `alive` set are visited. Returns the row, the symbols
+    Only states of the chart that are alive are visited. Returns the row, the symbols
     and how much of their table is used.
     """
+    tables, chart, n = sentence.tables, sentence.chart, sentence.n
     n_symbols = tables.n_symbols
     n_states = tables.is_open.shape[0]
-    slot_of = np.full(n_states, -1, np.int64)
-    touched = np.empty(n_states, np.int32)
+    slots = Slots(
+        np.full(n_states, -1, np.int64), np.empty(n_states, np.int32), np.empty(1024)
+    )
     allowed = np.zeros(n_states, np.uint8)
-    scratch = np.empty(1024)
-    blank = np.zeros(4, np.int64)  # a tag: one row, no bracket
-    blank[ROWS], blank[HIGH] = 1, 1
-    word = np.zeros(1)
     zero = np.int64(0)
     n_items, size = zero, zero
-    symbol_entry, symbol_table = symbols.entry, symbols.table
     rows_of, high_of = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
     row.begin[i + 1] = 0
     for j in range(i + 1, last + 1):
         cell = i * (n + 1) + j
-        n_rows, width = zero + 1, zero + 1  # room of tables in this cell
+        n_rows, width = zero + 1, zero + 1  # room of tables over this span
         for k in range(i + 1, j):
             for a in range(n_symbols):
-                f = symbol_entry[(k * (n + 1) + j) * n_symbols + a]
+                f = symbols.entry[(k * (n + 1) + j) * n_symbols + a]
                 if f[AT] >= 0:
                     n_rows = max(n_rows, rows_of[k] + f[ROWS] - 1)
                     width = max(width, high_of[k] + f[HIGH] - 1)
             if k == j - 1:
                 n_rows, width = max(n_rows, rows_of[k]), max(width, high_of[k])
-        area = n_rows * width
-        begin, end = chart.begin[cell], chart.end[cell]
-        for at in range(begin, end):
-            allowed[keep_items.state[at]] = alive[at]
-        n_touched = 0
-        for k in range(i + 1, j):
-            for item in range(row.begin[k], row.begin[k + 1]):
-                p = row.state[item]
-                e = row.entry[item]
-                # edges of symbols, then the tag of the last word
-                n_edges = tables.edge_ptr[p + 1] - tables.edge_ptr[p]
-                leaf_begin, leaf_end = 0, 0
-                if k == j - 1:
-                    leaf_begin = scores.leaf_ptr[first + k]
-                    leaf_end = scores.leaf_ptr[first + j]
-                for z in range(n_edges + leaf_end - leaf_begin):
-                    f = blank
-                    other = word
-                    extra = 0.0
-                    if z < n_edges:
-                        edge = tables.edge_ptr[p] + z
-                        child = (k * (n + 1) + j) * n_symbols + tables.edge_child[edge]
-                        f = symbol_entry[child]
-                        other = symbol_table
-                        if f[AT] < 0:
-                            continue
-                    else:
-                        leaf = leaf_begin + z - n_edges
-                        edge = np.int64(tables.tag_edge[p, scores.leaf_tag[leaf]])
-                        if edge < 0:
-                            continue
-                        extra = scores.weight[scores.leaf_weight[leaf]]
-                    extra += scores.weight[tables.edge_weight[edge]]
-                    q = tables.edge_to[edge]
-                    if not allowed[q]:
-                        continue
-                    if slot_of[q] < 0:
-                        slot_of[q], touched[n_touched] = n_touched, q
-                        n_touched += 1
-                        scratch = with_slot(scratch, n_touched, area)
-                    convolve(
-                        row.table, e, other, f, extra, scratch, slot_of[q] * area, width
-                    )
-        row, size = close_slots(
-            row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
+        for at in range(chart.begin[cell], chart.end[cell]):
+            allowed[sentence.items.state[at]] = sentence.alive[at]
+        slots, n_slots = extend_states(
+            sentence, symbols, row, slots, allowed, i, j, n_rows, width
         )
-        n_items += n_touched
+        row, n_items, size = close_slots(
+            row, slots, n_slots, n_rows, width, n_items, size
+        )
         row.begin[j + 1] = n_items
         if keep:
-            symbol_table, symbol_size = finish_cell(
-                tables, scores, gold, with_correct, row, symbol_entry, symbol_table,
-                symbol_size, first, i, j, n, n_rows, width,
-            )  # fmt: skip
-        # first children open states
-        leaf_begin, leaf_end = scores.leaf_ptr[first + i], scores.leaf_ptr[first + i]
-        if j == i + 1:
-            leaf_end = scores.leaf_ptr[first + j]
+            symbols, symbol_size = finish_cell(
+                sentence, symbols, symbol_size, row, i, j, n_rows, width
+            )
         n_rows, width = zero + 1, zero + 1
         for a in range(n_symbols):
-            f = symbol_entry[cell * n_symbols + a]
+            f = symbols.entry[cell * n_symbols + a]
             if f[AT] >= 0:
                 n_rows, width = max(n_rows, f[ROWS]), max(width, f[HIGH])
-        area = n_rows * width
-        n_touched = 0
-        for z in range(n_symbols + leaf_end - leaf_begin):
-            a = z
-            f = blank
-            other = word
-            extra = 0.0
-            if z < n_symbols:
-                f = symbol_entry[cell * n_symbols + a]
-                other = symbol_table
-                if f[AT] < 0:
-                    continue
-            else:
-                leaf = leaf_begin + z - n_symbols
-                a = n_symbols + scores.leaf_tag[leaf]
-                extra = scores.weight[scores.leaf_weight[leaf]]
-            for o in range(tables.first_ptr[a], tables.first_ptr[a + 1]):
-                q = tables.first_state[o]
-                if not allowed[q]:
-                    continue
-                if slot_of[q] < 0:
-                    slot_of[q], touched[n_touched] = n_touched, q
-                    n_touched += 1
-                    scratch = with_slot(scratch, n_touched, area)
-                gain = extra + scores.weight[tables.first_weight[o]]
-                shift(other, f, gain, zero, zero, scratch, slot_of[q] * area, width)
-        row, size = close_slots(
-            row, slot_of, touched, n_touched, scratch, n_rows, width, n_items, size
+        slots, n_slots = open_states(
+            sentence, symbols, slots, allowed, i, j, n_rows, width
         )
-        n_items += n_touched
-        for at in range(begin, end):
-            allowed[keep_items.state[at]] = 0
+        row, n_items, size = close_slots(
+            row, slots, n_slots, n_rows, width, n_items, size
+        )
+        for at in range(chart.begin[cell], chart.end[cell]):
+            allowed[sentence.items.state[at]] = 0
         row.begin[j + 1] = n_items
         for item in range(row.begin[j], n_items):
             rows_of[j] = max(rows_of[j], row.entry[item, ROWS])
             high_of[j] = max(high_of[j], row.entry[item, HIGH])
-    return row, Symbols(symbol_entry, symbol_table), symbol_size
+    return row, symbols, symbol_size
 
 
 @inner_allocating
-def finish_cell(
-    tables, scores, gold, with_correct, row, entry, table, size, first, i, j, n, n_rows,
-    width,
-):  # fmt: skip
-    """Tables of the symbols of a cell: ends of branchings, then chains."""
+def finish_cell(sentence, symbols, size, row, i, j, n_rows, width):
+    """Tables of the symbols of a cell: ends of branchings, then chains.
+
+    Returns the symbols and how much of their table is used.
+    """
+    tables, scores, first = sentence.tables, sentence.scores, sentence.first
+    gold, with_correct = sentence.gold, sentence.with_correct
     n_symbols = tables.n_symbols
     n_all = n_symbols + tables.n_tags
-    cell = i * (n + 1) + j
+    cell = i * (sentence.n + 1) + j
     one = np.int64(1)
     n_steps = 1
     for c in range(tables.chain_top.shape[0]):
@@ -325,7 +296,7 @@ def finish_cell(
                 if base[b * area + x] > top[b * area + x]:
                     top[b * area + x] = base[b * area + x]
         for c in range(tables.chain_ptr[b], tables.chain_ptr[b + 1]):
-            gain, dc, dp = chain_counts(tables, scores, gold, with_correct, c, cell)
+            gain, dc, dp = chain_counts(sentence, c, cell)
             # what would be shifted beyond the table is −inf already
             a = tables.chain_top[c]
             for r in range(high - dc):
@@ -334,45 +305,40 @@ def finish_cell(
                     into = a * area + (r + dc) * wide + p + dp
                     if total > top[into]:
                         top[into] = total
-    table = longer(table, size + n_symbols * area)
+    table = longer(symbols.table, size + n_symbols * area)
     for a in range(n_symbols):
-        e = entry[cell * n_symbols + a]
+        e = symbols.entry[cell * n_symbols + a]
         size = pack(top, a * area, high, wide, table, size, e)
         if e[ROWS] == 0:
             e[AT] = -1
-    return table, size
+    return Symbols(symbols.entry, table), size
 
 
 @inner
-def chain_counts(tables, scores, gold, with_correct, c, cell):
+def chain_counts(sentence, c, cell):
     """Score of a chain over a cell, its correct and its predicted brackets."""
+    tables, scores = sentence.tables, sentence.scores
     gain = scores.chain[c]
     dc, dp = 0, 0
     for s in range(tables.chain_step[c], tables.chain_step[c + 1]):
         label = tables.chain_label[s]
         gain += scores.span[cell, label]
         dp += 1
-        if with_correct:
-            dc += gold[cell, label]
+        if sentence.with_correct:
+            dc += sentence.gold[cell, label]
     return gain, dc, dp
 
 
 @inlined
-def inside_counts(tables, scores, chart, items, alive, gold, with_correct, first, n):
-    """Tables of all symbols over all spans of a sentence.
-
-    `chart` and `items` come from a plain inside pass; `alive` marks the items that an
-    output worth finding may use.
-    """
-    entry = np.full(((n + 1) * (n + 1) * tables.n_symbols, 4), -1, np.int64)
+def inside_counts(sentence):
+    """Tables of all symbols over all spans of a sentence."""
+    n = sentence.n
+    entry = np.full(((n + 1) * (n + 1) * sentence.tables.n_symbols, 4), -1, np.int64)
     symbols = Symbols(entry, np.empty(4096))
     size, keep = np.int64(0), np.int64(1)
     row = new_row(n)
     for i in range(n - 1, -1, -1):
-        row, symbols, size = fill_row(
-            tables, scores, chart, items, alive, gold, with_correct, symbols, size, row,
-            first, i, n, n, keep,
-        )  # fmt: skip
+        row, symbols, size = fill_row(sentence, symbols, size, row, i, n, keep)
     return symbols
 
 

@@ -5,22 +5,15 @@ from typing import Any
 import numpy as np
 
 from partwise.compiled import inner, inner_allocating
-from partwise.structures.phrase._cky_counts import (
-    AT,
-    HIGH,
-    LOW,
-    ROWS,
-    chain_counts,
-    fill_row,
-    look,
-    new_row,
-)
+from partwise.structures.phrase._cky_counts import chain_counts, fill_row, new_row
 from partwise.structures.phrase._cky_trace import leaf_of, write
+from partwise.structures.phrase._count_tables import AT, HIGH, LOW, ROWS, look
 
 
 @inner_allocating
-def root_table(tables, scores, symbols, n):
+def root_table(sentence, symbols):
     """Best score of a whole tree with (c, p) brackets, (rows, columns)."""
+    tables, scores, n = sentence.tables, sentence.scores, sentence.n
     rows, high = 1, 1
     for a in range(tables.n_symbols):
         e = symbols.entry[n * tables.n_symbols + a]
@@ -39,9 +32,10 @@ def root_table(tables, scores, symbols, n):
 
 
 @inner
-def base_counts(tables, scores, gold, with_correct, row, first, i, j, n, b, c, p):
+def base_counts(sentence, row, i, j, b, c, p):
     """Best base score of b over [i, j) at (c, p): value, item, end (−1: a tag)."""
-    cell = i * (n + 1) + j
+    tables, scores, first = sentence.tables, sentence.scores, sentence.first
+    cell = i * (sentence.n + 1) + j
     best, item_found, end_found = -np.inf, -1, -1
     if b >= tables.n_symbols:
         if j == i + 1 and c == 0 and p == 0:
@@ -55,7 +49,7 @@ def base_counts(tables, scores, gold, with_correct, row, first, i, j, n, b, c, p
             if tables.done_symbol[d] != b:
                 continue
             label = tables.label[b]
-            dc = gold[cell, label] if with_correct else 0
+            dc = sentence.gold[cell, label] if sentence.with_correct else 0
             value = look(row.table, row.entry[item], c - dc, p - 1)
             value += scores.weight[tables.done_weight[d]] + scores.span[cell, label]
             if value > best:
@@ -64,11 +58,13 @@ def base_counts(tables, scores, gold, with_correct, row, first, i, j, n, b, c, p
 
 
 @inner
-def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
+def step_counts(sentence, symbols, row, i, j, q, c, p, out):
     """The best way into state q over [i, j) at (c, p), into `out`.
 
     out = (edge or −1, split, first child's number, c and p of the child).
     """
+    tables, scores = sentence.tables, sentence.scores
+    first, n = sentence.first, sentence.n
     best = -np.inf
     out[0], out[2] = -1, -1
     for e0 in range(tables.into_ptr[q], tables.into_ptr[q + 1]):
@@ -123,12 +119,30 @@ def step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, out):
             out[0], out[2], out[3], out[4] = -1, o, c, p
 
 
+@inner
+def best_chain(sentence, row, i, j, a, c, p):
+    """How symbol a over [i, j) has its score at (c, p): chain or −1, item, end."""
+    tables = sentence.tables
+    cell = i * (sentence.n + 1) + j
+    best, item, end = base_counts(sentence, row, i, j, a, c, p)
+    chain = -1
+    for x in range(tables.chain_top.shape[0]):
+        b = tables.chain_bottom[x]
+        if tables.chain_top[x] != a or (b >= tables.n_symbols and j > i + 1):
+            continue
+        gain, dc, dp = chain_counts(sentence, x, cell)
+        value, item_below, end_below = base_counts(
+            sentence, row, i, j, b, c - dc, p - dp
+        )
+        if value + gain > best:
+            best, item, end, chain = value + gain, item_below, end_below, x
+    return chain, item, end
+
+
 @inner_allocating
-def trace_counts(
-    tables, scores, chart, items, alive, gold, with_correct, symbols, first, n, c, p,
-    code,
-):  # fmt: skip
+def trace_counts(sentence, symbols, c, p, code):
     """Write the best tree with these counts, as `trace` does."""
+    tables, scores, n = sentence.tables, sentence.scores, sentence.n
     n_symbols, n_chains = tables.n_symbols, tables.chain_top.shape[0]
     none = tables.n_weights
     for t in range(code.shape[0]):
@@ -156,47 +170,26 @@ def trace_counts(
         item, end = np.int64(-1), np.int64(-1)
         if a < n_symbols:
             if filled != i:
-                row, symbols, _ = fill_row(
-                    tables, scores, chart, items, alive, gold, with_correct, symbols,
-                    zero, row, first, i, j, n, zero,
-                )  # fmt: skip
+                row, symbols, _ = fill_row(sentence, symbols, zero, row, i, j, zero)
                 filled = i
-            best, item, end = base_counts(
-                tables, scores, gold, with_correct, row, first, i, j, n, a, c, p
-            )
-            chain = -1
-            for x in range(n_chains):
-                if tables.chain_top[x] != a:
-                    continue
-                b = tables.chain_bottom[x]
-                if b >= n_symbols and j > i + 1:
-                    continue
-                gain, dc, dp = chain_counts(tables, scores, gold, with_correct, x, cell)
-                value, item2, end2 = base_counts(
-                    tables, scores, gold, with_correct, row, first, i, j, n, b, c - dc,
-                    p - dp,
-                )  # fmt: skip
-                if value + gain > best:
-                    best, item, end, chain = value + gain, item2, end2, x
+            chain, item, end = best_chain(sentence, row, i, j, a, c, p)
             if chain >= 0:
-                _, dc, dp = chain_counts(
-                    tables, scores, gold, with_correct, chain, cell
-                )
+                _, dc, dp = chain_counts(sentence, chain, cell)
                 c, p = c - dc, p - dp
                 size = write(code, size, chain, cell)
                 a = np.int64(tables.chain_bottom[chain])
         if a >= n_symbols:
-            leaf = leaf_of(scores, first + i, a - n_symbols)
+            leaf = leaf_of(scores, sentence.first + i, a - n_symbols)
             if scores.leaf_weight[leaf] < none:
                 size = write(code, size, n_chains + scores.leaf_weight[leaf], cell)
             continue
         size = write(code, size, n_chains + tables.done_weight[end], cell)
-        if with_correct:
-            c -= gold[cell, tables.label[a]]
+        if sentence.with_correct:
+            c -= sentence.gold[cell, tables.label[a]]
         p -= 1
         q = row.state[item]
         while True:
-            step_counts(tables, scores, symbols, row, first, i, j, n, q, c, p, step)
+            step_counts(sentence, symbols, row, i, j, q, c, p, step)
             if step[0] < 0:
                 o = step[2]
                 if tables.opened_weight[o] != none:

@@ -78,8 +78,8 @@ class GrammarCodes:
         sentences, truths : lists of as many sentences and true trees
         """
         losses, n_impossible = np.zeros(len(truths)), 0
-        codes = np.split(cuts.code, cuts.indptr[1:-1])
-        for k, (x, y, code) in enumerate(zip(sentences, truths, codes, strict=True)):
+        rows = zip(sentences, truths, cuts.codes, strict=True)
+        for k, (x, y, code) in enumerate(rows):
             try:
                 output = self.tree(code, x)
             except (IndexError, RecursionError):  # brackets that do not nest
@@ -147,11 +147,10 @@ class GrammarCodes:
             if part < n_chains:
                 steps = slice(tables.chain_step[part], tables.chain_step[part + 1])
                 rules += tables.chain_rule[steps].tolist()
-                labels = tables.chain_label[steps].tolist()
             else:
                 rules.append(part - n_chains)
-                labels = [int(tables.weight_label[part - n_chains])]
-            brackets += [(a, i, j) for a in labels if a >= 0]
+            labels = slice(tables.part_ptr[part], tables.part_ptr[part + 1])
+            brackets += [(a, i, j) for a in tables.part_label[labels].tolist()]
         return rules, brackets
 
     def brackets(self, code: Ints, n: int) -> list[tuple[str, int, int]]:

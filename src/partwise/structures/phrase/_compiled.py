@@ -14,8 +14,7 @@ from numba.core import config
 from partwise.compiled import Reference, address_of, called_at, uncounted
 from partwise.structures.losses import FRONTIER, TWO_BEST
 from partwise.structures.phrase._cky_programs import Chart
-from partwise.structures.phrase._counts import search_counts
-from partwise.structures.phrase._oracles import search_best, search_two
+from partwise.structures.phrase._count_searches import search_counts
 from partwise.structures.phrase._parts import (
     add_parts,
     dot_parts,
@@ -24,6 +23,7 @@ from partwise.structures.phrase._parts import (
     score_sentence,
     wipe_parts,
 )
+from partwise.structures.phrase._searches import search_best, search_two
 from partwise.structures.phrase._tables import GrammarTables
 
 
@@ -69,7 +69,7 @@ class GrammarData(NamedTuple):
     exact_words: int  # longest sentence for charts over two counts
 
 
-ORACLES = {FRONTIER: search_counts, TWO_BEST: search_two}  # else `search_best`
+SEARCHES = {FRONTIER: search_counts, TWO_BEST: search_two}  # else `search_best`
 PLANE = types.UniTuple(types.float64, 4)
 
 call_search = called_at(PLANE)
@@ -79,14 +79,14 @@ call_search = called_at(PLANE)
 class GrammarBlocks(NamedTuple):
     """The operations of `partwise.compiled` on packed sentences.
 
-    The oracle is called by its address: charts take longer to compile than all the
+    The search is called by its address: charts take longer to compile than all the
     rest, and a sweep that merely calls them need not compile them again. It reads the
     scores in `work`, so that it is the same whatever the rows of the scorer.
     """
 
-    rows: tuple  # a tag with the operations of `partwise.scorers.spans`
+    rows: Any  # a tag with the operations of `partwise.scorers.spans`
     data: Reference[GrammarData]
-    oracle: int  # address of (data, work, i, code) → (b, scale, violation, bound)
+    search: int  # address of (data, work, i, code) → (b, scale, violation, bound)
 
     def code_length(blocks, i):
         data = blocks.data
@@ -97,7 +97,7 @@ class GrammarBlocks(NamedTuple):
 
     def find_output(blocks, work, w, i, code):
         score_sentence(blocks.rows, blocks.data, work, w, i)
-        return call_search(blocks.oracle, (blocks.data, work, i, code))
+        return call_search(blocks.search, (blocks.data, work, i, code))
 
     def recall_margin(blocks, work, i, code):
         return recalled(blocks.data, work, i, code)
@@ -120,10 +120,10 @@ class GrammarBlocks(NamedTuple):
         wipe_parts(rows, data, w, i, code)
 
 
-def compile_oracle(data: Reference[GrammarData], work: Reference[GrammarWork]) -> Any:
-    """Address of the oracle of these data, compiled when it is first needed."""
-    oracle = ORACLES.get(data.oracle, search_best)
+def compile_search(data: Reference[GrammarData], work: Reference[GrammarWork]) -> Any:
+    """Address of the search of these data, compiled when it is first needed."""
+    search = SEARCHES.get(data.oracle, search_best)
     if vars(config)["DISABLE_JIT"]:
-        return oracle
+        return search
     signature = PLANE(typeof(data), typeof(work), types.int64, types.int32[::1])
-    return address_of(signature, oracle)
+    return address_of(signature, search)

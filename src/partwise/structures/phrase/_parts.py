@@ -1,6 +1,6 @@
 """Parts of derivations: their weights, their brackets and losses, their scores.
 
-`blocks` is a `GrammarData`, `work` a `GrammarWork`, see `_compiled.py`; `rows` those of
+`data` is a `GrammarData`, `work` a `GrammarWork`, see `_compiled.py`; `rows` those of
 any scorer with the operations of `partwise.scorers.spans`.
 """
 
@@ -16,10 +16,10 @@ from partwise.scorers.spans import (
 
 
 @inner
-def touch_parts(rows, blocks, w, block, code, mode, coef):
+def touch_parts(rows, data, w, block, code, mode, coef):
     """`touch` the weights of all parts of a derivation; returns their sum."""
-    tables = blocks.tables
-    n = blocks.offset[block + 1] - blocks.offset[block]
+    tables = data.tables
+    n = data.offset[block + 1] - data.offset[block]
     n_chains = tables.chain_top.shape[0]
     total = 0.0
     for t in range(0, code.shape[0], 2):
@@ -41,21 +41,21 @@ def touch_parts(rows, blocks, w, block, code, mode, coef):
 
 
 @inner
-def dot_parts(rows, blocks, w, block, code):
+def dot_parts(rows, data, w, block, code):
     """<w, φ(code)>."""
-    return touch_parts(rows, blocks, w, block, code, DOT, 0.0)
+    return touch_parts(rows, data, w, block, code, DOT, 0.0)
 
 
 @inner
-def add_parts(rows, blocks, w, block, code, coef):
+def add_parts(rows, data, w, block, code, coef):
     """Add coef·φ(code) to w."""
-    touch_parts(rows, blocks, w, block, code, ADD, coef)
+    touch_parts(rows, data, w, block, code, ADD, coef)
 
 
 @inner
-def wipe_parts(rows, blocks, w, block, code):
+def wipe_parts(rows, data, w, block, code):
     """Set to zero the coordinates of w where φ(code) is not."""
-    touch_parts(rows, blocks, w, block, code, WIPE, 0.0)
+    touch_parts(rows, data, w, block, code, WIPE, 0.0)
 
 
 @inner
@@ -73,110 +73,93 @@ def part_score(tables, work, part, cell):
 
 
 @inner
-def count_brackets(blocks, block, code):
+def count_brackets(data, block, code):
     """Numbers of correct and of predicted brackets of a code.
 
     A derivation names no bracket twice, so each gold bracket is matched at most once.
     Gold brackets of unknown label are correct where there is any bracket.
     """
-    tables = blocks.tables
-    n_chains = tables.chain_top.shape[0]
+    tables = data.tables
     n_correct, n_predicted = 0, 0
     for t in range(0, code.shape[0], 2):
         part, cell = code[t], code[t + 1]
         if part < 0:
             break
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                n_predicted += 1
-                n_correct += has_bracket(blocks, block, cell, tables.chain_label[s])
-        elif tables.weight_label[part - n_chains] >= 0:
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
             n_predicted += 1
-            label = tables.weight_label[part - n_chains]
-            n_correct += has_bracket(blocks, block, cell, label)
-    for z in range(blocks.bare_ptr[block], blocks.bare_ptr[block + 1]):
-        n_correct += is_bracketed(tables, code, blocks.bare[z])
+            n_correct += has_bracket(data, block, cell, tables.part_label[s])
+    for z in range(data.bare_ptr[block], data.bare_ptr[block + 1]):
+        n_correct += is_bracketed(tables, code, data.bare[z])
     return n_correct, n_predicted
 
 
 @inner
 def is_bracketed(tables, code, cell):
     """Whether (1) or not (0) a code has a bracket of any label over a span."""
-    n_chains = tables.chain_top.shape[0]
     for t in range(0, code.shape[0], 2):
         part = code[t]
         if part < 0:
             break
-        if code[t + 1] == cell and part < n_chains:
-            return 1
-        if code[t + 1] == cell and tables.weight_label[part - n_chains] >= 0:
+        if code[t + 1] == cell and tables.part_ptr[part] < tables.part_ptr[part + 1]:
             return 1
     return 0
 
 
 @inner
-def has_bracket(blocks, block, cell, label):
+def has_bracket(data, block, cell, label):
     """Whether (1) or not (0) the truth is known to have a bracket."""
-    tables = blocks.tables
-    n_chains = tables.chain_top.shape[0]
-    for t in range(blocks.gold_ptr[block], blocks.gold_ptr[block + 1], 2):
-        part = blocks.gold[t]
+    tables = data.tables
+    for t in range(data.gold_ptr[block], data.gold_ptr[block + 1], 2):
+        part = data.gold[t]
         if part < 0:
             break
-        if blocks.gold[t + 1] != cell:
+        if data.gold[t + 1] != cell:
             continue
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                if tables.chain_label[s] == label:
-                    return 1
-        elif tables.weight_label[part - n_chains] == label:
-            return 1
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
+            if tables.part_label[s] == label:
+                return 1
     return 0
 
 
 @inner
-def mark_gold(blocks, block, gold):
+def mark_gold(data, block, gold):
     """gold[cell, label] = 1 for the known brackets of the truth."""
-    tables = blocks.tables
-    n_chains = tables.chain_top.shape[0]
-    for t in range(blocks.gold_ptr[block], blocks.gold_ptr[block + 1], 2):
-        part, cell = blocks.gold[t], blocks.gold[t + 1]
+    tables = data.tables
+    for t in range(data.gold_ptr[block], data.gold_ptr[block + 1], 2):
+        part, cell = data.gold[t], data.gold[t + 1]
         if part < 0:
             break
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                gold[cell, tables.chain_label[s]] = 1
-        elif tables.weight_label[part - n_chains] >= 0:
-            gold[cell, tables.weight_label[part - n_chains]] = 1
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
+            gold[cell, tables.part_label[s]] = 1
 
 
 @inner
-def loss_of(blocks, block, code):
+def loss_of(data, block, code):
     """Δ(y, ŷ) of a code."""
-    n_gold = blocks.n_gold[block]
-    if blocks.zero_one:
-        return 0.0 if is_truth(blocks, block, code) else 1.0
-    n_correct, n_predicted = count_brackets(blocks, block, code)
-    if blocks.is_partial[block]:  # other brackets may be right or wrong
+    n_gold = data.n_gold[block]
+    if data.zero_one:
+        return 0.0 if is_truth(data, block, code) else 1.0
+    n_correct, n_predicted = count_brackets(data, block, code)
+    if data.is_partial[block]:  # other brackets may be right or wrong
         n_predicted = n_correct
-    return loss_at(blocks, n_gold, n_correct, n_predicted)
+    return loss_at(data, n_gold, n_correct, n_predicted)
 
 
 @inner
-def loss_at(blocks, n_gold, n_correct, n_predicted):
+def loss_at(data, n_gold, n_correct, n_predicted):
     """Δ by counts of brackets."""
-    if blocks.is_f1:
+    if data.is_f1:
         return 1.0 - 2.0 * n_correct / max(n_gold + n_predicted, 1)
     missed, spurious = n_gold - n_correct, n_predicted - n_correct
-    return blocks.missed * missed + blocks.spurious * spurious
+    return data.missed * missed + data.spurious * spurious
 
 
 @inner
-def is_truth(blocks, block, code):
+def is_truth(data, block, code):
     """Whether a code is that of the true tree."""
-    begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
+    begin, end = data.truth_ptr[block], data.truth_ptr[block + 1]
     for t in range(code.shape[0]):
-        truth = blocks.truth[begin + t] if begin + t < end else -1
+        truth = data.truth[begin + t] if begin + t < end else -1
         if code[t] != truth:
             return False
         if truth < 0:
@@ -185,20 +168,20 @@ def is_truth(blocks, block, code):
 
 
 @inner
-def recalled(blocks, work, block, code):
+def recalled(data, work, block, code):
     """<w, δ(code)> from the scores that `score_sentence` left."""
-    total = truth_score(blocks, work, block)
+    total = truth_score(data, work, block)
     for t in range(0, code.shape[0], 2):
         if code[t] < 0:
             break
-        total -= part_score(blocks.tables, work, code[t], code[t + 1])
+        total -= part_score(data.tables, work, code[t], code[t + 1])
     return total
 
 
 @inner
-def score_sentence(rows, blocks, work, w, block):
+def score_sentence(rows, data, work, w, block):
     """Scores of all parts of a sentence: rules, chains of them, and brackets."""
-    tables, weight, chain = blocks.tables, work.weight, work.chain
+    tables, weight, chain = data.tables, work.weight, work.chain
     chain_step, chain_rule = tables.chain_step, tables.chain_rule
     score_phrases(rows, w, block, work)
     weight[tables.n_weights] = 0.0
@@ -210,44 +193,39 @@ def score_sentence(rows, blocks, work, w, block):
 
 
 @inner
-def truth_score(blocks, work, block):
+def truth_score(data, work, block):
     """Score of the true derivation, from the scores that `score_sentence` left."""
     total = 0.0
-    for t in range(blocks.truth_ptr[block], blocks.truth_ptr[block + 1], 2):
-        part, cell = blocks.truth[t], blocks.truth[t + 1]
+    for t in range(data.truth_ptr[block], data.truth_ptr[block + 1], 2):
+        part, cell = data.truth[t], data.truth[t + 1]
         if part < 0:
             break
-        total += part_score(blocks.tables, work, part, cell)
+        total += part_score(data.tables, work, part, cell)
     return total
 
 
 @inner
-def edit_spans(blocks, work, block, wrong, right):
+def edit_spans(data, work, block, wrong, right):
     """Scores of brackets plus `wrong`, or `right` where they are known to be true.
 
     A span that is known to have a bracket of some label gets `right` once.
     """
-    plain, span, tables = work.plain, work.span, blocks.tables
-    n = blocks.offset[block + 1] - blocks.offset[block]
-    n_chains = tables.chain_top.shape[0]
+    plain, span, tables = work.plain, work.span, data.tables
+    n = data.offset[block + 1] - data.offset[block]
     for i in range(n):
         for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
             for label in range(tables.n_labels):
                 span[cell, label] = plain[cell, label] + wrong
-    for t in range(blocks.gold_ptr[block], blocks.gold_ptr[block + 1], 2):
-        part, cell = blocks.gold[t], blocks.gold[t + 1]
+    for t in range(data.gold_ptr[block], data.gold_ptr[block + 1], 2):
+        part, cell = data.gold[t], data.gold[t + 1]
         if part < 0:
             break
-        if part < n_chains:
-            for s in range(tables.chain_step[part], tables.chain_step[part + 1]):
-                label = tables.chain_label[s]
-                span[cell, label] = plain[cell, label] + right
-        elif tables.weight_label[part - n_chains] >= 0:
-            label = tables.weight_label[part - n_chains]
+        for s in range(tables.part_ptr[part], tables.part_ptr[part + 1]):
+            label = tables.part_label[s]
             span[cell, label] = plain[cell, label] + right
     if work.node.shape[0] > 0:
         for i in range(n):
             for cell in range(i * (n + 1) + i + 1, i * (n + 1) + n + 1):
                 work.node[cell] = 0.0
-        for z in range(blocks.bare_ptr[block], blocks.bare_ptr[block + 1]):
-            work.node[blocks.bare[z]] = right
+        for z in range(data.bare_ptr[block], data.bare_ptr[block + 1]):
+            work.node[data.bare[z]] = right

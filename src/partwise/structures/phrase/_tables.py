@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.parameters import SettingsError
+from partwise.protocol import offsets_of
 from partwise.structures.phrase._rules import Automaton, RuleCounts, all_chains
 
 MAX_STATE_TAGS = 1 << 26  # places of the table from states and tags to edges
@@ -64,12 +65,15 @@ class GrammarTables(NamedTuple):
     chain_label: np.ndarray  # int32 bracket label of its parent
     root_weight: np.ndarray  # (n_symbols,) int32, −1 where no root
     weight_label: np.ndarray  # (n_weights,) int32 label whose bracket ends here, or −1
+    # labels of the brackets of parts, as codes number them: chains, then weights
+    part_ptr: np.ndarray  # (C + n_weights + 1,) int64
+    part_label: np.ndarray  # int32
 
 
 def pointers(keys: np.ndarray, size: int) -> np.ndarray:
     """Offsets of groups of sorted keys below `size`, shape (size + 1,)."""
     counts = np.bincount(keys, minlength=size)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return offsets_of(counts)
 
 
 def _columns(rows: Sequence[tuple[int, ...]], width: int) -> list[np.ndarray]:
@@ -161,7 +165,7 @@ def chain_fields(
         "chain_ptr": pointers(bottoms, len(symbols) + len(counts.tags)),
         "chain_top": np.array([symbols[c[0]] for c in chains], np.int32),
         "chain_bottom": bottoms.astype(np.int32),
-        "chain_step": np.cumsum([0, *(len(c) - 1 for c in chains)], dtype=np.int64),
+        "chain_step": offsets_of([len(c) - 1 for c in chains]),
         "chain_rule": np.array(rules, np.int32),
         "chain_label": np.array(labels, np.int32),
     }
@@ -209,6 +213,9 @@ def build_tables(
     is_open[begins] = 1
     weight_label = np.full(n_weights, -1, np.int32)
     weight_label[done_weight] = np.array(label, np.int32)[done_symbol]
+    chains = chain_fields(counts, unary_steps, names, label)
+    n_steps = np.diff(chains["chain_step"])
+    has_label = weight_label >= 0
     tables = GrammarTables(
         n_symbols=n_symbols,
         n_tags=n_tags,
@@ -235,7 +242,9 @@ def build_tables(
         done_weight=done_weight.astype(np.int32),
         root_weight=events.root_weight,
         weight_label=weight_label,
-        **chain_fields(counts, unary_steps, names, label),
+        part_ptr=offsets_of(np.append(n_steps, has_label)),
+        part_label=np.append(chains["chain_label"], weight_label[has_label]),
+        **chains,
     )
     return tables, list(names), np.array(events.seen)
 

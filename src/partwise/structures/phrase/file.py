@@ -26,7 +26,7 @@ from partwise.bounds import (
 )
 from partwise.features.spans import SpanFeatures
 from partwise.features.vocabulary import read_texts, texts
-from partwise.protocol import Ints
+from partwise.protocol import Ints, offsets_of
 from partwise.readers.trees import PhraseTree, TaggedSentence
 from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._rules import RuleCounts, Symbol
@@ -68,7 +68,7 @@ def grammar_state(grammar: Grammar) -> tuple[dict[str, Any], Arrays]:
         [(number[a], n) for a, n in counts.roots.items()], np.int64
     ).reshape(-1, 2)
     children = [[number[c] for c in below] for _, below in counts.branching]
-    arrays["child_ptr"] = np.cumsum([0, *map(len, children)]).astype(np.int64)
+    arrays["child_ptr"] = offsets_of([len(below) for below in children])
     arrays["child"] = np.array([c for below in children for c in below], np.int32)
     arrays["branching"] = np.array(
         [(number[a], n) for (a, _), n in counts.branching.items()], np.int64
@@ -191,8 +191,8 @@ def treebank_arrays(
     truth = [code for code in codes if code is not None]
     words = [token for x in sentences for token in x]
     return {
-        "offset": np.cumsum([0, *map(len, sentences)]).astype(np.int64),
-        "truth_ptr": np.cumsum([0, *map(len, truth)]).astype(np.int64),
+        "offset": offsets_of([len(x) for x in sentences]),
+        "truth_ptr": offsets_of([len(code) for code in truth]),
         "truth": np.concatenate([*truth, np.zeros(0, np.int32)]).astype(np.int32),
         **texts("words", [word for word, _ in words]),
         **texts("tags", [tag for _, tag in words]),

@@ -63,16 +63,13 @@ def bracket_parts(
     brackets of unknown label. Raises ValueError, naming tree i.
     """
     tables, number = grammar.tables_, {a: k for k, a in enumerate(grammar.labels_)}
-    n_chains = len(tables.chain_top)
-    # chains of one rule, then rules: any part with the label
-    steps = tables.chain_step.tolist()
+    # any part with the label and no other
+    labels = tables.part_label.tolist()
     part_of = {
-        int(tables.chain_label[s]): c
-        for c, (s, end) in enumerate(pairwise(steps))
-        if end == s + 1
+        labels[first]: part
+        for part, (first, last) in enumerate(pairwise(tables.part_ptr.tolist()))
+        if last == first + 1
     }
-    for k, label in enumerate(tables.weight_label.tolist()):
-        part_of[label] = n_chains + k
     check_spans(y, n, i)
     parts, bare = set(), set()
     for label, begin, end in y or ():
@@ -93,7 +90,7 @@ class LatentGrammarProblem(GrammarProblem):
 
     def begin(self, truths: Sequence[Any]) -> LatentGrammarProblem:
         """Take truths over, and complete them at the zero model."""
-        grammar = self.grammar
+        grammar = self.structure
         is_additive = self.formulation.is_additive and self.scorer.is_euclidean
         if not is_additive or not isinstance(grammar.delta, Brackets):
             raise CapabilityError(
@@ -118,7 +115,7 @@ class LatentGrammarProblem(GrammarProblem):
         data = self.blocks.data
         codes = np.split(data.truth, data.truth_ptr[1:-1])
         pairs = zip(codes, self.sentences, strict=True)
-        return [self.grammar.tree(code, x) for code, x in pairs]
+        return [self.structure.tree(code, x) for code, x in pairs]
 
     def complete(self, model: Floats) -> Cuts:
         """Find the trees that are not known; the old ones of those that changed."""
@@ -143,7 +140,7 @@ class LatentGrammarProblem(GrammarProblem):
             raise ValueError("y: no tree is complete; give some whole trees, too")
         sentences = [self.sentences[i] for i in rows.tolist()]
         trees = [self.truths[i] for i in rows.tolist()]
-        known = self.grammar.pack(
+        known = self.structure.pack(
             sentences, trees, self.formulation, n_jobs=self.n_jobs
         )
         return known, rows

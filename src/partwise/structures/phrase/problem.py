@@ -8,19 +8,21 @@ import numpy as np
 
 from partwise.compiled import Reference
 from partwise.objective import Formulation
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
+from partwise.structures.digests import digests
+from partwise.structures.k_best import BestOutputs, KBestRows
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import PLAIN
-from partwise.structures.packed import PackedProblem, Ranker, Ranking, digests
+from partwise.structures.packed import PackedProblem
 from partwise.structures.phrase import _batch as batch
 from partwise.structures.phrase._cky_programs import Chart
 from partwise.structures.phrase._compiled import (
     GrammarBlocks,
     GrammarData,
     GrammarWork,
-    compile_oracle,
+    compile_search,
 )
-from partwise.threads import run_sharded, shard_size
+from partwise.threads import shard_size
 
 
 def new_work(data: Reference[GrammarData]) -> Reference[GrammarWork]:
@@ -58,7 +60,7 @@ def new_work(data: Reference[GrammarData]) -> Reference[GrammarWork]:
     return Reference(work)
 
 
-class GrammarProblem(Ranker, PackedProblem):
+class GrammarProblem(KBestRows, PackedProblem):
     """Sentences with their trees under one grammar."""
 
     def __init__(
@@ -73,10 +75,10 @@ class GrammarProblem(Ranker, PackedProblem):
     ) -> None:
         work = new_work(data)
         plain_data = data.replace(oracle=PLAIN)
-        plain = GrammarBlocks(rows, plain_data, compile_oracle(plain_data, work))
+        plain = GrammarBlocks(rows, plain_data, compile_search(plain_data, work))
         blocks = plain
-        if len(data.truth):  # without true trees no oracle of their loss is compiled
-            blocks = GrammarBlocks(rows, data, compile_oracle(data, work))
+        if len(data.truth):  # without true trees no search with their loss is compiled
+            blocks = GrammarBlocks(rows, data, compile_search(data, work))
 
         def localise() -> tuple[GrammarBlocks, int]:
             local = scorer.local(rows, data.offset)
@@ -92,7 +94,7 @@ class GrammarProblem(Ranker, PackedProblem):
             new_work=lambda: new_work(data),
             n_jobs=n_jobs,
         )
-        self.grammar = grammar
+        self.structure = grammar
         self.sentences = sentences
         self.scorer = scorer
         self.is_euclidean = scorer.is_euclidean
@@ -106,10 +108,9 @@ class GrammarProblem(Ranker, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Trees of the cuts."""
-        codes = np.split(cuts.code, cuts.indptr[1:-1])
         return [
-            self.grammar.tree(code, self.sentences[block])
-            for block, code in zip(cuts.block, codes, strict=True)
+            self.structure.tree(code, self.sentences[block])
+            for block, code in zip(cuts.block, cuts.codes, strict=True)
         ]
 
     def k_best(self, model: Floats, k: int) -> list[list[tuple[Any, float]]]:
@@ -120,32 +121,30 @@ class GrammarProblem(Ranker, PackedProblem):
         """
         pairs = zip(self.sentences, self.k_best_codes(model, k), strict=True)
         return [
-            [(self.grammar.tree(code, x), score) for code, score in ranked]
+            [(self.structure.tree(code, x), score) for code, score in ranked]
             for x, ranked in pairs
         ]
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best derivations of rows [first, last), without losses."""
         assert not with_loss
-        k = ranking.k
+        k = best.k
         for r in range(first, last):
-            begin, end = ranking.indptr[r] * k, ranking.indptr[r + 1] * k
-            codes = ranking.code[begin:end].reshape(k, -1)
+            begin, end = best.indptr[r] * k, best.indptr[r + 1] * k
+            codes = best.code[begin:end].reshape(k, -1)
             i = int(rows[r])
             batch.score_row(self.blocks, work, model, i)
-            ranking.n_found[r] = batch.k_best_row(
-                self.blocks.data, work, i, k, codes, ranking.value[r]
+            best.n_found[r] = batch.k_best_row(
+                self.blocks.data, work, i, k, codes, best.value[r]
             )
 
     def features_of(self, row: int, code: Ints) -> Floats:
         """φ(x, ŷ) of a derivation of a sentence that has no true tree, (n_psi,)."""
-        one, none = np.ones(1), np.zeros(1)
-        place = np.array([0, len(code)])
-        cuts = Cuts(np.array([row]), none, one, none, none, place, code)
-        return np.negative(self.combine(cuts, one))
+        cuts = unit_cuts(np.array([row]), offsets_of([len(code)]), code)
+        return np.negative(self.combine(cuts, np.ones(1)))
 
     def marginals(self, model: Floats) -> tuple[list[Floats], Floats]:
         """P(bracket) under exp(score), and log Z of each sentence.
@@ -182,8 +181,7 @@ class GrammarProblem(Ranker, PackedProblem):
         grammar = self.blocks.data.tables
         cells = (int(np.diff(self.blocks.data.offset).max()) + 1) ** 2
 
-        def work_on(first: int, last: int) -> None:
-            work = self.borrow_work()
+        def visit(work: Any, first: int, last: int) -> None:
             rule = np.zeros(0 if gradient is None else grammar.n_weights)
             table = np.zeros((0 if gradient is None else cells, grammar.n_labels))
             for i in range(first, last):
@@ -195,9 +193,8 @@ class GrammarProblem(Ranker, PackedProblem):
                 if gradient is not None and log_z[i] > -np.inf:
                     into = gradient[first // shard]
                     batch.add_likelihood(self.blocks, into, i, weight[i], rule, table)
-            self.return_work(work)
 
-        run_sharded(self.n_jobs, self.n_blocks, work_on)
+        self.visit_shards(self.n_blocks, visit)
         if not np.isfinite(log_z).all():
             row = int(np.flatnonzero(~np.isfinite(log_z))[0])
             raise ValueError(
@@ -212,7 +209,7 @@ class GrammarProblem(Ranker, PackedProblem):
         Without smoothing it is the maximum-likelihood PCFG of the trees that the
         grammar was read from. Features of spans have no part in it.
         """
-        grammar = self.grammar
+        grammar = self.structure
         counts = grammar.seen_ + smoothing
         groups: dict[Any, int] = {}
         group = np.array(

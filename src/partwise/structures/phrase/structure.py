@@ -24,11 +24,12 @@ from partwise.compiled import Reference
 from partwise.features.spans import PhraseFeatures, SpanFeatures
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints, Scorer, Structure
+from partwise.protocol import CapabilityError, Ints, Scorer, offsets_of
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.scorers.spans import SpanScorer
 from partwise.structures.losses import TWO_BEST, BracketF1, Brackets, Loss
 from partwise.structures.losses.brackets import bracket_loss
+from partwise.structures.packed import PackedStructure
 from partwise.structures.phrase._cky_reference import GrammarReference
 from partwise.structures.phrase._codes import GrammarCodes
 from partwise.structures.phrase._compiled import GrammarData
@@ -47,7 +48,7 @@ from partwise.structures.phrase.problem import GrammarProblem, KernelGrammarProb
 Sentence = Sequence[tuple[str, str]]
 
 
-class Grammar(GrammarReference, GrammarCodes, Structure):
+class Grammar(GrammarReference, GrammarCodes, PackedStructure):
     """Trees of a weighted context-free grammar.
 
     Parameters
@@ -301,7 +302,7 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         spans, rows, n_rows = self.spans_, None, 0
         if spans is not None:
             rows, n_rows = spans.transform(self.columns_of(X)), spans.n_rows_
-        offset = np.cumsum([0, *map(len, X)])
+        offset = offsets_of([len(x) for x in X])
         tables = self.tables_
         return PhraseFeatures(offset, tables.n_weights, tables.n_labels, rows, n_rows)
 
@@ -325,15 +326,15 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
         cells = [bare.get(i, []) for i in range(len(n))]
         data = GrammarData(
             tables=Reference(self.tables_),
-            offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            offset=offsets_of(sizes),
             leaf_ptr=leaf_ptr,
             leaf_tag=leaf_tag,
             leaf_weight=leaf_weight,
-            truth_ptr=np.cumsum([0, *map(len, codes)]).astype(np.int64),
+            truth_ptr=offsets_of([len(code) for code in codes]),
             truth=np.ascontiguousarray(np.concatenate(codes), np.int32),
-            gold_ptr=np.cumsum([0, *map(len, gold)]).astype(np.int64),
+            gold_ptr=offsets_of([len(code) for code in gold]),
             gold=np.ascontiguousarray(np.concatenate(gold), np.int32),
-            bare_ptr=np.cumsum([0, *map(len, cells)]).astype(np.int64),
+            bare_ptr=offsets_of([len(row) for row in cells]),
             bare=np.array([cell for row in cells for cell in row], np.int32),
             n_gold=np.array(
                 [
@@ -391,8 +392,3 @@ class Grammar(GrammarReference, GrammarCodes, Structure):
                 "<formulation='slack'>, which needs a `frontier` instead"
             )
         return self.delta.search_under(formulation)
-
-    def decode(self, X: Sequence[Sentence], w: Floats) -> list[Any]:
-        """The best tree of each sentence."""
-        problem = self.pack(X, None)
-        return problem.outputs(problem.predict_codes(problem.expand(w)))

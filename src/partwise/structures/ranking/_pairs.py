@@ -8,7 +8,7 @@ less those in which it is the worse one (a tie counts half a pair), and two more
 the loss in units of 2⁻⁶⁰, 30 bits each.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,7 +78,7 @@ plane, violation_of = weighted.plane, weighted.violation_of
 class PairBlocks(NamedTuple):
     """Packed queries over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, rows of each query
     y: np.ndarray  # (n_rows,) grades
     level: np.ndarray  # (n_rows,) int32, 0, 1, … by grade within a query

@@ -10,7 +10,7 @@ A code has the place of each row, 1, 2, …, 0 behind the k-th; −1 in all rows
 mean of all rankings that agree with the grades.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ weighted_scores = weighted.weighted_scores
 class PlaceBlocks(NamedTuple):
     """Packed queries over rows of any scorer; see `measures.Places`."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     offset: np.ndarray  # (n_blocks + 1,) int64, rows of each query
     y: np.ndarray  # (n_rows,) grades
     place_first: np.ndarray  # (n_blocks + 1,) int64, places of each query

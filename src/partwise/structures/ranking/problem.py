@@ -9,7 +9,7 @@ import numpy as np
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.pair_orders import PairOrders
@@ -65,8 +65,8 @@ class RankingProblem(WeightedRowsProblem):
         one output; of these the one by row numbers is given. The mean of all true
         rankings is given as one of them.
         """
-        bounds = zip(cuts.block, cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self._output(i, cuts.code[a:z]) for i, a, z in bounds]
+        rows = zip(cuts.block, cuts.codes, strict=True)
+        return [self._output(i, code) for i, code in rows]
 
     def _output(self, i: int, code: Ints) -> Any:
         from partwise.structures.ranking.structure import RankedRows
@@ -132,13 +132,12 @@ class LatentRankingProblem(RankingProblem):
         is_new = np.logical_or.reduceat(code != self.truth_code, offset[:-1])
         rows = np.flatnonzero(is_new)
         old = self.truth_code[is_new[query]]
-        zero, one = np.zeros(len(rows)), np.ones(len(rows))
         at = blocks.place_first[query] + np.minimum(place, n_places - 1)
         weight = np.where(place < n_places, blocks.weight[at], 0.0)
         # in place: all tags of this problem share the array
         blocks.truth[:] = np.where(code < 0, blocks.mean, weight)
         self.truth_code = code
-        return Cuts(rows, zero, one, zero, zero, self.indptr_of(rows), old)
+        return unit_cuts(rows, self.indptr_of(rows), old)
 
     truth_code: Ints  # (n_rows,)
 
@@ -268,7 +267,7 @@ def _place_blocks(ranking: Ranking, common: dict[str, Any]) -> PlaceBlocks:
     n_places = [len(each.weight) for each in terms]
     return PlaceBlocks(
         **common,
-        place_first=np.cumsum([0, *n_places]).astype(np.int64),
+        place_first=offsets_of(n_places),
         weight=np.concatenate([each.weight for each in terms]),
         discount=np.concatenate([each.discount for each in terms]),
         gain=np.concatenate([each.gain for each in terms]),

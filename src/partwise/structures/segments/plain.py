@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from partwise.objective import Objective
 from partwise.protocol import Floats, Ints
-
-if TYPE_CHECKING:
-    from partwise.objective import Objective
 
 
 class Segment(NamedTuple):

@@ -10,18 +10,14 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers._rows import number_locally
-from partwise.structures.packed import (
-    PackedProblem,
-    Ranker,
-    Ranking,
-    decode_tokens,
-    row_digests,
-)
+from partwise.structures.digests import row_digests
+from partwise.structures.k_best import BestOutputs, KBestRows
+from partwise.structures.packed import PackedProblem, decode_tokens
 from partwise.structures.segments import _batch as batch
 from partwise.structures.segments._compiled import SegmentBlocks, new_segment_work
 
 
-class SegmentsProblem(Ranker, PackedProblem):
+class SegmentsProblem(KBestRows, PackedProblem):
     """Packed sequences with segmentations.
 
     A model has padded rows of weights and may number features in its own way; `compact`
@@ -108,8 +104,7 @@ class SegmentsProblem(Ranker, PackedProblem):
 
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Segments of the cuts."""
-        bounds = zip(cuts.indptr[:-1], cuts.indptr[1:], strict=True)
-        return [self.structure.decode_code(cuts.code[a:z]) for a, z in bounds]
+        return [self.structure.decode_code(code) for code in cuts.codes]
 
     def decode(self, model: Floats, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Codes of the best segmentations, (n_tokens,), and their scores.
@@ -122,26 +117,22 @@ class SegmentsProblem(Ranker, PackedProblem):
         """
         return decode_tokens(self, batch.decode_rows, model, given)
 
-    def rank_rows(
+    def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,
-        work: Any, ranking: Ranking,
+        work: Any, best: BestOutputs,
     ) -> None:  # fmt: skip
         """Write the best outputs of rows [first, last)."""
-        k, size = ranking.k, self.blocks.span_width
+        k, size = best.k, self.blocks.span_width
         for r in range(first, last):
-            a, z = ranking.indptr[r], ranking.indptr[r + 1]
+            a, z = best.indptr[r], best.indptr[r + 1]
             places = (int(z - a) + 1) * size
             ended, ahead = np.empty((places, k)), np.empty((places, k))
             ended_at, ahead_at = (np.zeros((places, k, 2), np.int32) for _ in range(2))
             batch.best_of_block(
                 self.blocks, work, model, rows[r], k, ended, ended_at, ahead, ahead_at,
-                ranking.code[a * k : z * k].reshape(k, -1), ranking.value[r],
+                best.code[a * k : z * k].reshape(k, -1), best.value[r],
             )  # fmt: skip
-            ranking.n_found[r] = np.sum(ranking.value[r] > -np.inf)
-
-    def k_best(self, model: Floats, k: int) -> list[list[tuple[Ints, float]]]:
-        """Codes of the k best segmentations with their scores, for each sequence."""
-        return self.k_best_codes(model, k)
+            best.n_found[r] = np.sum(best.value[r] > -np.inf)
 
     def _sums(self) -> Iterator[tuple[int, tuple[Floats, Floats, Floats]]]:
         """Each block with room for sums from its end, and for those of segments."""

@@ -4,7 +4,7 @@ A model is a matrix (n_features, width) in one flat array: a column of weights f
 node, padded to whole vectors. A code has a 0 or 1 for each node.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class SetWork(NamedTuple):
 class SetBlocks(NamedTuple):
     """Examples with a set of nodes each, over rows of any scorer."""
 
-    rows: tuple  # a tag with the row operations of `partwise.compiled`
+    rows: Any  # a tag with the row operations of `partwise.compiled`
     y: np.ndarray  # (n_blocks, N) int32, 1 for nodes of the true set
     parent: np.ndarray  # (N,) int32, −1 at the top; parents come before children
     cost: np.ndarray  # (N,) loss of a node too many or too few

@@ -11,12 +11,12 @@ import numpy as np
 from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass.problem import padded
 from partwise.structures.multiclass.structure import example_rows
-from partwise.structures.packed import PackedProblem, aligned_zeros, row_digests
-from partwise.structures.row_structure import RowStructure, row_effort
+from partwise.structures.packed import aligned_zeros
+from partwise.structures.row_structure import RowStructure, SetProblem, row_vector
 from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
 from partwise.structures.taxonomy.nodes import Nodes
 
@@ -73,6 +73,11 @@ class NodeSets(RowStructure):
 
     # ------------------------------------------------------------------ vectors
 
+    @property
+    def n_labels(self) -> int:
+        """Labels of a set: the nodes."""
+        return len(self.nodes)
+
     def check(self) -> None:
         """Refuse unknown settings, and lattices."""
         if self.leaves not in ("optional", "mandatory"):
@@ -89,7 +94,7 @@ class NodeSets(RowStructure):
 
     def costs(self) -> Floats:
         """c_z of all nodes, (N,), with the sum 1."""
-        size = len(self.nodes)
+        size = self.n_labels
         if isinstance(self.node_cost, str):
             if self.node_cost not in NODE_COSTS:
                 raise SettingsError(
@@ -115,7 +120,7 @@ class NodeSets(RowStructure):
     def closure(self, labels: Sequence[Any]) -> Ints:
         """Names of nodes for each example, with all their ancestors, (n, N) int32."""
         above = self.nodes.ancestors()
-        out = np.zeros((len(labels), len(self.nodes)), np.int32)
+        out = np.zeros((len(labels), self.n_labels), np.int32)
         for i, names in enumerate(labels):
             if isinstance(names, str):
                 raise ValueError(f"y[{i}] is {names!r}; give a list of classes")
@@ -127,7 +132,7 @@ class NodeSets(RowStructure):
 
     def names(self, y: Any) -> list[Any]:
         """The most specific nodes of a set."""
-        is_inner = np.zeros(len(self.nodes), bool)
+        is_inner = np.zeros(self.n_labels, bool)
         for z in np.flatnonzero(y):
             is_inner[list(self.nodes.parents[z])] = True
         return [self.nodes.names[z] for z in np.flatnonzero(np.asarray(y) * ~is_inner)]
@@ -138,12 +143,12 @@ class NodeSets(RowStructure):
         """Number of features."""
         self.check()
         n_features = X.shape[1] if hasattr(X, "shape") else np.size(X[0])
-        self.n_psi_ = n_features * len(self.nodes)
+        self.n_psi_ = n_features * self.n_labels
         return self
 
     def joint_feature(self, x: Any, y: Any) -> Floats:
         """Ψ(x, S), shape (n_features · N,)."""
-        return np.outer(_vector(x), np.asarray(y, np.float64)).ravel()
+        return np.outer(row_vector(x), np.asarray(y, np.float64)).ravel()
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Σ c_z over the nodes in which the sets differ."""
@@ -151,18 +156,18 @@ class NodeSets(RowStructure):
 
     def argmax(self, x: Any, w: Floats) -> Ints:
         """The set of highest score."""
-        return self.best(_vector(x) @ np.reshape(w, (-1, len(self.nodes))))
+        return self.best(row_vector(x) @ np.reshape(w, (-1, self.n_labels)))
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: Floats) -> Ints:
         """The set of highest score plus loss."""
-        score = _vector(x) @ np.reshape(w, (-1, len(self.nodes)))
+        score = row_vector(x) @ np.reshape(w, (-1, self.n_labels))
         return self.best(score + self.costs() * (1.0 - 2.0 * np.asarray(y)))
 
     def best(self, score: Floats) -> Ints:
         """The valid set of the highest sum of scores, by the plain program."""
         self.check()
         must = self.leaves == "mandatory"
-        size = len(self.nodes)
+        size = self.n_labels
         children: list[list[int]] = [[] for _ in range(size + 1)]  # the root last
         for z, up in enumerate(self.nodes.parents):
             children[up[0] if up else size].append(z)
@@ -183,7 +188,7 @@ class NodeSets(RowStructure):
 
     def enumerate(self, x: Any) -> list[Ints]:
         """All valid sets; for tiny trees."""
-        size = len(self.nodes)
+        size = self.n_labels
         sizes = (combinations(range(size), k) for k in range(size + 1))
         vectors = (np.isin(np.arange(size), s) * 1 for s in chain(*sizes))
         return [y.astype(np.int32) for y in vectors if self.is_valid(y)]
@@ -212,7 +217,7 @@ class NodeSets(RowStructure):
                 "<penalty='l1'>"
             )
         features: Any = example_rows(X)
-        n, size = len(features.offset) - 1, len(self.nodes)
+        n, size = len(features.offset) - 1, self.n_labels
         scorer = scorer or LinearScorer()
         rows = scorer.bind(features, padded(size))
         y: Ints = np.zeros((n, size), np.int32)
@@ -236,10 +241,10 @@ class NodeSets(RowStructure):
 
     def _check_sets(self, Y: Any, n: int) -> Ints:
         y = np.asarray(Y)
-        if y.shape != (n, len(self.nodes)):
+        if y.shape != (n, self.n_labels):
             raise ValueError(
                 f"Y has shape {y.shape}; give 0 or 1 for each of {n} rows and "
-                f"{len(self.nodes)} nodes"
+                f"{self.n_labels} nodes"
             )
         for i, row in enumerate(y):
             if not (np.isin(row, (0, 1)).all() and self.is_valid(row)):
@@ -250,7 +255,7 @@ class NodeSets(RowStructure):
         return plain_array(y, np.int32)
 
 
-class NodeSetsProblem(PackedProblem):
+class NodeSetsProblem(SetProblem):
     """Packed examples with sets of nodes.
 
     A model has padded rows and may number features in its own way; `compact` and
@@ -291,41 +296,5 @@ class NodeSetsProblem(PackedProblem):
             n_jobs=n_jobs,
         )
         self.structure = structure
+        self.n_table = self.n_weights
         self.number = slice(None) if number is None else number
-
-    def _table(self, model: Floats) -> Floats:
-        return model.reshape(-1, self.blocks.width)
-
-    def compact(self, model: Floats) -> Floats:
-        """A model in the plain layout, flat."""
-        size = len(self.structure.nodes)
-        return self._table(model)[self.number, :size].ravel()
-
-    def expand(self, weights: Floats) -> Floats:
-        """A model of this problem from the plain layout."""
-        model, size = self.zero(), len(self.structure.nodes)
-        self._table(model)[self.number, :size] = np.reshape(weights, (-1, size))
-        return model
-
-    def effort(self) -> Floats:
-        """Features of each example."""
-        return row_effort(self.blocks.rows, self.n_blocks)
-
-    def outputs(self, cuts: Cuts) -> list[Ints]:
-        """0/1 vectors of the cuts."""
-        return list(cuts.code.reshape(-1, len(self.structure.nodes)))
-
-    def decode(self, model: Floats) -> Ints:
-        """The best set of each row, (n, N)."""
-        codes = self.predict_codes(model).code
-        return codes.reshape(-1, len(self.structure.nodes))
-
-    def keys(self) -> list[bytes] | None:
-        """Digests of features, as the user numbers them, and of sets."""
-        each = np.arange(self.n_blocks + 1)
-        return row_digests(self.blocks.rows, self.number, self.blocks.y, each)
-
-
-def _vector(x: Any) -> Floats:
-    dense = x.toarray() if hasattr(x, "toarray") else x
-    return np.asarray(dense, np.float64).ravel()

@@ -23,11 +23,10 @@ from partwise.compiled import inlined, inner
 from partwise.objective import MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT
 from partwise.structures._formulations import plane
 from partwise.structures._semirings import MAX_PLUS
-from partwise.structures.phrase._cky_counts import inside_counts
+from partwise.structures.phrase._cky_counts import CountedSentence, inside_counts
 from partwise.structures.phrase._cky_counts_trace import root_table, trace_counts
 from partwise.structures.phrase._cky_outside import Outside, outside
-from partwise.structures.phrase._cky_programs import Scores, inside
-from partwise.structures.phrase._oracles import decode, violated
+from partwise.structures.phrase._cky_programs import inside
 from partwise.structures.phrase._parts import (
     count_brackets,
     edit_spans,
@@ -37,6 +36,7 @@ from partwise.structures.phrase._parts import (
     recalled,
     truth_score,
 )
+from partwise.structures.phrase._searches import decode, scores_with, violated
 
 N_PASSES = 6
 CLOSE = 1e-10  # differences of violations that count as none
@@ -44,35 +44,35 @@ CLOSE = 1e-10  # differences of violations that count as none
 # np.int64(…) below: numba would compile a callee again for every literal number
 
 
-def search_counts(blocks, work, i, code):
+def search_counts(data, work, i, code):
     """The most violated tree of block i for a loss that counts brackets."""
-    bound = search_values(blocks, work, i, code)
-    b, scale, violation = violated(blocks, work, i, code)
+    bound = search_values(data, work, i, code)
+    b, scale, violation = violated(data, work, i, code)
     return b, scale, violation, max(bound, violation)
 
 
 @inner
-def slopes(blocks, block, c, p, violation):
+def slopes(data, block, c, p, violation):
     """Multipliers (λ_c, λ_p) that trees of equal violation near (c, p) agree with."""
-    g = blocks.n_gold[block]
-    loss = max(loss_at(blocks, blocks.n_gold[block], c, p), 0.05)
-    by_c, by_p = -(blocks.missed + blocks.spurious), blocks.spurious
-    if blocks.is_f1:
+    g = data.n_gold[block]
+    loss = max(loss_at(data, data.n_gold[block], c, p), 0.05)
+    by_c, by_p = -(data.missed + data.spurious), data.spurious
+    if data.is_f1:
         by_c, by_p = -2.0 / (p + g), 2.0 * c / ((p + g) * (p + g))
     size = loss
-    if blocks.rule == MARGIN_ROOT or blocks.rule == SLACK_ROOT:
+    if data.rule == MARGIN_ROOT or data.rule == SLACK_ROOT:
         size = np.sqrt(loss)
         by_c, by_p = by_c / (2.0 * size), by_p / (2.0 * size)
-    if blocks.rule >= SLACK:
+    if data.rule >= SLACK:
         factor = max(violation, 0.0) / (size * size)
         by_c, by_p = by_c * factor, by_p * factor
     return by_c, by_p
 
 
 @inner
-def most_brackets(blocks, n):
+def most_brackets(data, n):
     """An upper bound of the brackets over n words."""
-    tables = blocks.tables
+    tables = data.tables
     longest = 0
     for c in range(tables.chain_top.shape[0]):
         longest = max(longest, tables.chain_step[c + 1] - tables.chain_step[c])
@@ -80,37 +80,34 @@ def most_brackets(blocks, n):
 
 
 @inlined
-def search_values(blocks, work, block, code):
+def search_values(data, work, block, code):
     """Write the tree; returns a bound of all violations, −inf where it is exact."""
-    first = blocks.offset[block]
-    n = blocks.offset[block + 1] - first
-    begin, end = blocks.truth_ptr[block], blocks.truth_ptr[block + 1]
-    truth = truth_score(blocks, work, block)
+    first = data.offset[block]
+    n = data.offset[block + 1] - first
+    begin, end = data.truth_ptr[block], data.truth_ptr[block + 1]
+    truth = truth_score(data, work, block)
     for t in range(code.shape[0]):
         code[t] = -1
     for t in range(begin, end):
-        code[t - begin] = blocks.truth[t]
-    best, cuts, n_cuts = try_multipliers(blocks, work, block, truth, code)
-    is_linear = blocks.rule == MARGIN and blocks.is_f1
-    if n > blocks.exact_words and not is_linear:
-        return bound_of_cuts(blocks, block, n, truth, cuts, n_cuts)
+        code[t - begin] = data.truth[t]
+    best, cuts, n_cuts = try_multipliers(data, work, block, truth, code)
+    is_linear = data.rule == MARGIN and data.is_f1
+    if n > data.exact_words and not is_linear:
+        return bound_of_cuts(data, block, n, truth, cuts, n_cuts)
     largest = 1.0  # possible loss
-    if not blocks.is_f1:
-        largest = blocks.missed * blocks.n_gold[block]
-        largest += blocks.spurious * most_brackets(blocks, n)
-    if blocks.rule == MARGIN_ROOT or blocks.rule == SLACK_ROOT:
+    if not data.is_f1:
+        largest = data.missed * data.n_gold[block]
+        largest += data.spurious * most_brackets(data, n)
+    if data.rule == MARGIN_ROOT or data.rule == SLACK_ROOT:
         largest = np.sqrt(largest)
-    if blocks.rule >= SLACK:
+    if data.rule >= SLACK:
         least = truth - 1.0 + best / largest if best > 0.0 else -np.inf
     else:
         least = truth + best - largest
     if cuts[0, 0] <= least + CLOSE and best > -np.inf:
         return -np.inf  # no tree scores enough to do better
-    scores = Scores(
-        work.weight, work.chain, work.plain, work.none, blocks.leaf_ptr,
-        blocks.leaf_tag, blocks.leaf_weight,
-    )  # fmt: skip
-    tables, chart = blocks.tables, work.chart
+    scores = scores_with(data, work, work.plain, work.none)
+    tables, chart = data.tables, work.chart
     items = inside(MAX_PLUS, tables, scores, chart, first, n)
     out = Outside(
         np.empty((chart.symbol.shape[0], tables.n_symbols)),
@@ -125,57 +122,55 @@ def search_values(blocks, work, block, code):
     for at in range(chart.end[n]):
         alive[at] = items.score[at] + out.item[at] >= least - CLOSE
     gold = np.zeros(((n + 1) * (n + 1), tables.n_labels), np.uint8)
-    mark_gold(blocks, block, gold)
-    if n <= blocks.exact_words:
+    mark_gold(data, block, gold)
+    if n <= data.exact_words:
         both: Any = np.int64(1)
-        symbols = inside_counts(
+        sentence = CountedSentence(
             tables, scores, chart, items, alive, gold, both, first, n
         )
-        table = root_table(tables, scores, symbols, n)
+        symbols = inside_counts(sentence)
+        table = root_table(sentence, symbols)
         c_best, p_best = both - 2, both - 2
         for c in range(table.shape[0]):
             for p in range(1, table.shape[1]):
-                loss = loss_at(blocks, blocks.n_gold[block], c, p)
-                is_plane = loss > 0.0 or blocks.rule <= MARGIN_ROOT
+                loss = loss_at(data, data.n_gold[block], c, p)
+                is_plane = loss > 0.0 or data.rule <= MARGIN_ROOT
                 if not is_plane or table[c, p] == -np.inf:
                     continue
-                b, scale = plane(blocks.rule, loss)
+                b, scale = plane(data.rule, loss)
                 violation = b - scale * (truth - table[c, p])
                 if violation > best + CLOSE:
                     best, c_best, p_best = violation, c, p
         if p_best >= 0:
-            trace_counts(
-                tables, scores, chart, items, alive, gold, both, symbols, first, n,
-                c_best, p_best, code,
-            )  # fmt: skip
+            trace_counts(sentence, symbols, c_best, p_best, code)
         return -np.inf
-    search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
+    search_predicted(data, work, block, truth, best, items, alive, gold, code)
     return -np.inf
 
 
 @inlined
-def try_multipliers(blocks, work, block, truth, code):
+def try_multipliers(data, work, block, truth, code):
     """Passes with multipliers; the best tree goes into `code`.
 
     Returns its violation, and the passes as rows (M, λ_c, λ_p) with their number. The
     first has λ = 0. Under margin rescaling the truth is an output of violation 0, and
     others without loss are planes too; else −inf stands for nothing found.
     """
-    g = blocks.n_gold[block]
+    g = data.n_gold[block]
     trial = np.empty(code.shape[0], np.int32)
     cuts = np.empty((N_PASSES, 3))
     by_c, by_p = 0.0, 0.0
-    best = 0.0 if blocks.rule <= MARGIN_ROOT else -np.inf
+    best = 0.0 if data.rule <= MARGIN_ROOT else -np.inf
     n_cuts = 0
     for m in range(N_PASSES):
-        edit_spans(blocks, work, block, by_p, by_p + by_c)
-        cuts[m, 0] = decode(blocks, work, block, work.span, work.none, trial)
+        edit_spans(data, work, block, by_p, by_p + by_c)
+        cuts[m, 0] = decode(data, work, block, work.span, work.none, trial)
         cuts[m, 1], cuts[m, 2] = by_c, by_p
         n_cuts += 1
-        c, p = count_brackets(blocks, block, trial)
-        loss = loss_at(blocks, blocks.n_gold[block], c, p)
-        if loss > 0.0 or blocks.rule <= MARGIN_ROOT:
-            b, scale = plane(blocks.rule, loss)
+        c, p = count_brackets(data, block, trial)
+        loss = loss_at(data, data.n_gold[block], c, p)
+        if loss > 0.0 or data.rule <= MARGIN_ROOT:
+            b, scale = plane(data.rule, loss)
             score = cuts[m, 0] - by_c * c - by_p * p
             violation = b - scale * (truth - score)
             if violation > best:
@@ -185,53 +180,50 @@ def try_multipliers(blocks, work, block, truth, code):
         if loss <= 0.0:
             c, p = g, g
         old_c, old_p = by_c, by_p
-        by_c, by_p = slopes(blocks, block, c, p, best)
+        by_c, by_p = slopes(data, block, c, p, best)
         if abs(by_c - old_c) + abs(by_p - old_p) <= 1e-9:
             break
     return best, cuts, n_cuts
 
 
 @inner
-def bound_of_cuts(blocks, block, n, truth, cuts, n_cuts):
+def bound_of_cuts(data, block, n, truth, cuts, n_cuts):
     """The largest violation of any (c, p) under the bounds of all passes."""
-    g = blocks.n_gold[block]
+    g = data.n_gold[block]
     largest = -np.inf
-    for p in range(1, most_brackets(blocks, n) + 1):
+    for p in range(1, most_brackets(data, n) + 1):
         for c in range(min(g, p) + 1):
-            loss = loss_at(blocks, blocks.n_gold[block], c, p)
-            if loss <= 0.0 and blocks.rule > MARGIN_ROOT:
+            loss = loss_at(data, data.n_gold[block], c, p)
+            if loss <= 0.0 and data.rule > MARGIN_ROOT:
                 continue
             score = np.inf
             for m in range(n_cuts):
                 score = min(score, cuts[m, 0] - cuts[m, 1] * c - cuts[m, 2] * p)
-            b, scale = plane(blocks.rule, loss)
+            b, scale = plane(data.rule, loss)
             largest = max(largest, b - scale * (truth - score))
     return largest
 
 
 @inlined
-def search_predicted(blocks, work, block, truth, best, items, alive, gold, code):
+def search_predicted(data, work, block, truth, best, items, alive, gold, code):
     """L1 margin rescaling with 1 − F1: charts over the predicted brackets alone."""
-    tables, chart = blocks.tables, work.chart
-    first = blocks.offset[block]
-    n = blocks.offset[block + 1] - first
-    g = blocks.n_gold[block]
+    first = data.offset[block]
+    n = data.offset[block + 1] - first
+    g = data.n_gold[block]
     trial = np.empty(code.shape[0], np.int32)
-    _, p = count_brackets(blocks, block, code)
-    upper = np.full(most_brackets(blocks, n) + 2, np.inf)
+    _, p = count_brackets(data, block, code)
+    upper = np.full(most_brackets(data, n) + 2, np.inf)
     is_done = np.zeros(upper.shape[0], np.uint8)
     none: Any = np.int64(0)  # correct brackets are not counted
     while True:
         rate = 2.0 / (p + g)
-        edit_spans(blocks, work, block, 0.0, -rate)
-        scores = Scores(
-            work.weight, work.chain, work.span, work.none, blocks.leaf_ptr,
-            blocks.leaf_tag, blocks.leaf_weight,
+        edit_spans(data, work, block, 0.0, -rate)
+        sentence = CountedSentence(
+            data.tables, scores_with(data, work, work.span, work.none), work.chart,
+            items, alive, gold, none, first, n,
         )  # fmt: skip
-        symbols = inside_counts(
-            tables, scores, chart, items, alive, gold, none, first, n
-        )
-        table = root_table(tables, scores, symbols, n)
+        symbols = inside_counts(sentence)
+        table = root_table(sentence, symbols)
         target, highest = none - 1, -np.inf
         for q in range(upper.shape[0]):
             value = -np.inf
@@ -246,11 +238,8 @@ def search_predicted(blocks, work, block, truth, best, items, alive, gold, code)
                 target, highest = q, upper[q]
         if target < 0:
             return
-        trace_counts(
-            tables, scores, chart, items, alive, gold, none, symbols, first, n, none,
-            target, trial,
-        )  # fmt: skip
-        violation = loss_of(blocks, block, trial) - recalled(blocks, work, block, trial)
+        trace_counts(sentence, symbols, none, target, trial)
+        violation = loss_of(data, block, trial) - recalled(data, work, block, trial)
         if violation > best:
             best = violation
             for t in range(code.shape[0]):
