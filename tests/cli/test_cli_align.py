@@ -2,7 +2,9 @@
 
 import pytest
 
+from partwise import SequenceAligner
 from partwise.datasets import toy_alignments
+from partwise.metrics import metric
 from partwise.readers import (
     Family,
     FastaRecord,
@@ -57,6 +59,21 @@ def test_report_shows_alignments_and_both_matrices(folder):
     page = (folder / "r.html").read_text(encoding="utf-8")
     assert "Learned: largest" in page and "Start: largest" in page
     assert "reference pairs are there" in page and "gap, open" in page
+    assert "Start and learned" in page
+
+
+def test_start_is_evaluated_beside_the_learned_scores(folder, run):
+    shown = run("evaluate", folder / "m", folder / "dev.afa", "--json").json
+    dev = aligned_pairs(read_families(folder / "dev.afa"))
+    still = SequenceAligner.load(folder / "m")
+    still.model_.weights[:] = still.model_.start
+    reference = [y[core] for y, core in zip(dev.y, dev.core, strict=True)]
+    for name in ("q", "q4"):
+        value = metric(name).function(reference, still.predict(dev.X))
+        assert shown["start"][name] == pytest.approx(value)
+        assert shown["metrics"][name] > value
+    table = run("evaluate", folder / "m", folder / "dev.afa").out
+    assert f"start    {shown['start']['q']:.2f}" in table
 
 
 def test_commands(folder, run):

@@ -98,11 +98,11 @@ def test_generative_model_is_log_odds():
         .solve(problem, Objective.create(1.0, 2, "l1"))
         .model
     )
-    joint = np.array([[4, 2], [1, 1]]) / 8
     of_a, of_b = np.array([6, 2]) / 8, np.array([4, 2]) / 6
-    np.testing.assert_allclose(
-        w[:4].reshape(2, 2), np.log(joint / (of_a[:, None] * of_b))
-    )
+    chance = of_a[:, None] * of_b
+    joint = (np.array([[3, 1], [0, 0]]) + 4 * chance) / 8  # 4 pairs more, by chance
+    np.testing.assert_allclose(w[:4].reshape(2, 2), np.log(joint / chance))
+    np.testing.assert_allclose(w[2:4], np.log(4 / 8))  # never seen
     longer, opens = (1 + 1) / (2 + 2), (1 + 1) / (5 + 2)
     np.testing.assert_allclose(w[4] + w[5], np.log(opens) + np.log(1 - longer))
     np.testing.assert_allclose(w[5], np.log(longer))

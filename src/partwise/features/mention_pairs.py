@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from partwise.readers.coreference import CoreferenceDocument
 
@@ -151,9 +152,15 @@ def mention_pairs(
 
 def _within(document: CoreferenceDocument, pairs: Ints) -> Ints:
     """Whether all words of one mention are words of the other."""
-    sets = [
-        {word.lower() for word in document.words[a : z + 1]}
-        for a, z in document.mentions
-    ]
-    is_within = [sets[a] <= sets[b] or sets[b] <= sets[a] for a, b in pairs.tolist()]
-    return np.array(is_within, bool).reshape(len(pairs))
+    numbers: dict[str, int] = {}
+    word, offset = [], [0]
+    for first, last in document.mentions:
+        lower = {text.lower() for text in document.words[first : last + 1]}
+        word += [numbers.setdefault(text, len(numbers)) for text in lower]
+        offset.append(len(word))
+    shape = (len(document.mentions), len(numbers))
+    counts = sparse.csr_array((np.ones(len(word)), word, offset), shape=shape)
+    size = np.diff(offset)
+    a, b = pairs.T
+    shared = counts[a].multiply(counts[b]).sum(axis=1)
+    return shared == np.minimum(size[a], size[b])

@@ -72,6 +72,14 @@ class AlignmentModel(NamedWeights, ScoredModel):
         structure.decoys, codes = self.featurizer.transform_pairs(X)
         return structure, codes
 
+    def at_start(self) -> AlignmentModel:
+        """The model of the weights that training started from."""
+        if self.start is None:
+            raise ValueError("training did not start from the scores of a matrix")
+        model = copy(self)
+        model.weights = self.start
+        return model
+
     # ---------------------------------------------------------------- prediction
 
     def predict(

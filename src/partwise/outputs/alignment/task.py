@@ -80,30 +80,55 @@ class AlignTask(Task):
         return [y[core] for y, core in zip(data.y, data.source.core, strict=True)]
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
-        """Q and Q4 of each family."""
+        """Q and Q4 of each family, and those of the start."""
         from partwise.metrics.alignments import by_family
 
         families = [family for family, _, _ in data.source.names]
         rows = by_family(families, self.reference(data), answers.best)
         names = ("family", "q", "q4", "pairs")
-        json = {"families": [dict(zip(names, row, strict=True)) for row in rows]}
+        json: dict[str, Any] = {
+            "families": [dict(zip(names, row, strict=True)) for row in rows]
+        }
         cells = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
-        return Details([], json, [Listing("", names, cells)])
+        listings = [Listing("", names, cells)]
+        if model.start is not None:
+            both = self._beside_start(model, data, answers)
+            json["start"] = dict(zip(("q", "q4"), both["start"], strict=True))
+            cells = [[name, f"{a:.2f}", f"{b:.2f}"] for name, (a, b) in both.items()]
+            listings.append(Listing("", ("scores", "q", "q4"), cells))
+        return Details([], json, listings)
+
+    def _beside_start(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, tuple[float, float]]:
+        """Q and Q4 of the scores that training started from, and of the learned."""
+        from partwise.metrics.alignments import q, q4
+
+        y = self.reference(data)
+        before = model.at_start().predict(data.X)
+        both = {"start": before, "learned": answers.best}
+        return {name: (q(y, best), q4(y, best)) for name, best in both.items()}
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
-        """Gap scores, the worst alignments, the learned matrix."""
+        """Q of the start and the learned, gap scores, worst alignments, matrices."""
         from partwise.features.annotated import letters_of
         from partwise.outputs.listings import weight_table
         from partwise.report.alignments import alignment_sections
+        from partwise.report.content import MetricTable
 
         y, names = self.reference(data), data.source.names
         letters = [(letters_of(a), letters_of(b)) for a, b in data.X]
         sections = alignment_sections(letters, y, answers.best, names, model.matrices())
         gaps = [t for t in model.tables() if t.title.startswith("gap")]
-        scores = weight_table("Gap scores", gaps, model.weights, model.start)
-        return {"metrics": [scores], **sections}
+        tables = [weight_table("Gap scores", gaps, model.weights, model.start)]
+        if model.start is not None:
+            both = self._beside_start(model, data, answers)
+            rows = [(name, *values) for name, values in both.items()]
+            header = ("scores", "Q", "Q4")
+            tables.insert(0, MetricTable("Start and learned", {}, header, rows))
+        return {"metrics": tables, **sections}
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

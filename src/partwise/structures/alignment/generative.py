@@ -16,8 +16,12 @@ def log_odds(layout: Layout, blocks: Any, counts: Floats, smoothing: float) -> F
 
     A match of codes x and z has the weight log P(x, z)/(P(x) P(z)): how much likelier
     the pair is among aligned tokens than by chance. Frequencies of single codes are
-    those of all tokens of the sequences. Templates are taken as independent, which
-    overlapping ones are not. Products have no frequency; their weights are zero.
+    those of all tokens of the sequences. Pairs are smoothed towards chance: pairs that
+    were never seen score a little below zero, however rare their codes. (Spreading the
+    same smoothing evenly over all pairs makes pairs of two rare codes likely: of 440
+    codes, where most pairs are never seen, hardly any token found its partner.)
+    Templates are taken as independent, which overlapping ones are not. Products have no
+    frequency; their weights are zero.
 
     Gaps are runs of geometric length: with δ the share of tokens at which a gap opens,
     and ε the share of its tokens that another one follows, a gap of k tokens has the
@@ -32,7 +36,7 @@ def log_odds(layout: Layout, blocks: Any, counts: Floats, smoothing: float) -> F
     counts : array (n_weights,)
         Sum of the features of all true alignments.
     smoothing : float
-        Added to each count (Laplace: 1).
+        Added to each count (Laplace: 1); to those of pairs, on average.
 
     Returns
     -------
@@ -51,8 +55,10 @@ def log_odds(layout: Layout, blocks: Any, counts: Floats, smoothing: float) -> F
             np.bincount(codes[group, tokens_b], minlength=table.size_b), smoothing
         )
         pairs = counts[table.base : table.base + table.size]
-        joint = _shares(pairs, smoothing).reshape(table.size_a, table.size_b)
-        odds = np.log(joint / (of_a[:, None] * of_b))
+        chance = of_a[:, None] * of_b
+        seen = np.maximum(pairs, 0.0).reshape(chance.shape)
+        joint = seen + smoothing * table.size * chance
+        odds = np.log(joint / joint.sum() / chance)
         model[table.base : table.base + table.size] = odds.ravel()
     sides = [
         (layout.a_open, layout.a_extend, blocks.pairs.a_open, blocks.pairs.a_extend,
