@@ -81,7 +81,7 @@ LIKE = {
         ("learning", "saved", "kernel_fit", "row_estimator", "latent_estimator"),
         "estimator",
     ),
-    **dict.fromkeys(("row_task", "item_task"), "task"),
+    "row_task": "task",
     "listings": "report",
     "progress": "estimator",
     "early_stop": "estimator",

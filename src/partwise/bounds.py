@@ -24,10 +24,12 @@ MAX_KERNEL = 1e60  # values of kernels, products of two inputs
 MAX_WEIGHT = 1e100  # weights and dual variables, in model files
 REMEDY = "; replace it, or scale all of them"
 
-Arrays = Mapping[str, np.ndarray]
+Arrays = dict[str, np.ndarray]  # of a file, by name
 
 
-def read_array(arrays: Arrays, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
+def read_array(
+    arrays: Mapping[str, np.ndarray], name: str, dtype: Any, *shape: int | None
+) -> np.ndarray:
     """An array of a file with this type and shape, contiguous and writable.
 
     Parameters
@@ -62,7 +64,7 @@ def read_array(arrays: Arrays, name: str, dtype: Any, *shape: int | None) -> np.
 
 
 def read_numbers(
-    arrays: Arrays, name: str, limit: float, *shape: int | None
+    arrays: Mapping[str, np.ndarray], name: str, limit: float, *shape: int | None
 ) -> np.ndarray:
     """An array of doubles that are finite and within the limit."""
     values = read_array(arrays, name, np.float64, *shape)
@@ -171,7 +173,7 @@ def entry(settings: dict[str, Any], name: str, kind: type) -> Any:
     return value
 
 
-def under(prefix: str, arrays: Arrays) -> dict[str, np.ndarray]:
+def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The arrays whose names begin with a prefix, by the rest of their names."""
     return {
         name.removeprefix(prefix): array

@@ -20,11 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_WEIGHT, check_magnitude
+from partwise.bounds import MAX_WEIGHT, Arrays, check_magnitude
 from partwise.files import refuse_folder_or_unwritable, write_atomically
 from partwise.outputs.registry import OUTPUTS, file_modules
-
-Arrays = dict[str, np.ndarray]
 
 DOCUMENT = "partwise"  # the key of the JSON document in the safetensors metadata
 FORMAT = 1

@@ -4,7 +4,13 @@ import gzip
 
 import pytest
 
-from partwise.readers import ReaderError, read_columns, text_encoding
+from partwise import SequenceTagger
+from partwise.readers import (
+    ReaderError,
+    read_columns,
+    read_crfsuite,
+    text_encoding,
+)
 
 
 def test_the_page_of_a_model_is_that_of_its_training(run, model, toys, tmp_path):
@@ -32,6 +38,16 @@ def test_report_tells_its_measures_as_json(run, model, toys, tmp_path):
     document = run("report", model, toys / "dev.txt", "-o", page, "--json").json
     assert document["report"] == page
     assert document["metrics"]["token_accuracy"] > 0.8
+
+
+def test_the_page_of_a_tagger_of_items_shows_their_attributes(run, tmp_path):
+    data, place, page = (tmp_path / name for name in ("items.txt", "m", "page.html"))
+    data.write_text("B\tw=Rome\tx\n\nO\tw=Rome\tx\n\n")  # one must be wrong
+    SequenceTagger(tol=0.1).fit(*read_crfsuite(data)).save(place)
+    done = run("report", place, data, "--output", page)
+    assert (done.code, done.out) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert "w=Rome x" in text and "By label" in text
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])

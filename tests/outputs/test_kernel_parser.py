@@ -10,9 +10,9 @@ from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation
 from partwise.outputs.dependency.estimator import DependencyParser
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.dependency.report import support_tree_pictures
 from partwise.protocol import CapabilityError
 from partwise.readers.table import Table
+from partwise.report.support import support_tree_pictures
 from partwise.scorers import kernel_index
 from partwise.scorers.anchors import ForeignData
 

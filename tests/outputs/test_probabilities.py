@@ -17,8 +17,8 @@ from partwise import (
 from partwise.datasets import toy_entities, toy_points, toy_treebank
 from partwise.metrics.spans import Span, spans
 from partwise.model_file import ModelFileError, load_model
-from partwise.outputs.sequence.span_probabilities import SpanTags, span_probabilities
 from partwise.readers import DependencyTree
+from partwise.structures.chain.span_probabilities import SpanTags, span_probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

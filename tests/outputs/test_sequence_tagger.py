@@ -16,9 +16,9 @@ from sklearn.preprocessing import FunctionTransformer
 from partwise import SequenceTagger
 from partwise.datasets import digit_strings, toy_entities
 from partwise.metrics import scorer
-from partwise.outputs.sequence.file import chain_from_state
 from partwise.readers import Table
 from partwise.solvers.bcfw import BCFW
+from partwise.structures.chain.file import chain_from_state
 
 
 @pytest.fixture(scope="module")

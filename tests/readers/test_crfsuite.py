@@ -10,7 +10,7 @@ import pytest
 from partwise import SequenceTagger, load_model
 from partwise.datasets import toy_entities
 from partwise.model_file import save_model
-from partwise.outputs.sequence.conversion import from_crfsuite
+from partwise.outputs.crfsuite import from_crfsuite
 from partwise.readers import (
     ReaderError,
     read_crfsuite,

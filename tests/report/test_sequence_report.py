@@ -7,9 +7,12 @@ from partwise.metrics import as_span_tags, measure_labels
 from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.listings import telling_features
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.sequence.report import sequence_report
+from partwise.outputs.sequence.report import sequence_sections
+from partwise.outputs.sequence.task import TagTask
+from partwise.outputs.task import Answers, Data
 from partwise.protocol import HistoryPoint
 from partwise.readers import Table
+from partwise.readers.layout import Layout
 from partwise.report import render
 from partwise.structures.chain import Chain
 
@@ -30,17 +33,16 @@ def small_model() -> SequenceModel:
 
 def test_a_report_shows_what_was_evaluated():
     certificate = Certificate(2.0, 2.0, dual=1.9, data_bound=3.0, stopped="converged")
-    report = sequence_report(
+    table = Table.from_sequences(TOKENS)
+    report = TagTask(Layout()).report(
         small_model(),
+        Data(table, Y, table.n_tokens, table),
+        Answers(PREDICTED),
         title="Names",
         caption="On dev.txt",
-        tokens=TOKENS,
-        y=Y,
-        y_pred=PREDICTED,
         certificate=certificate,
         history=[HistoryPoint(0.1, 3, np.inf, 0.5), HistoryPoint(0.2, 7, 2.0, 1.9)],
         tolerance=0.1,
-        features=telling_features(small_model()),
         facts=[("C", "1")],
     )
     assert [table.caption for table in report.metrics] == [
@@ -56,11 +58,9 @@ def test_a_report_shows_what_was_evaluated():
 
 def test_errors_come_by_falling_loss_of_the_chain():
     y, predicted = [["B-PER"], ["B-LOC", "O"]], [["B-LOC"], ["O", "B-LOC"]]
-    report = sequence_report(
-        small_model(), title="", tokens=[["Ann"], ["Rome", "fell"]], y=y,
-        y_pred=predicted,
-    )  # fmt: skip
-    assert [(error.loss, error.note) for error in report.errors] == [
+    tokens = [["Ann"], ["Rome", "fell"]]
+    sections = sequence_sections(small_model(), tokens, y, predicted)
+    assert [(error.loss, error.note) for error in sections["errors"]] == [
         (5.0, "sequence 0"),
         (2.0, "sequence 1"),
     ]

@@ -1,5 +1,7 @@
 """Reports of parsers: the figures of the metrics, and the worst errors drawn."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,10 @@ from partwise.metrics import (
     measure_phrases,
     uas,
 )
-from partwise.outputs.dependency.report import dependency_report
-from partwise.outputs.phrase.report import phrase_report
+from partwise.model_file import load_model
+from partwise.outputs.dependency.task import DependencyTask
+from partwise.outputs.phrase.task import PhraseTask
+from partwise.outputs.task import Answers, Data
 from partwise.protocol import HistoryPoint
 from partwise.readers import DependencyTree, parse_tree
 from partwise.report import render
@@ -23,6 +27,14 @@ TRAINING = {
     "history": [HistoryPoint(0.1, 3, np.inf, 0.5), HistoryPoint(0.2, 7, 2.0, 1.9)],
     "facts": [("C", "1")],
 }  # fmt: skip
+MODELS = Path(__file__).parents[1] / "data"
+
+
+def report_of(task, name, X, y, y_pred, **answers):
+    data = Data(X, y, sum(map(len, X)), None)
+    answers = Answers(y_pred, **answers)
+    model = load_model(MODELS / f"{name}.model")
+    return task.report(model, data, answers, title="Toy", caption="dev", **TRAINING)
 
 
 def test_a_dependency_parser():
@@ -32,9 +44,7 @@ def test_a_dependency_parser():
     for i in range(len(actual[5].heads)):
         actual[5].labels[i] = "dep"
     words = X.strings("form")
-    report = dependency_report(
-        title="Toy", words=words, y=y, y_pred=actual, caption="dev", **TRAINING
-    )
+    report = report_of(DependencyTask(), "dependency", X, y, actual)
     overall = report.metrics[0].values
     assert (overall["uas"], overall["las"]) == (1.0, las(y, actual))
     assert overall["non-projective, true"] == 0
@@ -70,7 +80,8 @@ def test_a_phrase_structure_parser():
         parse_tree("(S (VP (DT a) (NN b)) (VP (VB c)) (. .))"),
         None,
     ]
-    report = phrase_report(title="Toy", y=y, y_pred=actual, caption="dev", **TRAINING)
+    X = [[("a", "DT"), ("b", "NN"), ("c", "VB"), (".", ".")]] * 3
+    report = report_of(PhraseTask(), "phrase-rules", X, y, actual, n_failures=1)
     overall = report.metrics[0].values
     scores = evalb(y, actual)
     assert overall["labelled_f1"] == scores.f1 == pytest.approx(2 * 5 / 15)
@@ -85,7 +96,7 @@ def test_a_phrase_structure_parser():
 
 
 def test_a_perfect_parser_has_no_errors_to_draw():
-    _, y = toy_treebank(5)
-    report = phrase_report(title="Toy", y=y, y_pred=y)
+    X, y = toy_treebank(5)
+    report = report_of(PhraseTask(), "phrase-rules", X, y, y)
     assert not report.drawings and "Worst errors" not in render(report)
     assert measure_phrases(y, y)["labelled_f1_with_punctuation"] == 1.0

@@ -112,8 +112,8 @@ app.command("compile", cls=Command)(compile_tasks)
 app.command(cls=Command)(demo)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         print(f"partwise {__version__}")
         raise typer.Exit()
 
@@ -170,19 +170,19 @@ def _describe(error: Exception) -> tuple[str, int]:
         if message.startswith("No such command"):
             context = error.ctx  # type: ignore[attr-defined]
             names = context.command.list_commands(context)
-            what = message.partition(".")[0]
-            near = get_close_matches(what.split("'")[1], names, n=1)
-            hint = f"did you mean {near[0]!r}? Choose" if near else "choose"
-            message = f"{what}; {hint} from {', '.join(names)}"
+            problem = message.partition(".")[0]
+            similar = get_close_matches(problem.split("'")[1], names, n=1)
+            hint = f"did you mean {similar[0]!r}? Choose" if similar else "choose"
+            message = f"{problem}; {hint} from {', '.join(names)}"
         elif message:
             context = getattr(error, "ctx", None)
             name = "partwise" if context is None else context.command_path
             message += f" (see {name} --help)"
         return message, getattr(error, "exit_code", 2)
-    words = str(error)
+    message_text = str(error)
     if isinstance(error, SettingsError):
-        words = in_options(error.text, OPTIONS)
-    text = " ".join(words.split()) or type(error).__name__
+        message_text = in_options(error.text, OPTIONS)
+    text = " ".join(message_text.split()) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; choose another place", 2
     if isinstance(error, OSError) and error.strerror:

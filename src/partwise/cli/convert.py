@@ -79,7 +79,7 @@ def convert(
 def _convert_model(file: str, output: str, json: bool) -> int:
     from partwise.cli.output import print_json, say
     from partwise.model_file import save_model
-    from partwise.outputs.sequence.conversion import from_crfsuite
+    from partwise.outputs.crfsuite import from_crfsuite
 
     model = from_crfsuite(file)
     save_model(model, output)

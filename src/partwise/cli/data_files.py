@@ -58,7 +58,7 @@ def refuse_overwriting(
     """
     from partwise.model_file import refuse_unwritable
 
-    taken = {os.path.realpath(path): path for path in inputs if path != "-"}
+    owners = {os.path.realpath(path): path for path in inputs if path != "-"}
     for option, path in results.items():
         if path is None:
             continue
@@ -67,15 +67,16 @@ def refuse_overwriting(
         refuse_unwritable(path)
         if os.path.exists(path) and not os.path.isfile(path):  # a device, a pipe
             continue
-        place = os.path.realpath(path)
-        if place in taken:
+        real_path = os.path.realpath(path)
+        if real_path in owners:
             raise ValueError(
-                f"{option} {path}: it would overwrite {taken[place]}; give another name"
+                f"{option} {path}: it would overwrite {owners[real_path]}; give "
+                "another name"
             )
-        taken[place] = f"the file of {option}"
+        owners[real_path] = f"the file of {option}"
 
 
-def opened(path: str, data: Sequence[str], files: FileOptions) -> tuple[Any, Task]:
+def open_task(path: str, data: Sequence[str], files: FileOptions) -> tuple[Any, Task]:
     """A model and its task; from here on, compilation is announced.
 
     Files of data that is a model where the model is none are in the wrong order.

@@ -253,28 +253,27 @@ def _comparison(results: Sequence[Result]) -> MetricTable:
     """The models of one task, line by line."""
     from partwise.report import MetricTable
 
-    known = [name for name, value in figures(results[0]).items() if value is not None]
-    rows = [[r.model, *(figures(r)[name] for name in known)] for r in results]
+    names = [name for name, value in figures(results[0]).items() if value is not None]
+    rows = [[r.model, *(figures(r)[name] for name in names)] for r in results]
     title = f"{results[0].task.name.capitalize()}, on new data"
-    return MetricTable(title, {}, ("model", *known), rows)
+    return MetricTable(title, {}, ("model", *names), rows)
 
 
 def _report_of(result: Result) -> Report:
     from partwise.outputs.listings import telling_features
-    from partwise.outputs.sequence.report import sequence_report
+    from partwise.outputs.sequence.report import sequence_sections
     from partwise.readers.tokens import show_tokens
+    from partwise.report import Report
 
     X, y = result.task.test
-    return sequence_report(
-        result.tagger.model_,
-        title=result.task.name,
-        tokens=[show_tokens(X, row) for row in range(len(y))],
-        y=y,
-        y_pred=result.predicted,
-        certificate=result.tagger.certificate_,
-        history=result.tagger.history_,
-        tolerance=result.tagger.tol,
-        features=telling_features(result.tagger.model_, 5),
+    tagger, tokens = result.tagger, [show_tokens(X, row) for row in range(len(y))]
+    return Report(
+        result.task.name,
+        certificate=tagger.certificate_,
+        history=tagger.history_,
+        tolerance=tagger.tol,
+        features=telling_features(tagger.model_, 5),
+        **sequence_sections(tagger.model_, tokens, y, result.predicted),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from partwise.cli.data_files import opened, reads_files
+from partwise.cli.data_files import open_task, reads_files
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
@@ -31,19 +31,20 @@ def evaluate(
         say,
     )
 
-    loaded, task = opened(model, data, files)
-    read = task.read(data, truth=True)
-    answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
-    metrics = task.measure(read, answers)
-    details = task.details(loaded, read, answers)
+    trained, task = open_task(model, data, files)
+    examples = task.read(data, truth=True)
+    answers = task.answer(trained, examples, topk=1, given=None, n_jobs=threads(jobs))
+    metrics = task.measure(examples, answers)
+    details = task.details(trained, examples, answers)
     for warning in details.warnings:
         say(f"warning: {warning}")
     if json:
-        print_json({"metrics": metrics, "n_examples": read.n_examples, **details.json})
+        document = {"metrics": metrics, "n_examples": examples.n_examples}
+        print_json(document | details.json)
         return 0
-    sizes = f"{read.n_examples:,} {task.examples_name}"
-    if read.n_tokens != read.n_examples:
-        sizes += f", {read.n_tokens:,} {task.tokens_name}"
+    sizes = f"{examples.n_examples:,} {task.examples_name}"
+    if examples.n_tokens != examples.n_examples:
+        sizes += f", {examples.n_tokens:,} {task.tokens_name}"
     print_text(sizes)
     print_table((), metric_rows(metrics))
     for title, header, rows in details.listings:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from partwise.cli.data_files import opened, reads_files
+from partwise.cli.data_files import open_task, reads_files
 from partwise.cli.options import Files, Json, ModelPath
 from partwise.outputs.task import FileOptions
 
@@ -38,14 +38,14 @@ def explain(
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
-    loaded, task = opened(model, data, files)
-    read = task.read(data, truth=False)
-    if not 0 <= sentence < read.n_examples:
+    trained, task = open_task(model, data, files)
+    examples = task.read(data, truth=False)
+    if not 0 <= sentence < examples.n_examples:
         raise ValueError(
-            f"--sentence {sentence}: the data has {read.n_examples:,} "
-            f"{task.examples_name}; give a number from 0 to {read.n_examples - 1}"
+            f"--sentence {sentence}: the data has {examples.n_examples:,} "
+            f"{task.examples_name}; give a number from 0 to {examples.n_examples - 1}"
         )
-    document, text = task.explain(loaded, read, sentence, top)
+    document, text = task.explain(trained, examples, sentence, top)
     if json:
         print_json({"sentence": sentence, **document})
     else:

@@ -48,13 +48,13 @@ def fetch(
     from partwise.datasets.registry import CORPORA
 
     if name is None:
-        known = {corpus.name: corpus.description for corpus in CORPORA.values()}
+        corpora = {corpus.name: corpus.description for corpus in CORPORA.values()}
         if json:
-            print_json({"corpora": known})
+            print_json({"corpora": corpora})
         else:
-            print_table(("corpus", "what"), known.items())
+            print_table(("corpus", "what"), corpora.items())
         return 0
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         fetched = download(
             name,
@@ -63,7 +63,7 @@ def fetch(
             progress=sys.stderr.isatty(),
             allow_unverified=allow_unverified,
         )
-    for warning in caught:
+    for warning in recorded:
         say(f"warning: {warning.message}")
     if json:
         print_json(

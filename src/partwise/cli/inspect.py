@@ -85,11 +85,11 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _line(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = ((k, v) for k, v in value.items() if v is not None)
-        return ", ".join(f"{k} {_line(v)}" for k, v in pairs)
+        entries = ((k, v) for k, v in value.items() if v is not None)
+        return ", ".join(f"{k} {_line(v)}" for k, v in entries)
     if isinstance(value, list):
-        few = len(value) <= 40
-        return " ".join(map(str, value)) if few else f"{len(value)} of them"
+        is_short = len(value) <= 40
+        return " ".join(map(str, value)) if is_short else f"{len(value)} of them"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

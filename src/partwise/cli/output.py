@@ -74,8 +74,8 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     is_text = [not any(map(_is_number, c)) for c in zip(*texts, strict=True)]
     for row in lines:
         cells = [
-            cell.ljust(width) if left else cell.rjust(width)
-            for cell, width, left in zip(row, widths, is_text, strict=True)
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, is_text, strict=True)
         ]
         print("  " + "  ".join(cells).rstrip())
 
@@ -92,26 +92,28 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     """A certificate, as in JSON, in words."""
     from partwise.report.wording import at_most_percent
 
-    c = certificate
-    if c["stopped"] == "estimated":
+    facts = certificate
+    if facts["stopped"] == "estimated":
         return ["objective     none: the weights were estimated from counts"]
-    lines = [f"objective     {shown(c['primal'], 8)}"]
-    if not c["exact_oracle"]:
-        known = f"at least {shown(c['at_least'], 8)}"
-        if c["at_most"] is not None:
-            known += f", at most {shown(c['at_most'], 8)}"
-        lines = [f"objective     {known}: the search was not exact"]
-    if c["dual"] is not None:
-        lines.append(f"dual bound    {shown(c['dual'], 8)}")
-    if c["dual"] is None and c["data_bound"] is not None:
-        lines.append(f"data bound    within {shown(c['data_bound'], 4)} of the optimum")
-    if c["relative_gap"] is not None:
-        gap = at_most_percent(c["relative_gap"]).replace("\u00a0", " ")
+    lines = [f"objective     {shown(facts['primal'], 8)}"]
+    if not facts["exact_oracle"]:
+        bounds = f"at least {shown(facts['at_least'], 8)}"
+        if facts["at_most"] is not None:
+            bounds += f", at most {shown(facts['at_most'], 8)}"
+        lines = [f"objective     {bounds}: the search was not exact"]
+    if facts["dual"] is not None:
+        lines.append(f"dual bound    {shown(facts['dual'], 8)}")
+    if facts["dual"] is None and facts["data_bound"] is not None:
+        lines.append(
+            f"data bound    within {shown(facts['data_bound'], 4)} of the optimum"
+        )
+    if facts["relative_gap"] is not None:
+        gap = at_most_percent(facts["relative_gap"]).replace("\u00a0", " ")
         lines.append(f"relative gap  {gap}")
-    lines.append(f"oracle calls  {shown(c['oracle_calls'])}")
-    if c.get("n_planes"):
-        lines.append(f"constraints   {shown(c['n_planes'])} added")
-    lines.append(f"stopped       {c['stopped'] or 'not told'}")
-    if c["note"]:
-        lines.append(f"note          {c['note']}")
+    lines.append(f"oracle calls  {shown(facts['oracle_calls'])}")
+    if facts.get("n_planes"):
+        lines.append(f"constraints   {shown(facts['n_planes'])} added")
+    lines.append(f"stopped       {facts['stopped'] or 'not told'}")
+    if facts["note"]:
+        lines.append(f"note          {facts['note']}")
     return lines

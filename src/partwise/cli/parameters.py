@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from partwise.outputs.docstrings import parameter_entries
+from partwise.outputs.docstrings import entries_of
 from partwise.parameters import choices_of, reworded
 
 OBJECTIVE = ("C", "loss", "formulation", "penalty", "cost", "normalized")
@@ -97,7 +97,7 @@ def _default(value: ast.expr | None) -> tuple[Any] | None:
 def _described(docstring: str) -> dict[str, tuple[str, str]]:
     """Types and first sentences of the parameters in a docstring."""
     described: dict[str, tuple[str, str]] = {}
-    for names, kind, body in parameter_entries(docstring):
+    for names, kind, body in entries_of(docstring):
         text = " ".join(body.split())
         sentence = re.split(r"(?<=[.…])\s+(?=[A-Z])", text)[0]
         plain = sentence.replace("``", "").replace("`", "")
@@ -117,11 +117,11 @@ class Option(NamedTuple):
     @classmethod
     def of(cls, parameter: Parameter, aliases: Mapping[str, str]) -> Option:
         """The option of a parameter, from its alias or its name."""
-        known = ALIASES | dict(aliases)
-        dashed = "--" + parameter.name.replace("_", "-")
+        option_names = ALIASES | dict(aliases)
+        option = "--" + parameter.name.replace("_", "-")
         if parameter.default is True:
-            dashed = f"{dashed}/--no-{parameter.name.replace('_', '-')}"
-        on, _, off = known.get(parameter.name, dashed).partition("/")
+            option = f"{option}/--no-{parameter.name.replace('_', '-')}"
+        on, _, off = option_names.get(parameter.name, option).partition("/")
         return cls(on, off)
 
     def typed(self, value: str | None) -> str:
@@ -153,48 +153,51 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
     parser: Callable[[str], Any] | None = None
     choices = _choices(parameter.type)
     values = [choice for choice in choices if choice is not None]
-    plain: Any = {"int": int, "float": float, "str": str, "bool": bool}.get(
+    value_type: Any = {"int": int, "float": float, "str": str, "bool": bool}.get(
         parameter.type.removesuffix(" | None")
     )
     listed = LISTS.get(parameter.kind.removesuffix(" or None"))
     if listed is not None:
-        plain, parser = str, _list_parser(listed)
+        value_type, parser = str, _list_parser(listed)
     elif values:
-        plain = type(values[0])
-    elif plain is None and parameter.type == "Any":
-        plain = _described_type(parameter.kind)
-    if plain is None or parameter.name in NO_OPTION:
+        value_type = type(values[0])
+    elif value_type is None and parameter.type == "Any":
+        value_type = _described_type(parameter.kind)
+    if value_type is None or parameter.name in NO_OPTION:
         return None
     accepts_none = parameter.type.endswith("| None")
     if listed is None and (
-        plain is object or (accepts_none and not (plain is str and not values))
+        value_type is object
+        or (accepts_none and not (value_type is str and not values))
     ):
-        parser = _parser(plain)
-    written = option.name + (f"/{option.off}" if option.off else "")
-    details: dict[str, Any] = {
+        parser = _parser(value_type)
+    names = option.name + (f"/{option.off}" if option.off else "")
+    settings: dict[str, Any] = {
         "help": _in_shell(parameter.help),
         "show_default": parameter.default not in (None, False),
         "rich_help_panel": _panel(parameter, option),
     }
-    named = values or re.findall(r'"(\w+)"', parameter.kind.partition("}")[0])
+    listed_names = values or re.findall(r'"(\w+)"', parameter.kind.partition("}")[0])
     if listed is not None:
-        details["metavar"] = listed.metavar
-        details["help"] += f" Written as in {listed.example}{listed.more}."
-    elif named:
-        details["metavar"] = "|".join(map(str, named))
+        settings["metavar"] = listed.metavar
+        settings["help"] += f" Written as in {listed.example}{listed.more}."
+    elif listed_names:
+        settings["metavar"] = "|".join(map(str, listed_names))
     else:
-        text = "FILE" if parameter.kind.startswith("path") else "TEXT"
-        details["metavar"] = {int: "N", float: "NUMBER", bool: ""}.get(plain, text)
-    kind = plain if plain is not object else str
+        metavar = "FILE" if parameter.kind.startswith("path") else "TEXT"
+        settings["metavar"] = {int: "N", float: "NUMBER", bool: ""}.get(
+            value_type, metavar
+        )
+    annotation = value_type if value_type is not object else str
     if parser is not None:
-        details["parser"] = parser
-        kind = Any
-    if parameter.default is None and plain is not bool:
-        kind = kind | None if kind is not Any else Any
-    if accepts_none and parameter.default is not None and plain is str:
-        details["help"] += f" {NONE!r} is allowed."
+        settings["parser"] = parser
+        annotation = Any
+    if parameter.default is None and value_type is not bool:
+        annotation = annotation | None if annotation is not Any else Any
+    if accepts_none and parameter.default is not None and value_type is str:
+        settings["help"] += f" {NONE!r} is allowed."
     return Declared(
-        parameter.name, Annotated[kind, typer.Option(written, **details)],
+        parameter.name, Annotated[annotation, typer.Option(names, **settings)],
         parameter.default,
     )  # fmt: skip
 
@@ -277,16 +280,16 @@ def _described_type(kind: str) -> Any:
     return str if is_text else None
 
 
-def _parser(plain: Any) -> Callable[[str], Any]:
+def _parser(value_type: Any) -> Callable[[str], Any]:
     def parse(text: str) -> Any:
         if not isinstance(text, str):  # a default
             return text
         if text.lower() == NONE:
             return None
         try:
-            return (float if plain is object else plain)(text)
+            return (float if value_type is object else value_type)(text)
         except ValueError:
-            if plain is object:
+            if value_type is object:
                 return text
             raise typer.BadParameter(f"{text!r} is not a valid number.") from None
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from partwise.cli.data_files import opened, reads_files, refuse_overwriting
+from partwise.cli.data_files import open_task, reads_files, refuse_overwriting
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
@@ -64,42 +64,46 @@ def predict(
         raise ValueError(f"--topk {topk}: give a positive whole number")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
-    chosen = [
+    options = [
         f"--{name}"
         for name, is_asked in (("confidence", confidence), ("marginals", marginals))
         if is_asked
     ]
-    if chosen and (given is not None or topk > 1):
-        other = "--topk" if topk > 1 else "--given"
+    if options and (given is not None or topk > 1):
+        conflict = "--topk" if topk > 1 else "--given"
         raise ValueError(
-            f"{chosen[0]} and {other} do not go together; drop one of them"
+            f"{options[0]} and {conflict} do not go together; drop one of them"
         )
     if output != "-":
         refuse_overwriting({"--output": output}, [model])
-    loaded, task = opened(model, data, files)
-    read = task.read(data, truth=False)
-    answers = task.answer(loaded, read, topk=topk, given=given, n_jobs=threads(jobs))
-    for option in chosen:
-        answers = task.with_probabilities(option, loaded, read, answers, threads(jobs))
+    trained, task = open_task(model, data, files)
+    examples = task.read(data, truth=False)
+    answers = task.answer(
+        trained, examples, topk=topk, given=given, n_jobs=threads(jobs)
+    )
+    for option in options:
+        answers = task.with_probabilities(
+            option, trained, examples, answers, threads(jobs)
+        )
         if not task.writes_probabilities and not (json and output == "-"):
             raise ValueError(
                 f"{option}: files of this model have no place for it; add --json, "
                 "without --output"
             )
-    if chosen and not loaded.has_probabilities:
+    if options and not trained.has_probabilities:
         say(
             "note: the model was trained for a margin and is not calibrated; its "
             "numbers compare outputs, but are no probabilities (train with --loss log)"
         )
     if not json or output != "-":
-        task.write(output, read, answers, topk)
+        task.write(output, examples, answers, topk)
     if json:
         document: dict[str, Any] = {
-            "n_examples": read.n_examples,
-            "n_tokens": read.n_tokens,
+            "n_examples": examples.n_examples,
+            "n_tokens": examples.n_tokens,
             "output": None if output == "-" else output,
         }
         print_json(document | task.json_outputs(answers))
     elif output != "-":
-        say(f"{read.n_examples:,} {task.examples_name} written to {output}")
+        say(f"{examples.n_examples:,} {task.examples_name} written to {output}")
     return 0

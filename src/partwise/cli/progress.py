@@ -63,15 +63,15 @@ class GapBar:
             if self._bar is None:
                 say(f"run {self._n_runs} of the solver")
         self._last = metadata["iteration"]
-        known = map(math.isfinite, (metadata["objective"], metadata["bound"]))
-        if not any(known):  # a generative model has neither
+        are_finite = map(math.isfinite, (metadata["objective"], metadata["bound"]))
+        if not any(are_finite):  # a generative model has neither
             return
         gap = metadata["gap"]
-        about = "≈" if metadata["is_estimate"] else ""
+        mark = "≈" if metadata["is_estimate"] else ""
         text = (
-            f"objective {about}{_value(metadata['objective'])}  "
+            f"objective {mark}{_value(metadata['objective'])}  "
             f"bound {_value(metadata['bound'])}  "
-            f"gap {about}{percent(gap) if math.isfinite(gap) else '–'}"
+            f"gap {mark}{percent(gap) if math.isfinite(gap) else '–'}"
         )
         if self._bar is not None:
             self._bar.update(0, completed=self._share(gap), figures=text)

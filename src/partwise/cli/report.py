@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from partwise.cli.data_files import opened, reads_files, refuse_overwriting
+from partwise.cli.data_files import open_task, reads_files, refuse_overwriting
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import Answers, Data, FileOptions, Task
 
@@ -33,22 +33,22 @@ def report(
     """
     from partwise.cli.output import print_json, say
 
-    loaded, task = opened(model, data, files)
+    trained, task = open_task(model, data, files)
     refuse_overwriting({"--output": output}, [model, *data])
-    read = task.read(data, truth=True)
-    answers = task.answer(loaded, read, topk=1, given=None, n_jobs=threads(jobs))
+    examples = task.read(data, truth=True)
+    answers = task.answer(trained, examples, topk=1, given=None, n_jobs=threads(jobs))
     names = ", ".join(Path(name).name for name in data)
     write_report(
         task,
-        loaded,
-        read,
+        trained,
+        examples,
         answers,
         output,
         name=Path(model).name,
         caption=f"On {names}",
     )
     if json:
-        print_json({"report": output, "metrics": task.measure(read, answers)})
+        print_json({"report": output, "metrics": task.measure(examples, answers)})
     else:
         say(f"report written to {output}")
     return 0

@@ -81,19 +81,19 @@ def _train(
     announce_compilation(say)
     data = task.read(request.data, truth=True)
     dev = task.read_dev(request.dev) if request.dev else None
-    read = time.perf_counter() - began
-    read -= compile_seconds(began, began + read)
+    read_seconds = time.perf_counter() - began
+    read_seconds -= compile_seconds(began, began + read_seconds)
     say(task.describe(data))
 
     estimator.set_callbacks(GapBar(estimator.tol, interruption.training_begins))
     fit_began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         estimator.fit(data.X, data.y, **task.fit_arguments(data))
     fit_ended = time.perf_counter()
-    compiling = compile_seconds(began, fit_ended)
-    fit = fit_ended - fit_began - compile_seconds(fit_began, fit_ended)
-    for warning in caught:
+    compile_time = compile_seconds(began, fit_ended)
+    fit_seconds = fit_ended - fit_began - compile_seconds(fit_began, fit_ended)
+    for warning in recorded:
         if issubclass(warning.category, UserWarning):
             text = getattr(warning.message, "text", None)  # see `worded_warning`
             words = warning.message if text is None else in_options(text, OPTIONS)
@@ -107,12 +107,12 @@ def _train(
     options = {"keep_dual": True} if request.keep_dual and has_dual else {}
     _save(estimator, request.model, **options)
     seconds = {
-        "read": read,
-        "features": fit - estimator.fit_seconds_,
+        "read": read_seconds,
+        "features": fit_seconds - estimator.fit_seconds_,
         "solve": estimator.fit_seconds_,
-        "compile": compiling,
+        "compile": compile_time,
     }
-    answer: dict[str, Any] = {
+    document: dict[str, Any] = {
         "certificate": estimator.certificate_.to_dict(),
         "seconds": seconds,
         "n_examples": data.n_examples,
@@ -124,7 +124,7 @@ def _train(
         n_jobs = threads(estimator.n_jobs)
         answers = task.answer(model, evaluated, topk=1, given=None, n_jobs=n_jobs)
         if dev is not None:
-            answer["dev"] = task.measure(dev, answers)
+            document["dev"] = task.measure(dev, answers)
         if request.report:
             write_report(
                 task,
@@ -137,7 +137,7 @@ def _train(
                 trained_on=request.data,
             )
     seconds["total"] = time.perf_counter() - began
-    _print_results(request, answer)
+    _print_results(request, document)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
 
 
@@ -171,19 +171,19 @@ def _why_no_dual(estimator: Any) -> str:
     return f"{solver} has no dual per example to keep; bcfw has"
 
 
-def _print_results(request: TrainingRequest, answer: dict[str, Any]) -> None:
+def _print_results(request: TrainingRequest, document: dict[str, Any]) -> None:
     if request.json:
-        print_json(answer)
+        print_json(document)
         return
-    for line in certificate_lines(answer["certificate"]):
+    for line in certificate_lines(document["certificate"]):
         print(line)
-    seconds = answer["seconds"]
-    parts = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
-    print(f"seconds       {parts}")
-    print(f"features      {answer['n_features']:,}")
-    if "dev" in answer:
+    seconds = document["seconds"]
+    times = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
+    print(f"seconds       {times}")
+    print(f"features      {document['n_features']:,}")
+    if "dev" in document:
         print(f"on {request.dev}")
-        print_table((), metric_rows(answer["dev"]))
+        print_table((), metric_rows(document["dev"]))
     say(f"model written to {request.model}")
     if request.report:
         say(f"report written to {request.report}")

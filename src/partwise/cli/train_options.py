@@ -31,22 +31,23 @@ def training_command(output: Output) -> Callable[..., int]:
     parameters = parameters_of(f"{output.folder}.estimator", output.estimator)
     options = {p.name: Option.of(p, task.aliases) for p in parameters}
     declared = [declare(p, options[p.name]) for p in parameters]
-    chosen = [option for option in declared if option is not None]
-    chosen = [option for option in chosen if option.name != "templates"]
-    names = [option.name for option in chosen]
+    parameter_options = [
+        option for option in declared if option and option.name != "templates"
+    ]
+    names = [option.name for option in parameter_options]
     has_templates = "templates" in options
     has_gram = "gram_options" in options
-    extra = [
+    further = [
         Declared(name, _extra(metavar, text), None)
         for name, (metavar, text) in task.extra_options.items()
     ]
     if has_templates:
-        extra += [
+        further += [
             Declared("preset", _extra("NAME", _presets(task)), None),
             Declared("template", common.TemplateFile, None),
         ]
     if has_gram:
-        extra += [
+        further += [
             Declared("gram_cache", common.GramCache, None),
             Declared("gram_dtype", common.GramDtype, None),
         ]
@@ -88,7 +89,9 @@ def training_command(output: Output) -> Callable[..., int]:
         Argument("model", Argument.KEYWORD_ONLY, annotation=common.ModelToWrite),
     ]
     panels = ("Objective", FEATURES, KERNELS, SWITCHES, "Solver")
-    ordered = sorted([*chosen, *extra], key=lambda option: panels.index(_panel(option)))
+    ordered = sorted(
+        [*parameter_options, *further], key=lambda option: panels.index(_panel(option))
+    )
     for option in (*ordered, *files, *results):
         arguments.append(
             Argument(
@@ -106,8 +109,8 @@ def training_command(output: Output) -> Callable[..., int]:
 
 def _presets(task: type[Task]) -> str:
     names = list(task.template_language()[0])
-    few = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-    return f"Feature templates by name: {few}."
+    listed_names = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"Feature templates by name: {listed_names}."
 
 
 def _panel(option: Declared) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from partwise.cli.data_files import opened, reads_files
+from partwise.cli.data_files import open_task, reads_files
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import FileOptions
 
@@ -56,15 +56,15 @@ def verify(
     """
     from partwise.cli.output import print_json, print_table
 
-    loaded, task = opened(model, data, files)
-    settings = _settings(loaded, model)
+    trained, task = open_task(model, data, files)
+    settings = _settings(trained, model)
     if plain and settings["loss"] == "ramp":
         raise ValueError("--plain needs a model of another loss than ramp; drop it")
-    if plain and not task.has_plain_check:
-        raise ValueError(f"--plain has no plain methods for {type(loaded).__name__}")
-    task.as_in_training(loaded)
-    read = task.read(data, truth=True)
-    checks = list(_checks(task, loaded, settings, read, threads(jobs), plain))
+    if plain and not hasattr(trained, "plain_primal"):
+        raise ValueError(f"--plain has no plain methods for {type(trained).__name__}")
+    task.as_in_training(trained)
+    examples = task.read(data, truth=True)
+    checks = list(_checks(task, trained, settings, examples, threads(jobs), plain))
     holds = all(check.holds for check in checks)
     if json:
         listed = {
@@ -94,7 +94,7 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
 
     settings = model.info.get("settings", {})
     C = settings.get("C")
-    known = {
+    allowed = {
         "loss": ("hinge", "log", "ramp"),
         "formulation": ("margin", "slack", "hard"),
         "penalty": ("l1", "l2"),
@@ -102,7 +102,7 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
     primal = model.info.get("certificate", {}).get("primal")
     fits = isinstance(C, int | float) and isinstance(primal, int | float)
     fits = fits and type(settings.get("n_examples", 0)) is int
-    for name, choices in known.items():
+    for name, choices in allowed.items():
         fits = fits and settings.get(name) in choices
     if not fits:
         raise ModelFileError(
@@ -164,9 +164,9 @@ def _checks(
     holds = _near(claimed, primal, primal)
     yield Check("primal", claimed, primal, holds, "one pass over the data")
     if plain:
-        again = task.plain_primal(model, data, settings, objective)
-        holds = _near(stated.primal, again, again)
-        yield Check("plain primal", stated.primal, again, holds, "plain Python")
+        plain_primal = task.plain_primal(model, data, settings, objective)
+        holds = _near(stated.primal, plain_primal, plain_primal)
+        yield Check("plain primal", stated.primal, plain_primal, holds, "plain Python")
     if stated.data_bound is not None:
         how = "½‖g‖² from the data alone"
         bound = certificate.data_bound
@@ -176,7 +176,14 @@ def _checks(
         return
     if model.support is not None and penalty != "log":
         yield from _dual_checks(
-            task, model, data, packed, problem, objective, stated.dual, certificate
+            task,
+            model,
+            data,
+            packed,
+            problem,
+            objective,
+            stated.dual,
+            certificate,
         )
         return
     bound = certificate.data_bound
@@ -230,8 +237,8 @@ def _dual_checks(
     alpha = alpha / max(1.0, excess)
     w = problem.combine(cuts._replace(b=b, scale=scale), alpha)
     sums = [
-        np.bincount(rows, each, minlength=problem.n_blocks).astype(np.float64)
-        for each in (alpha * b, alpha)
+        np.bincount(rows, values, minlength=problem.n_blocks).astype(np.float64)
+        for values in (alpha * b, alpha)
     ]
     dual = objective.dual(problem.dot(w, w), sums[0], sums[1])
     weights = problem.expand(model.weights)
@@ -251,13 +258,13 @@ def _verdict(check: Check) -> str:
     return "stated" if check.recomputed is None else "holds"
 
 
-def _near(one: float, other: float, scale: float) -> bool:
+def _near(stated: float, recomputed: float, scale: float) -> bool:
     import math
 
-    if not math.isfinite(one) or not math.isfinite(other):
-        return one == other
-    return abs(one - other) <= TOLERANCE * max(abs(scale), 1e-300)
+    if not math.isfinite(stated) or not math.isfinite(recomputed):
+        return stated == recomputed
+    return abs(stated - recomputed) <= TOLERANCE * max(abs(scale), 1e-300)
 
 
-def _at_most(small: float, large: float, scale: float) -> bool:
-    return small <= large + TOLERANCE * max(abs(scale), abs(large), 1e-300)
+def _at_most(lower: float, upper: float, scale: float) -> bool:
+    return lower <= upper + TOLERANCE * max(abs(scale), abs(upper), 1e-300)

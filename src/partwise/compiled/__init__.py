@@ -138,15 +138,23 @@ def _overload_with_signature_of(function, pick):
     return function
 
 
-def operation(stub):
-    """Let numba compile a call of `stub` as the method of that name on the tag."""
+def operation(declared):
+    """A call of the method with the name of `declared`, whose body is its docstring.
+
+    The method is that of the first argument, a tag; numba compiles it.
+    """
+    name = declared.__name__
+
+    @functools.wraps(declared)
+    def run(tag, *args):
+        return getattr(tag, name)(*args)
 
     def pick(tag, *args):
         if isinstance(tag, types.Integer):
-            return entry_call(stub)
-        return getattr(tag.instance_class, stub.__name__)
+            return entry_call(run)
+        return getattr(tag.instance_class, name)
 
-    return _overload_with_signature_of(stub, pick)
+    return _overload_with_signature_of(run, pick)
 
 
 def optional_operation(default):
@@ -178,13 +186,11 @@ def both_ways(function):
 @operation
 def code_length(blocks, i):
     """Length of an output's code in block i."""
-    return blocks.code_length(i)
 
 
 @operation
 def output_loss(blocks, i, code):
     """Δ(y_i, ŷ) of an output."""
-    return blocks.output_loss(i, code)
 
 
 @operation
@@ -196,31 +202,26 @@ def find_output(blocks, work, w, i, code):
     it is the truth, violated by 0. Leaves the part scores of block i in `work`, for
     `recall_margin`.
     """
-    return blocks.find_output(work, w, i, code)
 
 
 @operation
 def recall_margin(blocks, work, i, code):
     """<w, δ(code)> from the scores that the last `find_output` of block i left."""
-    return blocks.recall_margin(work, i, code)
 
 
 @operation
 def margin(blocks, w, i, code):
     """<w, δ(code)> for any model w."""
-    return blocks.margin(w, i, code)
 
 
 @operation
 def push(blocks, w, i, code, coef):
     """Add coef·δ(code) to w, in place."""
-    return blocks.push(w, i, code, coef)
 
 
 @operation
 def wipe(blocks, w, i, code):
     """Set to zero the coordinates of w that δ(code) touches."""
-    return blocks.wipe(w, i, code)
 
 
 # Several outputs of one block at once: `codes` holds n of them end to end, beginning
@@ -258,25 +259,21 @@ def push_sum(blocks, work, w, i, codes, at, n, coef):
 @operation
 def score_rows(rows, weights, first, last, out):
     """out[t − first, l] = <weights[:, l], x_t> for the rows t in [first, last)."""
-    return rows.score_rows(weights, first, last, out)
 
 
 @operation
 def dot_row(rows, w, width, t, label):
     """<weights[:, label], x_t> for the weights that begin `w`, in rows of `width`."""
-    return rows.dot_row(w, width, t, label)
 
 
 @operation
 def add_row(rows, w, width, t, label, coef):
     """weights[:, label] += coef·x_t."""
-    return rows.add_row(w, width, t, label, coef)
 
 
 @operation
 def wipe_row(rows, w, width, t, label):
     """weights[:, label] = 0 where x_t is not zero."""
-    return rows.wipe_row(w, width, t, label)
 
 
 @optional_operation

@@ -12,10 +12,14 @@ labels per cell only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+
+from partwise.bounds import Arrays, check_indices, check_rising, read_array, require
+from partwise.features.vocabulary import read_texts, texts
 
 Ints = np.ndarray
 
@@ -125,6 +129,34 @@ class SpanFeatures:
             return listed
 
         return look
+
+    def arrays(self) -> Arrays:
+        """What a model file keeps of them."""
+        arrays = texts("words", self.words_.tolist()) | texts(
+            "tags", self.tags_.tolist()
+        )
+        for k, values in enumerate(self.values_):
+            arrays[f"values{k}"] = values.astype(np.int64)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, min_count: int) -> Self:
+        """Rebuild from `arrays`; invalid input raises ValueError."""
+        spans = cls(min_count)
+        spans.words_ = np.array(read_texts(arrays, "words"), dtype=str)
+        spans.tags_ = np.array(read_texts(arrays, "tags"), dtype=str)
+        for column in (spans.words_, spans.tags_):
+            require(bool((column[:-1] < column[1:]).all()), "words out of order")
+        width = {"word": len(spans.words_) + 2, "tag": spans._width()}
+        spans.values_ = []
+        for k, template in enumerate((*BEGIN, *END)):
+            values = read_array(arrays, f"values{k}", np.int64, None)
+            limit = math.prod(width[str(column)] for column in template[::2])
+            check_indices(values, limit, "a feature")
+            check_rising(values, "features")
+            require(len(values) > 0, "a template without features")
+            spans.values_.append(values)
+        return spans
 
     def _code(self, sentences: Any) -> tuple[Columns, Ints, Ints]:
         """Columns as numbers, and the place of each token in its sentence."""

@@ -68,6 +68,16 @@ def read_strings(
     return unpack_strings(text, ends)
 
 
+def texts(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
+    """Strings as arrays under ``name/``."""
+    return string_arrays(strings, f"{name}/text", f"{name}/offset")
+
+
+def read_texts(arrays: Mapping[str, np.ndarray], name: str) -> list[str]:
+    """Strings out of the arrays of `texts`."""
+    return read_strings(arrays, f"{name}/text", f"{name}/offset")
+
+
 def numbered(strings: Iterable[str]) -> dict[str, int]:
     """Each string with its place."""
     return {string: code for code, string in enumerate(strings)}

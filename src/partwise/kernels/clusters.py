@@ -11,6 +11,7 @@ k-means groups the vectors by direction. Places apart and smoothed counts of con
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ SMOOTHING = 0.75  # exponent of the counts of contexts
 UNKNOWN = "c?"  # of words that were too rare, or not seen in training
 
 
+@dataclass(eq=False, repr=False)
 class WordClusters(Parameters):
     """Give each word a cluster, learned from text alone or from given vectors.
 
@@ -84,25 +86,14 @@ class WordClusters(Parameters):
 
     kind = "clusters.v1"
 
-    def __init__(
-        self,
-        n_clusters: int = 100,
-        n_dimensions: int = 50,
-        window: int = 1,
-        min_count: int = 3,
-        column: str | None = None,
-        name: str = "cluster",
-        random_state: int = 0,
-        vectors: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_dimensions = n_dimensions
-        self.window = window
-        self.min_count = min_count
-        self.column = column
-        self.name = name
-        self.random_state = random_state
-        self.vectors = vectors
+    n_clusters: int = 100
+    n_dimensions: int = 50
+    window: int = 1
+    min_count: int = 3
+    column: str | None = None
+    name: str = "cluster"
+    random_state: int = 0
+    vectors: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn clusters."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import check_indices, read_array
+from partwise.bounds import Arrays, check_indices, read_array
 from partwise.features.columnar import as_table
 from partwise.features.vocabulary import read_strings, string_arrays
 from partwise.kernels.forests import Forest, encode_trees
@@ -26,8 +26,6 @@ from partwise.kernels.matrices import (
     unpack_matrix,
 )
 from partwise.readers.table import Column, Table
-
-Arrays = dict[str, np.ndarray]
 
 
 class Inputs(ABC):

@@ -10,16 +10,6 @@ from partwise.readers.span_tags import is_span_tag
 from partwise.readers.span_tags import spans as spans
 
 
-class SpanRow(NamedTuple):
-    """How well the spans of one type are found; `support` counts the true ones."""
-
-    type: str
-    precision: float
-    recall: float
-    f1: float
-    support: int
-
-
 def span_precision(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     """Share of the predicted spans that are right in type, start and end.
 
@@ -65,6 +55,16 @@ def span_f1(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
     0.6666666666666666
     """
     return _overall(y_true, y_pred).f1
+
+
+class SpanRow(NamedTuple):
+    """How well the spans of one type are found; `support` counts the true ones."""
+
+    type: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
 
 
 def span_report(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> list[SpanRow]:

@@ -7,13 +7,14 @@ from inspect import cleandoc
 from textwrap import fill, indent
 from typing import NamedTuple
 
-HEAD = "Parameters\n----------\n"
+HEAD = "{}\n----------\n"
+SECTIONS = ("Parameters", "Attributes")
 REFERENCE = re.compile(r"See `\w+`[.;]?\s*")
 
 
 def complete(cls: type) -> None:
     """
-    Put the entries of the bases into the section ``Parameters`` of a class.
+    Put the entries of the bases into two sections: ``Parameters`` and ``Attributes``.
 
     An entry without a type is a list of names that refers to a base: ``See `Base`.``
     It becomes the entries of the base; further words of it go to the first parameter
@@ -24,16 +25,23 @@ def complete(cls: type) -> None:
     cls : class
         Its docstring is rewritten; without one (``python -OO``) nothing is done.
     """
-    inherited: dict[str, str] = {}
-    for base in reversed(cls.__mro__[1:]):
-        if base.__module__.startswith("partwise."):
-            for names, kind, body in parameter_entries(base.__doc__ or ""):
-                if kind:
-                    inherited |= {n: str(Entry([n], kind, body)) for n in names}
-    text = cls.__dict__.get("__doc__")
-    if not text or not inherited or HEAD not in cleandoc(text):
-        return
-    before, _, rest = cleandoc(text).partition(HEAD)
+    text: str = cls.__dict__.get("__doc__") or ""
+    for title in SECTIONS if text else ():
+        inherited: dict[str, str] = {}
+        for base in reversed(cls.__mro__[1:]):
+            if base.__module__.startswith("partwise."):
+                for names, kind, body in entries_of(base.__doc__ or "", title):
+                    if kind:
+                        inherited |= {n: str(Entry([n], kind, body)) for n in names}
+        text = _with_inherited(cleandoc(text), HEAD.format(title), inherited)
+        cls.__doc__ = text
+
+
+def _with_inherited(text: str, head: str, inherited: dict[str, str]) -> str:
+    """A docstring with the entries of the bases in one section, where it has that."""
+    if not inherited or head not in text:
+        return text
+    before, _, rest = text.partition(head)
     section, after = _section(rest)
     entries: dict[str, str] = {}
     for entry in _entries(section):
@@ -50,7 +58,7 @@ def complete(cls: type) -> None:
                     entries[name] += "\n" + indent(fill(_sentence(note), 80), "    ")
     known = {name for names in entries for name in names.split(", ")}
     entries |= {n: entry for n, entry in inherited.items() if n not in known}
-    cls.__doc__ = before + HEAD + "\n".join(entries.values()) + after
+    return before + head + "\n".join(entries.values()) + after
 
 
 def _sentence(note: str) -> str:
@@ -74,12 +82,12 @@ class Entry(NamedTuple):
     body: str
 
     def __str__(self) -> str:
-        return f"{', '.join(self.names)} : {self.kind}\n{self.body}"
+        return f"{', '.join(self.names)} : {self.kind}\n{self.body}".rstrip()
 
 
-def parameter_entries(docstring: str) -> list[Entry]:
-    """The entries of the section ``Parameters`` of a docstring."""
-    _, head, rest = cleandoc(docstring).partition(HEAD)
+def entries_of(docstring: str, title: str = "Parameters") -> list[Entry]:
+    """The entries of a section of a docstring."""
+    _, head, rest = cleandoc(docstring).partition(HEAD.format(title))
     return _entries(_section(rest)[0]) if head else []
 
 

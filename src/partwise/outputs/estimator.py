@@ -114,6 +114,14 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     verbose : int
         Print where training stands: 1 a line a second, 2 one for each iteration.
         Also when functions are compiled, which happens in the first run only.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Objective, bound and relative gap of the model.
+    history_ : list of HistoryPoint
+        Time, searches, objective and bound in the course of training.
+    n_iter_ : int
     """
 
     C: float | None = field(default=None, kw_only=False)

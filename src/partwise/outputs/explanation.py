@@ -97,7 +97,7 @@ def reasons_of_parts(
     parts: Sequence[Iterable[tuple[int, int, float]]],
     weights: Any,
     names: Sequence[str],
-    shown: Sequence[Sequence[Any]],
+    outputs: Sequence[Sequence[Any]],
 ) -> list[Contribution]:
     """
     Shares of the lead of one output over another, each a list of its parts.
@@ -123,7 +123,7 @@ def reasons_of_parts(
         return output[t] if t < len(output) else ""
 
     return [
-        Contribution(t, names[f], at(shown[0], t), at(shown[-1], t), share)
+        Contribution(t, names[f], at(outputs[0], t), at(outputs[-1], t), share)
         for (t, f), share in shares.items()
         if share
     ]

@@ -13,7 +13,7 @@ from partwise.features.columnar import as_table
 from partwise.kernels.base import Kernel
 from partwise.kernels.clusters import WordClusters
 from partwise.kernels.inputs import Objects, Sequences
-from partwise.kernels.naming import as_kernel
+from partwise.kernels.naming import as_kernel, parse_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.kernels.training_gram import check_options, training_gram
 from partwise.objective import Objective
@@ -50,6 +50,13 @@ class KernelParameters:
     budget: int | None = None
     over_budget: Literal["project", "merge", "drop"] = "project"
     gram_options: dict[str, Any] | None = None
+
+    def check_parameters(self) -> None:
+        """Refuse what cannot be fitted, before any data are read."""
+        super().check_parameters()  # type: ignore[misc]
+        kernel = getattr(self, "kernel", None)
+        if isinstance(kernel, str):
+            parse_kernel(kernel)
 
 
 @dataclass
@@ -150,15 +157,15 @@ class KernelFit(ScoringFit):
         n = problem.n_slots
         beta = weights[:n]
         postings = problem.blocks.rows.postings
-        small = keep_within(postings, beta, self.budget, self.over_budget)
-        if small is beta:
+        reduced_beta = keep_within(postings, beta, self.budget, self.over_budget)
+        if reduced_beta is beta:
             return weights, certificate
-        reduced = np.append(small, weights[n:])
+        reduced = np.append(reduced_beta, weights[n:])
         model = problem.expand(reduced)
-        after = certify(problem, objective, model, dual=certificate.dual)
+        measured = certify(problem, objective, model, dual=certificate.dual)
         return reduced, replace(
-            after,
-            oracle_calls=certificate.oracle_calls + after.oracle_calls,
+            measured,
+            oracle_calls=certificate.oracle_calls + measured.oracle_calls,
             stopped=certificate.stopped,
             note=f"on a budget of {self.budget} anchors; the objective was "
             f"{certificate.primal:.6g} without it",
@@ -208,26 +215,20 @@ def read_kernel(estimator: Any, dtype: str) -> tuple[Kernel | None, dict[str, An
     return kernel, options | {"dtype": np.dtype(options["dtype"]).name}
 
 
-def sentence_inputs(
-    kernel: Kernel | None, table: Table, usual: Sequence[str]
-) -> tuple[Kernel | None, Any]:
+def sequence_inputs(
+    kernel: Kernel, table: Table, usual: Sequence[str] | None = None
+) -> tuple[Kernel, Table]:
     """
-    A kernel on whole sentences that names its columns, and what it compares.
+    A kernel on whole sequences that names its columns, and what it compares.
 
     Parameters
     ----------
-    kernel : Kernel or None
+    kernel : Kernel
     table : Table
-    usual : sequence of str
-        Columns that a kernel which names none compares, as far as they are there.
+    usual : sequence of str, optional
+        Columns that a kernel which names none compares, as far as they are there; all
+        by default.
     """
-    if kernel is None:
-        return None, None
-    if not isinstance(kernel.input_family(), Sequences | Objects):
-        raise ValueError(
-            f"{kernel} does not compare sentences; use a kernel on sequences, such as "
-            "'normalized(annotated)', 'ngram' or 'bow'"
-        )
     kernel = kernel.with_columns(table.columns, usual)
     return kernel, table.select(kernel.columns_of(table.columns, usual))
 
@@ -252,14 +253,21 @@ def fit_sentence_keys(
     hasher : ArcHasher or PhraseHasher
     table : Table
     usual : sequence of str
-        As for `sentence_inputs`.
+        As for `sequence_inputs`.
     last : model or None
         The model that a warm start goes on with.
     **settings
         Further ones of `KernelFit`.
     """
     kernel, options = read_kernel(estimator, "float32")
-    kernel, inputs = sentence_inputs(kernel, table, usual)
+    inputs = None
+    if kernel is not None:
+        if not isinstance(kernel.input_family(), Sequences | Objects):
+            raise ValueError(
+                f"{kernel} does not compare sentences; use a kernel on sequences, such "
+                "as 'normalized(annotated)', 'ngram' or 'bow'"
+            )
+        kernel, inputs = sequence_inputs(kernel, table, usual)
     if last is not None:
         last.scoring.check_start(kernel, hasher.match)
     return KernelFit(

@@ -45,7 +45,8 @@ class LabelModel(LabelledModel):
         first = 0
         for parts, scorer in self.scoring.batches(X) if n else ():
             last = first + len(parts.offset) - 1
-            codes = encode_labels(y[first:last], parts.offset, self.labels)
+            known = y[first:last]
+            codes = encode_labels(known, parts.offset, self.labels, first=first)
             yield self.structure.pack(
                 parts, codes, n_jobs=n_jobs, scorer=scorer, **settings
             )

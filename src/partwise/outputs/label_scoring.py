@@ -148,9 +148,9 @@ class TokenKeyScoring(KernelScoring):
     def to_state(self, weights: Floats) -> State:
         """Hash functions, index, rows of the kernel; weights of transitions apart."""
         settings, arrays = super().to_state(weights)
-        settings["featurizer"], more = optional_state("featurizer", self.featurizer)
+        settings["featurizer"], rows = optional_state("featurizer", self.featurizer)
         tail = np.asarray(weights[len(self.index.anchor) :], np.float64)
-        return settings, arrays | more | {"tail": tail}
+        return settings, arrays | rows | {"tail": tail}
 
     @classmethod
     def from_state(
@@ -211,6 +211,6 @@ def row_entries(features: Any, row: int) -> tuple[Ints, Any]:
     if not hasattr(features, "indptr"):
         values = getattr(features, "X", features)[row]
         return np.arange(len(values)), values
-    here = slice(features.indptr[row], features.indptr[row + 1])
+    entries = slice(features.indptr[row], features.indptr[row + 1])
     is_valued = len(features.data) == len(features.indices)
-    return features.indices[here], features.data[here] if is_valued else 1.0
+    return features.indices[entries], features.data[entries] if is_valued else 1.0

@@ -7,29 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, entry, read_numbers, require
+from partwise.bounds import entry, require
 from partwise.parameters import ParameterError
 from partwise.protocol import Ints
 
 MAX_LABELS = 5000  # training makes several tables of labels × labels
 POSITIVE = ("+1", "+", "1", "yes", "true", "pos", "positive", "bound")
-
-
-def cost_state(cost: Any, name: str = "cost") -> tuple[str, dict[str, np.ndarray]]:
-    """Costs of labels by name, or ``"matrix"`` and its array."""
-    if isinstance(cost, str):
-        return cost, {}
-    return "matrix", {name: np.asarray(cost, np.float64)}
-
-
-def cost_from_state(
-    settings: dict[str, Any], arrays: Any, size: int, name: str = "cost"
-) -> Any:
-    """The cost of `size` labels from the state that `cost_state` makes."""
-    cost = entry(settings, "cost", str)
-    if cost == "matrix":
-        return read_numbers(arrays, name, MAX_FEATURE, size, size)
-    return cost
 
 
 def typed_labels(settings: dict[str, Any]) -> tuple[list[Any], list[Any] | None]:
@@ -41,8 +24,8 @@ def typed_labels(settings: dict[str, Any]) -> tuple[list[Any], list[Any] | None]
     is_listed = isinstance(types, list) and len(types) == len(labels) > 0
     require(is_listed and {type(t) for t in types} in ({str}, {int}), "types of labels")
     for kind in dict.fromkeys(types):
-        here = [label for t, label in zip(types, labels, strict=True) if t == kind]
-        labels_from_state({"labels": here})
+        of_type = [label for t, label in zip(types, labels, strict=True) if t == kind]
+        labels_from_state({"labels": of_type})
     return labels, types
 
 
@@ -131,23 +114,36 @@ def is_unknown(label: Any) -> bool:
     return label is None or bool(label != label)
 
 
-def encode_labels(y: Any, offset: Ints, labels: list[Any]) -> Ints:
-    """Numbers of the labels of all tokens, −1 for None; refuses what does not fit X."""
+def encode_labels(
+    y: Any, offset: Ints, labels: list[Any], what: str = "y", first: int = 0
+) -> Ints:
+    """Numbers of the labels of all tokens, −1 for None; refuses what does not fit X.
+
+    Parameters
+    ----------
+    y : lists of labels
+    offset : int array (n_sequences + 1,)
+    labels : list
+    what : str
+        What messages call `y`.
+    first : int
+        Number of the first sequence in messages.
+    """
     if len(y) != len(offset) - 1:
-        raise ValueError(f"y has {len(y)} sequences where X has {len(offset) - 1}")
+        raise ValueError(f"{what} has {len(y)} sequences where X has {len(offset) - 1}")
     number = {label: k for k, label in enumerate(labels)}
     codes: list[int] = []
-    for row, here in enumerate(y):
-        if len(here) != offset[row + 1] - offset[row]:
+    for row, (names, length) in enumerate(zip(y, np.diff(offset), strict=True), first):
+        if len(names) != length:
             raise ValueError(
-                f"sequence {row} has {offset[row + 1] - offset[row]} tokens in X and "
-                f"{len(here)} labels in y"
+                f"sequence {row} has {length} tokens in X and {len(names)} labels in "
+                f"{what}"
             )
         try:
-            codes += [-1 if is_unknown(label) else number[label] for label in here]
+            codes += [-1 if is_unknown(label) else number[label] for label in names]
         except KeyError as error:
             raise ValueError(
-                f"y: sequence {row} has label {error.args[0]!r}, which the model does "
-                "not know"
+                f"{what}: sequence {row} has label {error.args[0]!r}, which the model "
+                "does not know"
             ) from None
     return np.array(codes, np.int32)

@@ -19,9 +19,14 @@ class PartlyLabelledEstimator(SavedEstimator):
 
     These are completed in rounds (`CCCP`), and the loss does not count them. All else
     is as without them: a problem with hidden parts is `Latent`.
+
+    Attributes
+    ----------
+    rounds_ : list of Round
+        Of the completion of hidden parts; none where nothing is hidden.
     """
 
-    rounds_: list[Round] = field(init=False)  # none where nothing is hidden
+    rounds_: list[Round] = field(init=False)
 
     def _refuse_hidden(self, codes: Any) -> None:
         """Refuse what cannot complete hidden parts, −1 in the codes of truths."""
@@ -57,16 +62,7 @@ class LabelledEstimator(PartlyLabelledEstimator):
             Labels that are known and must be kept: lists with None where they are not,
             or, for graphs, dicts by names of nodes.
         """
-        self._check_fitted()
-        n_jobs = self._n_jobs()
-
-        def predict(X: Any, rows: Any) -> Any:
-            known = given
-            if given is not None and rows is not None:
-                known = [given[i] for i in rows]
-            return self.model_.predict(X, given=known, n_jobs=n_jobs)
-
-        return self._with_empty(X, [], predict)
+        return self._predict(X, [], given)
 
     def _refuse_other(self, last: Any, *names: str) -> None:
         """Refuse to go on with a structure whose weights have another meaning."""

@@ -32,7 +32,7 @@ def unseen_warning(
 def label_details(
     what: str,
     rows: Sequence[Any],
-    unseen: tuple[dict[str, int], list[str]],
+    unseen: tuple[dict[str, int], list[str]] = ({}, []),
     **json: Any,
 ) -> Details:
     """Precision and recall of each label, and labels that the model has never seen.
@@ -46,9 +46,9 @@ def label_details(
     **json
         Further fields for ``--json``.
     """
-    shown = listing(what, ("precision", "recall", "f1", "n"), rows)
+    table = listing(what, ("precision", "recall", "f1", "n"), rows)
     document = {"unseen_labels": unseen[0], "labels": [row._asdict() for row in rows]}
-    return Details(unseen[1], json | document, [shown])
+    return Details(unseen[1], json | document, [table])
 
 
 def label_sections(

@@ -11,7 +11,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from partwise.bounds import check_sparse
 from partwise.kernels.inputs import token_inputs
-from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import (
     KernelFit,
@@ -102,19 +101,11 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
 
     kernel: Any = None
 
-    def check_parameters(self) -> None:
-        """Refuse what cannot be fitted, before any data are read."""
-        super().check_parameters()
-        if isinstance(self.kernel, str):
-            parse_kernel(self.kernel)
-
     def _scoring_fit(
-        self, X: Any, names: Any, last: Any, hasher: ClassHasher, has_intercept: bool
+        self, X: Any, names: Any, hasher: ClassHasher, has_intercept: bool
     ) -> ScoringFit:
-        """Rows as features, or as inputs of a kernel, whose keys are those of `hasher`.
-
-        `last` is the model that a warm start goes on with.
-        """
+        """Rows as features, or as inputs of a kernel with the keys of `hasher`."""
+        last = self._last_model
         if self.kernel is None:
             begin_features(self, last)
             featurizer = self._featurizer(names, has_intercept=has_intercept)
@@ -137,14 +128,6 @@ class KernelRowEstimator(KernelParameters, RowEstimator):
             by_token=True, words=lambda i: [""] * int(length[i]), featurizer=featurizer,
             budget=self.budget, over_budget=self.over_budget, support_inputs=features,
         )  # fmt: skip
-
-    @classmethod
-    def _scoring_parameters(cls, model: Any) -> dict[str, Any]:
-        """Kernel or threshold of a model."""
-        scoring = model.scoring
-        if scoring.prefix:
-            return {"kernel": scoring.index.kernel}
-        return {"fit_intercept": scoring.featurizer.has_intercept}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -54,6 +54,10 @@ class RowKeyScoring(TokenKeyScoring):
         "train on fewer rows, or make features with Nystroem(kernel)"
     )
 
+    def parameters(self) -> dict[str, Any]:
+        """The kernel."""
+        return {"kernel": self.index.kernel}
+
     def view(self, X: Any) -> Any:
         """The matrix as it is."""
         return X

@@ -10,7 +10,6 @@ from partwise.outputs.task import Answers, Data, Details, FileOptions, Task
 from partwise.readers.limits import ReaderError
 
 if TYPE_CHECKING:
-    from partwise.protocol import Ints
     from partwise.readers.matrices import MatrixData
 
 CSV = (".csv", ".tsv")
@@ -177,9 +176,4 @@ class RowTask(Task):
         """Classes of all rows."""
         return map(str, data.y.tolist())
 
-    def truths(self, model: Any, data: Data) -> Ints:
-        """Numbers of the classes."""
-        import numpy as np
-
-        number = {str(label): k for k, label in enumerate(model.labels)}
-        return np.array([number[label] for label in self.labels_in(data)], np.int32)
+    truths = Task.label_numbers

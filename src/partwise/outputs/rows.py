@@ -99,6 +99,10 @@ class RowFeaturizer:
 class RowFeatureScoring(TokenFeatureScoring):
     """Classes are scored by the features of their row."""
 
+    def parameters(self) -> dict[str, Any]:
+        """Whether there is a threshold."""
+        return {"fit_intercept": self.featurizer.has_intercept}
+
     def row_scores(self, X: Any, weights: Floats, n_jobs: int = 1) -> Floats:
         """Score of each row under one weight per feature, (n,)."""
         features: Any = self.featurizer.transform(X)
@@ -161,7 +165,7 @@ class SetModel(ScoredModel):
         """For each label the features and their weights."""
         yield from self.scoring.heaviest(self.weights, self.labels)
 
-    def set_reasons(self, X: Any, shown: Ints) -> tuple[list[Contribution], Floats]:
+    def set_reasons(self, X: Any, explained: Ints) -> tuple[list[Contribution], Floats]:
         """Shares of the features of one row in the scores of some labels.
 
         Returns
@@ -181,7 +185,7 @@ class SetModel(ScoredModel):
         reasons = [
             Contribution(0, names[f], self.labels[k], "none", float(shares[p, k]))
             for p, f in enumerate(columns)
-            for k in shown
+            for k in explained
             if shares[p, k] != 0.0
         ]
         return reasons, shares

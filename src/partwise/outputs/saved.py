@@ -18,7 +18,7 @@ from partwise.outputs.estimator import StructuredEstimator, as_object_array
 from partwise.outputs.labels import check_labels
 from partwise.outputs.portable import portable_parameters
 from partwise.outputs.scoring import WARM, ScoringFit
-from partwise.protocol import Floats, State, Support
+from partwise.protocol import Floats, Support
 from partwise.readers.refusals import refuse_single
 
 
@@ -83,35 +83,59 @@ class SavedEstimator(StructuredEstimator):
             "solver": type(self.solver_).__name__,
         }
 
+    @property
+    def _last_model(self) -> Any:
+        """The model that a warm start goes on with; None without one."""
+        return getattr(self, "model_", None) if self.warm_start else None
+
     def _learn(
-        self, problem: Any, fit: ScoringFit, last: Any, sample_weight: Any
-    ) -> tuple[Floats, Support | None]:
+        self,
+        model: Any,
+        problem: Any,
+        fit: ScoringFit,
+        sample_weight: Any = None,
+        support: Callable[[Support], Any] | None = None,
+    ) -> Floats:
         """
-        Solve a training problem; sets the certificate, history and n_iter.
+        Learn the scoring and the weights of a model.
 
         Parameters
         ----------
+        model : WeightedModel
         problem : Problem
         fit : ScoringFit
             The data it was packed from.
-        last : model or None
-            The model that a warm start goes on with.
         sample_weight : array (n_examples,) or None
+        support : callable, optional
+            From the dual to what the model keeps of it, where the solver has a dual
+            and its planes make up the weights.
 
         Returns
         -------
         array (n_weights,)
             In the plain layout of the problem, within the user's budget.
-        Support or None
-            The dual where the solver has one and its planes make up these weights.
         """
+        last = self._last_model
         start = None if last is None else fit.start(problem, last)
-        state, support = self._solve(problem, sample_weight, start)
+        state, dual = self._solve(problem, sample_weight, start)
         solution = problem.compact(state.model)
         weights, self.certificate_ = fit.within_budget(
             problem, solution, self.objective_, self.certificate_
         )
-        return weights, support if weights is solution else None
+        if support is not None and dual is not None and weights is solution:
+            model.support = support(dual)
+        model.scoring, model.weights = fit.finish(problem, weights)
+        return weights
+
+    def _keep(self, model: Any, *stages: str) -> Self:
+        """Keep a trained model, with its certificate, as ``model_``.
+
+        The checkpoints of the fit, and of its further `stages`, are deleted.
+        """
+        model.info = {"certificate": self.certificate_.to_dict()}
+        self.model_ = model
+        self._remove_checkpoints(*stages)
+        return self
 
     def _learn_weights(
         self,
@@ -119,7 +143,7 @@ class SavedEstimator(StructuredEstimator):
         problem: Any,
         sample_weight: Any = None,
         first: Floats | None = None,
-    ) -> State:
+    ) -> Self:
         """
         Learn the weights of a model that has one per feature; keep it as ``model_``.
 
@@ -132,7 +156,7 @@ class SavedEstimator(StructuredEstimator):
             Weights to begin with, where there is no last model to go on with.
         """
         check_labels(model.labels)
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         if last is not None:
             n_weights = len(problem.compact(problem.zero()))
             if len(last.weights) != n_weights:
@@ -145,10 +169,7 @@ class SavedEstimator(StructuredEstimator):
         start = None if weights is None else problem.expand(weights)
         state, _ = self._solve(problem, sample_weight, start)
         model.weights = problem.compact(state.model)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints()
-        return state
+        return self._keep(model)
 
     # ---------------------------------------------------------------- prediction
 
@@ -163,8 +184,8 @@ class SavedEstimator(StructuredEstimator):
             return x.shape[:1] == (0,)
         return hasattr(x, "__len__") and len(x) == 0
 
-    def _with_empty(
-        self, X: Any, empty: Any, predict: Callable[[Any, Any], Any]
+    def _predict(
+        self, X: Any, empty: Any, given: Any = None, **settings: Any
     ) -> np.ndarray:
         """
         Outputs of all sequences, of which some may have no tokens.
@@ -174,18 +195,23 @@ class SavedEstimator(StructuredEstimator):
         X : sequences
         empty : output
             That of a sequence without tokens.
-        predict : callable
-            Takes the other sequences and their places in X, or X and None for all.
+        given : list, optional
+            What is known of each output.
+        **settings
+            Further ones of the model's `predict`.
         """
+        self._check_fitted()
         X = as_list(X)
         refuse_single(X, self.unit)
-        if not isinstance(X, list | np.ndarray):
-            return as_object_array(predict(X, None))
-        rows = [i for i, x in enumerate(X) if not self.is_empty(x)]
-        if len(rows) == len(X):
-            return as_object_array(predict(X, None))
+        settings["n_jobs"], rows = self._n_jobs(), None
+        if isinstance(X, list | np.ndarray):
+            rows = [i for i, x in enumerate(X) if not self.is_empty(x)]
+        if rows is None or len(rows) == len(X):
+            return as_object_array(self.model_.predict(X, given=given, **settings))
+        known = None if given is None else [given[i] for i in rows]
+        predicted = self.model_.predict([X[i] for i in rows], given=known, **settings)
         outputs = [copy(empty) for _ in X]
-        for i, output in zip(rows, predict([X[i] for i in rows], rows), strict=True):
+        for i, output in zip(rows, predicted, strict=True):
             outputs[i] = output
         return as_object_array(outputs)
 
@@ -282,10 +308,10 @@ class SavedEstimator(StructuredEstimator):
         from partwise.model_file import load_model
 
         model: Any = load_model(path)
-        wanted = cls._model_classes()
-        if not isinstance(model, wanted):
+        kinds = cls._model_classes()
+        if not isinstance(model, kinds):
             raise ValueError(
-                f"{path} holds a {type(model).__name__}, not a {wanted[0].__name__}; "
+                f"{path} holds a {type(model).__name__}, not a {kinds[0].__name__}; "
                 "partwise.load reads models of all kinds"
             )
         estimator = cls(**cls._parameters_in(model))
@@ -312,6 +338,6 @@ class SavedEstimator(StructuredEstimator):
         return {name: value for name, value in parameters.items() if name in names}
 
     @classmethod
-    @abstractmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
         """The estimator's parameters that follow from the model itself."""
+        return {**model.structure.get_params(), **model.scoring.parameters()}

@@ -20,6 +20,7 @@ import numpy as np
 
 from partwise.bounds import (
     MAX_WEIGHT,
+    Arrays,
     check_indices,
     check_rising,
     read_array,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from partwise.certificate import Certificate
     from partwise.objective import Objective
 
-Arrays = dict[str, np.ndarray]
 State = tuple[dict[str, Any], Arrays]
 Packable = tuple[Any, Scorer | None]  # what a structure packs: parts, and their scorer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,22 +54,42 @@ class SupportSet(NamedTuple):
         length = np.diff(offset)[rows]
         place = np.repeat(np.asarray(offset)[rows] - np.cumsum(length) + length, length)
         token_rows = place + np.arange(len(place))
-        shown = [tokens(int(i)) for i in rows]
-        chosen = _take_sequences(inputs, rows, token_rows)
-        return cls(chosen, np.asarray(y)[token_rows], cuts, support.alpha, rows, shown)
+        words = [tokens(int(i)) for i in rows]
+        sequences = _take_sequences(inputs, rows, token_rows)
+        labels = np.asarray(y)[token_rows]
+        return cls(sequences, labels, cuts, support.alpha, rows, words)
 
     @classmethod
     def of_trees(
-        cls,
-        sentences: list[Any],
-        trees: list[Any],
-        cuts: Cuts,
-        alpha: Floats,
-        rows: Ints,
+        cls, sentences: list[Any], trees: list[Any], support: Support
     ) -> SupportSet:
-        """Sentences of (word, tag) whose truths are trees, not numbers of labels."""
-        shown = [[word for word, _ in x] for x in sentences]
-        return cls(sentences, trees, cuts, alpha, rows, shown)
+        """Keep only the sentences of (word, tag), with their trees, of dual mass."""
+        rows, cuts = support.by_block()
+        kept_sentences = [sentences[i] for i in rows]
+        words = [[word for word, _ in x] for x in kept_sentences]
+        truths = [trees[i] for i in rows]
+        return cls(kept_sentences, truths, cuts, support.alpha, rows, words)
+
+
+def support_of(
+    inputs: Any, offset: Ints, problem: Any, words: Callable[[int], list[str]]
+) -> Callable[[Support], SupportSet]:
+    """From the dual of a problem to what a model keeps of it and of its data.
+
+    Parameters
+    ----------
+    inputs, offset
+        As for `SupportSet.create`.
+    problem : PackedProblem
+        Its codes have a number for each token.
+    words : callable
+        Row number to the list of strings to show.
+    """
+
+    def chosen(dual: Support) -> SupportSet:
+        return SupportSet.create(inputs, offset, problem.blocks.y, dual, words)
+
+    return chosen
 
 
 def _take_sequences(inputs: Any, rows: Ints, tokens: Ints) -> Any:

@@ -95,9 +95,10 @@ class Task(ABC):
     # in JSON: the predictions of all examples, and one of several of an example
     json_names: ClassVar[tuple[str, str]] = ("labels", "labels")
     measures: ClassVar[tuple[str, ...]] = ()  # metrics by name, see `measure`
+    fact_names: ClassVar[tuple[str, ...]] = ()  # parameters of structures, for `facts`
+    n_features_shown: ClassVar[int] = 10  # on each side of a label, in reports
     file_format: ClassVar[str] = ""
     max_length: int | None = None  # longer examples of files are left out
-    has_plain_check: ClassVar[bool] = False
     writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
     other_formats: ClassVar[tuple[str, ...]] = ()  # of models, see `in_format`
@@ -245,16 +246,15 @@ class Task(ABC):
         """The report of a training; `common` goes to the report's constructor."""
         from partwise.report import MetricTable, Report
 
-        caption = common.pop("caption")
+        features = self.telling_features(model, self.n_features_shown)
+        overall = MetricTable(common.pop("caption"), self.overall(data, answers))
         sections = self.report_sections(model, data, answers)
-        metrics = [MetricTable(caption, dict(self.measure(data, answers)))]
-        metrics += sections.pop("metrics", [])
-        return Report(
-            metrics=metrics,
-            features=self.telling_features(model, 10),
-            **sections,
-            **common,
-        )
+        metrics = [overall, *sections.pop("metrics", [])]
+        return Report(metrics=metrics, features=features, **sections, **common)
+
+    def overall(self, data: Data, answers: Answers) -> dict[str, Any]:
+        """The first figures of a report."""
+        return dict(self.measure(data, answers))
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -282,7 +282,7 @@ class Task(ABC):
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:
         """Facts of the structure for `inspect`."""
-        return {}
+        return {name: getattr(model.structure, name) for name in cls.fact_names}
 
     @classmethod
     def in_format(cls, model: Any, name: str) -> str:
@@ -353,6 +353,13 @@ class Task(ABC):
         """The true outputs, as `model.training_problem` takes them."""
         return data.y
 
+    def label_numbers(self, model: Any, data: Data) -> Ints:
+        """The numbers of all true labels, for `truths`."""
+        import numpy as np
+
+        number = {str(label): k for k, label in enumerate(model.labels)}
+        return np.array([number[label] for label in self.labels_in(data)], np.int32)
+
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
@@ -384,8 +391,9 @@ class Task(ABC):
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
     ) -> float:
-        """The objective by plain Python; see `has_plain_check`."""
-        raise NotImplementedError
+        """The objective by plain Python, of models that have it."""
+        truths = self.truths(model, data)
+        return model.plain_primal(data.X, truths, settings, objective)
 
 
 def open_model(path: str, options: FileOptions) -> tuple[Any, Task]:

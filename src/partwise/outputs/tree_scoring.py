@@ -80,8 +80,8 @@ class SentenceKeyScoring(KernelScoring):
             for a in np.argsort(-size, kind="stable")[:top].tolist()
         ]
         rows = [
-            (f"{one['size']:.4f}", str(one["row"]), " ".join(one["words"]))
-            for one in sentences
+            (f"{item['size']:.4f}", str(item["row"]), " ".join(item["words"]))
+            for item in sentences
         ]
         listing = Listing("training sentences", ("coefficients", "row", ""), rows)
         return {"sentences": sentences}, [listing]
@@ -118,11 +118,11 @@ class ArcFeatureScoring(FeatureScoring):
         if featurizer.hash_bits is not None:
             return []
         names = featurizer.feature_names_
-        plain = weights[: featurizer.n_rows_ * N_VARIANTS : N_VARIANTS]
-        order = np.argsort(-plain, kind="stable")
-        chosen = [f for f in order[:top] if plain[f] > 0]
-        chosen += [f for f in order[max(0, len(order) - top) :] if plain[f] < 0]
-        return [(names[f], float(plain[f])) for f in chosen]
+        arc_weights = weights[: featurizer.n_rows_ * N_VARIANTS : N_VARIANTS]
+        order = np.argsort(-arc_weights, kind="stable")
+        heaviest = [f for f in order[:top] if arc_weights[f] > 0]
+        heaviest += [f for f in order[max(0, len(order) - top) :] if arc_weights[f] < 0]
+        return [(names[f], float(arc_weights[f])) for f in heaviest]
 
     def heaviest(
         self, weights: Floats, top: int
@@ -197,23 +197,23 @@ class ArcKeyScoring(SentenceKeyScoring):
             arcs = arcs_of.setdefault(source, {})
             arcs[part] = arcs.get(part, 0.0) + sign[part] * share
         totals = {source: sum(arcs.values()) for source, arcs in arcs_of.items()}
-        words, answers = self.anchor_words(), []
+        words, supporters = self.anchor_words(), []
         for source in sorted(totals, key=lambda source: -abs(totals[source]))[:top]:
             ranked = sorted(arcs_of[source].items(), key=lambda item: -abs(item[1]))
             heads = [
                 (part // n, part % n + 1, share) for part, share in ranked if share
             ]
-            row, shown = None, [source]
+            row, shown_words = None, [source]
             if self.index.anchors is not None:
-                row, shown = int(self.index.anchors.row[source]), words[source]
-            answers.append(SupportSentence(row, shown, totals[source], heads))
-        return answers
+                row, shown_words = int(self.index.anchors.row[source]), words[source]
+            supporters.append(SupportSentence(row, shown_words, totals[source], heads))
+        return supporters
 
     def to_state(self, weights: Floats) -> State:
         """Hash functions, index and word clusters."""
         settings, arrays = super().to_state(weights)
-        settings["clusters"], more = optional_state("clusters", self.clusters)
-        return settings, arrays | more
+        settings["clusters"], cluster_arrays = optional_state("clusters", self.clusters)
+        return settings, arrays | cluster_arrays
 
     @classmethod
     def from_state(
@@ -267,10 +267,10 @@ class PhraseFeatureScoring(FeatureScoring):
         self, x: Any, problem: Any, weights: Floats, codes: Sequence[Ints]
     ) -> list[Reason]:
         """Shares of rules and features in the lead of the first code over the other."""
-        one, other = (problem.features_of(0, code) for code in codes)
-        names, shares = self.feature_names, (one - other) * weights
+        winner, runner_up = (problem.features_of(0, code) for code in codes)
+        names, shares = self.feature_names, (winner - runner_up) * weights
         return [
-            Reason(names[k], int(one[k]), int(other[k]), float(shares[k]))
+            Reason(names[k], int(winner[k]), int(runner_up[k]), float(shares[k]))
             for k in np.flatnonzero(shares).tolist()
         ]
 
@@ -316,15 +316,15 @@ class PhraseKeyScoring(SentenceKeyScoring):
             for part in parts:
                 counts.setdefault(part, [0, 0])[side] += 1
         decisive = [part for part, (n, m) in counts.items() if n != m]
-        found: dict[str, Reason] = {}
+        reasons: dict[str, Reason] = {}
         for part, name, share in self.shares(table, keys, decisive, weights):
             n, m = counts[part]
-            old = found.get(name, Reason(name, 0, 0, 0.0))
-            found[name] = Reason(
-                name, old.in_winner + n, old.in_runner_up + m,
-                old.share + (n - m) * share,
+            reason = reasons.get(name, Reason(name, 0, 0, 0.0))
+            reasons[name] = Reason(
+                name, reason.in_winner + n, reason.in_runner_up + m,
+                reason.share + (n - m) * share,
             )  # fmt: skip
-        return list(found.values())
+        return list(reasons.values())
 
     @classmethod
     def from_state(

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from partwise.outputs.listings import shares, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, Listing, Task
 
-# a name for JSON, the header of a table, and rows: a name, rates, a number
-Breakdown = tuple[str, Sequence[str], Sequence[Any]]
+# headers of reports, where they differ from those of evaluations
+IN_REPORTS = {
+    "f1": "F1", "n": "number", "exact": "exact match", "uas": "UAS", "las": "LAS",
+}  # fmt: skip
+
+
+class Breakdown(NamedTuple):
+    """Figures of parts of the data."""
+
+    name: str  # in JSON
+    title: str  # in a report
+    header: Sequence[str]
+    rows: Sequence[Any]  # a name, rates, a number
 
 
 class TreeTask(Task):
     """Trees of sentences."""
 
     json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
+    n_features_shown: ClassVar[int] = 15
     truths_name: ClassVar[str] = "sentences"  # what training files hold
 
     def describe(self, data: Data) -> str:
@@ -41,7 +53,19 @@ class TreeTask(Task):
         )
         json: dict[str, Any] = {"n_tokens": data.n_tokens, "unseen_labels": unseen}
         listings = []
-        for name, header, rows in self.breakdowns(data.y, answers.best):
+        for name, _, header, rows in self.breakdowns(data.y, answers.best):
             json[name] = [row._asdict() for row in rows]
             listings.append(Listing("", header, shares(rows)))
         return Details(warnings, json, listings)
+
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """The same rates as tables."""
+        from partwise.report import MetricTable
+
+        tables = [
+            MetricTable(title, {}, [IN_REPORTS.get(n, n) for n in header], rows)
+            for _, title, header, rows in self.breakdowns(data.y, answers.best)
+        ]
+        return {"metrics": tables}

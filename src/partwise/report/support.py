@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partwise.report import svg
+from partwise.report.arcs import draw_dependency_tree
 from partwise.report.content import Picture
 from partwise.report.wording import visible
 
 if TYPE_CHECKING:
+    from partwise.outputs.dependency.model import DependencyModel
     from partwise.outputs.sequence.model import SequenceModel
 
 _SIZE = 13  # of the type
@@ -34,6 +36,11 @@ NOTE = (
     "wrong outputs that carry weight α in the dual, drawn where they differ from the "
     "truth."
 )
+
+
+def support_sections(pictures: list[Picture]) -> dict[str, Any]:
+    """Sections of a report: these pictures, and how to read them."""
+    return {"pictures": pictures, "pictures_title": TITLE, "pictures_note": NOTE}
 
 
 def support_fact(model: Any, n_examples: int) -> list[tuple[str, str]]:
@@ -187,4 +194,29 @@ def support_pictures(
                 draw_support(support.tokens[i], truth, shown),
             )
         )
+    return pictures
+
+
+def support_tree_pictures(
+    model: DependencyModel, n_sentences: int = 5, n_trees: int = 2
+) -> list[Picture]:
+    """Draw training sentences and some wrong trees of each, as `support_pictures`."""
+    support: Any = model.support
+    names, pictures = model.joint_labels, []
+
+    def tree(codes: np.ndarray) -> tuple[list[int], list[str]]:
+        heads, labels = np.divmod(codes, max(len(names), 1))
+        return heads.tolist(), [names[k] if names else "" for k in labels.tolist()]
+
+    for i, planes in heaviest_examples(support, n_sentences):
+        tokens, truth = support.tokens[i], tree(support.truth(i))
+        n_outputs = count_words(model.structure.n_outputs(len(tokens)))
+        for rank, p in enumerate(planes[:n_trees].tolist(), 1):
+            caption = (
+                f"Training sentence {int(support.rows[i])}: support structure {rank} "
+                f"of {len(planes)} among {n_outputs} trees, "
+                f"α = {float(support.alpha[p]):.3g}"
+            )
+            drawn = draw_dependency_tree(tokens, tree(support.output(p)), truth=truth)
+            pictures.append(Picture(caption, drawn))
     return pictures

@@ -19,7 +19,6 @@ NO_THIRD = np.int64(0)  # in the place of a third token
 @operation
 def touch_rows(rows, w, i, h, d, part, other, mode, coef):
     """`touch` all weights of a part: an arc, its label, or a part of second order."""
-    return rows.touch_rows(w, i, h, d, part, other, mode, coef)
 
 
 class ArcOperations:

@@ -27,7 +27,6 @@ from partwise.scorers._stored_parts import (
 @operation
 def score_arcs(rows, w, i, scores):
     """Scores of all arcs of sentence i into the buffers `scores`."""
-    return rows.score_arcs(w, i, scores)
 
 
 @optional_operation
@@ -39,37 +38,31 @@ def knows_all(rows):
 @operation
 def dot_arc(rows, w, i, h, d):
     """Score of one arc, without its label."""
-    return rows.dot_arc(w, i, h, d)
 
 
 @operation
 def add_arc(rows, w, i, h, d, coef):
     """Add coef times the features of one arc to w."""
-    return rows.add_arc(w, i, h, d, coef)
 
 
 @operation
 def wipe_arc(rows, w, i, h, d):
     """Set the weights of one arc's features to zero."""
-    return rows.wipe_arc(w, i, h, d)
 
 
 @operation
 def dot_label(rows, w, i, h, d, label):
     """Score of the label of one arc; 0 without labels."""
-    return rows.dot_label(w, i, h, d, label)
 
 
 @operation
 def add_label(rows, w, i, h, d, label, coef):
     """Add coef times the features of the label of one arc to w."""
-    return rows.add_label(w, i, h, d, label, coef)
 
 
 @operation
 def wipe_label(rows, w, i, h, d, label):
     """Set the weights of the features of an arc's label to zero."""
-    return rows.wipe_label(w, i, h, d, label)
 
 
 class ArcScorer(Scorer):

@@ -12,6 +12,7 @@ import numpy as np
 
 from partwise.bounds import (
     MAX_WEIGHT,
+    Arrays,
     check_indices,
     check_offsets,
     check_rising,
@@ -28,8 +29,6 @@ from partwise.parameters import SettingsError
 from partwise.protocol import Floats
 from partwise.scorers.anchors import Anchors
 from partwise.scorers.kernel_index import KernelIndex
-
-Arrays = dict[str, np.ndarray]
 
 MAX_HASHES = 1000
 MAX_INT = int(np.iinfo(np.int64).max)

@@ -28,25 +28,21 @@ def score_phrases(rows, w, i, work):
     ``work.plain`` has a row for each cell begin · (n + 1) + end and a column for each
     label; ``work.begin`` and ``work.end``, (n, n_labels), are room.
     """
-    return rows.score_phrases(w, i, work)
 
 
 @operation
 def touch_rule(rows, w, i, rule, mode, coef):
     """Sum the weights of a rule in sentence i (DOT), add `coef` to them, or WIPE."""
-    return rows.touch_rule(w, i, rule, mode, coef)
 
 
 @operation
 def touch_bracket(rows, w, i, begin, end, label, mode, coef):
     """The same for a bracket over the words [begin, end) of sentence i."""
-    return rows.touch_bracket(w, i, begin, end, label, mode, coef)
 
 
 @operation
 def add_expected(rows, w, i, rule, bracket):
     """W += Σ φ(part) · its entry in `rule`, (n_rules,), or `bracket`, like `plain`."""
-    return rows.add_expected(w, i, rule, bracket)
 
 
 class SpanScorer(Scorer):

@@ -19,7 +19,6 @@ from partwise.compiled import kernel, operation
 @operation
 def pair_value(values, p, r):
     """What it is worth that place p has row r; −inf where it may not."""
-    return values.pair_value(p, r)
 
 
 class TableValues(NamedTuple):

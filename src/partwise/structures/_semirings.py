@@ -155,46 +155,38 @@ def absorb(sr, into, t, m, source, u, table, first, stride, n):
 
     The n sources are s = first + z·stride.
     """
-    return sr.absorb(into, t, m, source, u, table, first, stride, n)
 
 
 @operation
 def plus(sr, one, other):
     """One ⊕ other."""
-    return sr.plus(one, other)
 
 
 @operation
 def times(sr, one, other):
     """One ⊗ other."""
-    return sr.times(one, other)
 
 
 @operation
 def adds(sr, value, old):
     """Whether old ⊕ value differs from old."""
-    return sr.adds(value, old)
 
 
 @operation
 def rescale(sr, row):
     """Rescale a finished row; returns the logarithm of the divisor."""
-    return sr.rescale(row)
 
 
 @operation
 def over(sr, one, other):
     """One ⊗ the inverse of other, which must not be zero; not for `MaxPlus`."""
-    return sr.over(one, other)
 
 
 @operation
 def log(sr, value):
     """The real logarithm of a value of the semiring; not for `MaxPlus`."""
-    return sr.log(value)
 
 
 @operation
 def exp(sr, score):
     """The value of the semiring whose real logarithm is `score`; not for `MaxPlus`."""
-    return sr.exp(score)

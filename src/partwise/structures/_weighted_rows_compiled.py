@@ -20,7 +20,6 @@ from partwise.structures._formulations import (  # noqa: F401 — for structures
 @operation
 def row_weight(blocks, i, r, code):
     """d_r: the weight of row r of block i in φ(y_i) − φ(ŷ)."""
-    return blocks.row_weight(i, r, code)
 
 
 @kernel

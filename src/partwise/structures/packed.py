@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.compiled import Reference, as_reference
+from partwise.compiled import Reference, as_reference, plain_array
 from partwise.protocol import Cuts, Floats, Formulation, Ints, Problem, Structure
 from partwise.structures import _packed_compiled as kernels
 from partwise.structures.digests import digest_arrays
@@ -218,6 +218,32 @@ class PackedProblem(Problem):
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
             self.recycle(models[1])
         return models[0]
+
+
+def decode_tokens(
+    problem: PackedProblem, decode_rows: Any, model: Floats, given: Ints | None
+) -> tuple[Ints, Floats]:
+    """The best code of all tokens, and the score of each block.
+
+    Parameters
+    ----------
+    problem : PackedProblem
+        Its codes have a number for each token.
+    decode_rows : compiled function
+        Writes codes and scores of some blocks.
+    model : array (n_weights,)
+    given : int array (n_tokens,) or None
+        Numbers that are known; −1 where they are not.
+    """
+    code = np.zeros(problem.blocks.offset[-1], np.int32)
+    value = np.zeros(problem.n_blocks)
+    known = plain_array([] if given is None else given, np.int32)
+
+    def visit(work: Any, first: int, last: int) -> None:
+        decode_rows(problem.blocks, work, model, known, first, last, code, value)
+
+    problem.visit_shards(problem.n_blocks, visit)
+    return code, value
 
 
 class PackedStructure(Structure):

@@ -65,8 +65,6 @@ class SequenceAligner(PartlyLabelledEstimator):
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"generative"`` counts: log-odds of
         matches, log frequencies of gaps.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
     metric : {"q", "q4", "homologue_accuracy"}
         What `score` measures.
 
@@ -75,7 +73,6 @@ class SequenceAligner(PartlyLabelledEstimator):
     matrix_ : SubstitutionMatrix
         Learned scores of substitutions, which `partwise.readers.write_matrix` writes.
     coef_ : array (n_weights,)
-    certificate_ : Certificate
 
     Examples
     --------
@@ -130,7 +127,7 @@ class SequenceAligner(PartlyLabelledEstimator):
             raise ValueError(f"X has {len(X)} examples, y {len(y)}; give one y per X")
         hidden = hidden_truths(y, decoys=has_candidates(X))
         self._refuse_hidden(-hidden.astype(int))
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         model = self._new_model(X) if last is None else copy(last)
         first = None
         if hidden.any():  # rounds begin at the start, which pulls no longer
@@ -140,8 +137,7 @@ class SequenceAligner(PartlyLabelledEstimator):
         problem = model.training_problem(
             X, y, self._formulation(), self._n_jobs(), core=core
         )
-        self._learn_weights(model, problem, sample_weight, first)
-        return self
+        return self._learn_weights(model, problem, sample_weight, first)
 
     def _new_model(self, X: Sequence[Any]) -> AlignmentModel:
         """A model without weights, for sequences with these columns and letters."""

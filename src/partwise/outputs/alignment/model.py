@@ -121,9 +121,10 @@ class AlignmentModel(NamedWeights, ScoredModel):
         outputs, scores = zip(*ranked, strict=True)
         structure, (codes,) = self._coded([x])
         parts = [structure.parts(codes, y) for y in outputs]
-        shown = [partners_of(x, y) for y in outputs]
-        reasons = reasons_of_parts(parts, self.weights, self.feature_names, shown)
-        explanation = Explanation.compare(letters_of(x[0]), shown, scores, reasons, top)
+        partners = [partners_of(x, y) for y in outputs]
+        reasons = reasons_of_parts(parts, self.weights, self.feature_names, partners)
+        letters = letters_of(x[0])
+        explanation = Explanation.compare(letters, partners, scores, reasons, top)
         # of two candidates the winner alone is drawn
         has_second = len(outputs) > 1 and not structure.decoys
         explanation.drawn = x, outputs[0], outputs[1] if has_second else None

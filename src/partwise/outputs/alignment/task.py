@@ -90,13 +90,13 @@ class AlignTask(Task):
         json: dict[str, Any] = {
             "families": [dict(zip(names, row, strict=True)) for row in rows]
         }
-        shown = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
-        listings = [Listing("", names, shown)]
+        cells = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
+        listings = [Listing("", names, cells)]
         if model.start is not None:
             both = self._beside_start(model, data, answers)
             json["start"] = dict(zip(("q", "q4"), both["start"], strict=True))
-            shown = [[name, f"{a:.2f}", f"{b:.2f}"] for name, (a, b) in both.items()]
-            listings.append(Listing("", ("scores", "q", "q4"), shown))
+            cells = [[name, f"{a:.2f}", f"{b:.2f}"] for name, (a, b) in both.items()]
+            listings.append(Listing("", ("scores", "q", "q4"), cells))
         return Details([], json, listings)
 
     def _beside_start(

@@ -61,7 +61,6 @@ class SupervisedClusterer(LatentEstimator):
         Threshold of links.
     splits_ : int
         True clusters of the training data that candidate links do not connect.
-    certificate_, history_, rounds_, n_iter_
 
     Examples
     --------
@@ -187,7 +186,7 @@ class SupervisedClusterer(LatentEstimator):
 
     @classmethod
     def _parameters_of(cls, model: ClusteringModel) -> dict[str, Any]:
-        return {"decoder": model.structure.decoder, **model.structure.get_params()}
+        return super()._parameters_of(model) | {"decoder": model.structure.decoder}
 
     @property
     def coef_(self) -> Floats:

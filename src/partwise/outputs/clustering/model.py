@@ -41,15 +41,15 @@ class ClusteringModel(ScoreModel):
         n_jobs: int = 1,
     ) -> Any:
         """The problem of documents that have a link."""
-        used = [k for k, x in enumerate(X) if len(x.pairs)]
-        if not used:
+        linked = [k for k, x in enumerate(X) if len(x.pairs)]
+        if not linked:
             raise ValueError("no document has a candidate link")
-        documents = [X[k] for k in used]
+        documents = [X[k] for k in linked]
         links = self.scoring.featurizer.transform(stacked(documents))
         sizes = [len(x.pairs) for x in documents]
         links = links._replace(offset=np.append(0, np.cumsum(sizes)).astype(np.int64))
         items = [(x.n_items, x.pairs) for x in documents]
-        same = None if y is None else [joined(y[k], X[k].pairs) for k in used]
+        same = None if y is None else [joined(y[k], X[k].pairs) for k in linked]
         return pack_links(
             self.structure, links, items, same, formulation or Formulation(), n_jobs
         )
@@ -57,11 +57,11 @@ class ClusteringModel(ScoreModel):
     def predict(self, X: Sequence[Items], *, n_jobs: int = 1) -> list[Ints]:
         """Cluster of each item, an array per document."""
         labels: list[Ints] = [np.arange(x.n_items) for x in X]
-        used = [k for k, x in enumerate(X) if len(x.pairs)]
-        if used:
+        linked = [k for k, x in enumerate(X) if len(x.pairs)]
+        if linked:
             problem = self.training_problem(X, None, n_jobs=n_jobs)
             cuts = problem.predict_codes(problem.expand(self.weights))
-            for k, output in zip(used, problem.outputs(cuts), strict=True):
+            for k, output in zip(linked, problem.outputs(cuts), strict=True):
                 labels[k] = clusters(X[k], output)
         return labels
 

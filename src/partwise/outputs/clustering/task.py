@@ -25,6 +25,7 @@ class ClusterTask(RowTask):
     tokens_name: ClassVar[str] = "mentions"
     json_names: ClassVar[tuple[str, str]] = ("clusters", "clusters")
     file_options: ClassVar[tuple[str, ...]] = ()
+    fact_names: ClassVar[tuple[str, ...]] = ("decoder", "link_penalty")
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
@@ -104,12 +105,6 @@ class ClusterTask(RowTask):
         """The decoder, and the penalty of wrong links."""
         decoder, penalty = cls.structure_facts(model).values()
         return [("Decoder", decoder), ("Link penalty", f"{penalty:g}")]
-
-    @classmethod
-    def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """The same for `inspect`."""
-        structure = model.structure
-        return {"decoder": structure.decoder, "link_penalty": structure.link_penalty}
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """The strongest link of a document."""

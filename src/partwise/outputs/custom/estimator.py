@@ -47,8 +47,6 @@ class StructuredSVM(StructuredEstimator):
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. ``loss="log"`` needs ``solver="lbfgs"``. What the
         structure lacks for a formulation is refused by name before any work.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -56,7 +54,6 @@ class StructuredSVM(StructuredEstimator):
         Weights of features; of a joint kernel, pairs with their coefficients; of
         `PartSelection` with a kernel, parts of the training data with theirs.
     structure_ : Structure, set up
-    certificate_, history_, n_iter_
 
     Examples
     --------

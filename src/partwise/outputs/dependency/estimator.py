@@ -13,7 +13,7 @@ from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
 from partwise.outputs.dependency.learning import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.dependency.model import DependencyModel
-from partwise.outputs.support import SupportSet
+from partwise.outputs.support import support_of
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_arcs
 from partwise.parameters import SettingsError, check_whole
@@ -94,13 +94,8 @@ class DependencyParser(TreeParser):
     ----------
     model_ : DependencyModel
     classes_ : array of labels
-    certificate_ : Certificate
     label_certificate_ : Certificate
         Of the labeller, with ``labels="second_stage"``.
-    history_ : list of HistoryPoint
-    rounds_ : list of Round
-        Of the completion of hidden heads and labels, None in y.
-    n_iter_ : int
 
     Examples
     --------
@@ -161,7 +156,7 @@ class DependencyParser(TreeParser):
             y, table.offset, self.projective and is_exact, self.single_root and is_exact
         )
         self._weighted = sample_weight is not None
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         names = tree_codes.label_names(trees) if self.labels else []
         fit = fit_arcs(self, table, trees, bool(names), last)
         is_joint = self.labels == "joint" and fit.has_labels
@@ -179,20 +174,16 @@ class DependencyParser(TreeParser):
         n_jobs = self._n_jobs()
         packable = fit.parts, fit.scorer(n_jobs)
         problem = model.pack(table, packable, codes, formulation, n_jobs, hidden=hidden)
-        weights, dual = self._learn(problem, fit, last, sample_weight)
-        if dual is not None:
-            codes, words = problem.blocks.y, shown_words(table).__getitem__
-            model.support = SupportSet.create(table, table.offset, codes, dual, words)
+        support = support_of(
+            table, table.offset, problem, lambda row: shown_words(table[row])[0]
+        )
+        self._learn(model, problem, fit, sample_weight, support)
         if names != labels:
             model.labels = names
             model.labeller, self.label_certificate_ = fit_labeller(
                 self, table, trees, names, sample_weight
             )
-        model.scoring, model.weights = fit.finish(problem, weights)
-        model.info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = model
-        self._remove_checkpoints(LABELS)
-        return self
+        return self._keep(model, LABELS)
 
     def _refuse_hidden(self, codes: Any, in_two_stages: bool = False) -> None:
         super()._refuse_hidden(codes)
@@ -237,21 +228,11 @@ class DependencyParser(TreeParser):
             Heads that are known and must be kept; None where they are not.
         constraints : iterable of PartConstraint, or functions of the number of words
             Linear constraints over arcs, as ``at_most_per_head("nsubj")``; see
-            `partwise.structures.constraints`. Sentences whose best tree
-            breaks one take an integer program each.
+            `partwise.structures.constraints`. Sentences whose best tree breaks one take
+            an integer program each.
         """
-        self._check_fitted()
-        n_jobs = self._n_jobs()
-
-        def predict(X: Any, rows: Any) -> Any:
-            known = given
-            if given is not None and rows is not None:
-                known = [given[i] for i in rows]
-            return self.model_.predict(
-                X, given=known, constraints=constraints, n_jobs=n_jobs
-            )
-
-        return self._with_empty(X, DependencyTree([], []), predict)
+        empty = DependencyTree([], [])
+        return self._predict(X, empty, given, constraints=constraints)
 
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions; labels not known are ``_``."""
@@ -279,13 +260,13 @@ class DependencyParser(TreeParser):
     @classmethod
     def _parameters_of(cls, model: DependencyModel) -> dict[str, Any]:
         labels = "second_stage" if model.labeller else "joint"
-        return {
-            **model.structure.get_params(),
+        parameters = super()._parameters_of(model) | {
             "labels": labels if model.labels else None,
             "order": 1 if model.pruner is None else 2,
-            **({} if model.pruner is None else {"n_candidates": model.n_candidates}),
-            **model.scoring.parameters(),
         }
+        if model.pruner is not None:
+            parameters["n_candidates"] = model.n_candidates
+        return parameters
 
     @property
     def classes_(self) -> np.ndarray:

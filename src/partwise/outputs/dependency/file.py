@@ -30,18 +30,18 @@ MAX_CANDIDATES = 1000
 def to_state(model: DependencyModel) -> State:
     """Settings for JSON, and arrays."""
     settings, arrays = _first_stage(model)
-    others = {"labeller": model.labeller}
+    stages = {"labeller": model.labeller}
     if model.scoring.has_labels:
-        others["pruner"] = model.pruner
+        stages["pruner"] = model.pruner
         settings["n_candidates"] = model.n_candidates
-    for name, other in others.items():
+    for name, stage in stages.items():
         settings[name] = None
-        if other is not None:
-            state, more = _first_stage(other)
-            settings[name] = state | {"info": other.info}
-            arrays |= prefixed(name, more)
-    support, more = sentence_support_state(model.support)
-    return settings | support, arrays | more
+        if stage is not None:
+            state, stage_arrays = _first_stage(stage)
+            settings[name] = state | {"info": stage.info}
+            arrays |= prefixed(name, stage_arrays)
+    support, planes = sentence_support_state(model.support)
+    return settings | support, arrays | planes
 
 
 def _first_stage(model: DependencyModel) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import clone
 
@@ -20,17 +20,14 @@ from partwise.readers.table import Table
 from partwise.structures.dependency import Arborescence
 from partwise.structures.dependency.codes import encode_trees
 
-if TYPE_CHECKING:
-    from partwise.outputs.dependency.estimator import DependencyParser
-
 PRUNER_TOL = 0.3  # relative gap at which a pruner is good enough
 LABELS = ".labels"  # added to the name of a checkpoint, for the second stage
 
 
-def fit_pruner(parser: DependencyParser, table: Table, y: Any) -> DependencyModel:
+def fit_pruner(parser: Any, table: Table, y: Any) -> DependencyModel:
     """A small parser of first order, whose most probable heads are candidates."""
     bits = parser.hash_bits
-    small = type(parser)(
+    pruner = type(parser)(
         templates=default_pruner_templates(telling_columns(table)),
         hash_bits=None if bits is None else max(10, bits - 2),
         projective=parser.projective,
@@ -42,17 +39,13 @@ def fit_pruner(parser: DependencyParser, table: Table, y: Any) -> DependencyMode
     )
     with warnings.catch_warnings():  # the parser itself says it
         warnings.filterwarnings("ignore", message=".*crossing arcs")
-        model = small.fit(table, y).model_
+        model = pruner.fit(table, y).model_
     model.support = None
     return model
 
 
 def fit_labeller(
-    parser: DependencyParser,
-    table: Table,
-    y: Any,
-    names: list[str],
-    sample_weight: Any,
+    parser: Any, table: Table, y: Any, names: list[str], sample_weight: Any
 ) -> tuple[DependencyModel, Certificate]:
     """A second model: the labels of true trees."""
     templates = chosen_label_templates(parser.label_templates, table)
@@ -66,12 +59,10 @@ def fit_labeller(
         solver="auto" if isinstance(parser.solver, str) else parser.solver,
         checkpoint=parser.checkpoint and f"{parser.checkpoint}{LABELS}",
     )  # fmt: skip
-    problem = structure.pack(
-        featurizer.transform(table), codes, n_jobs=labeller._n_jobs()
-    )
+    arcs, n_jobs = featurizer.transform(table), labeller._n_jobs()
+    problem = structure.pack(arcs, codes, n_jobs=n_jobs)
     state, _ = labeller._solve(problem, sample_weight)
-    certificate = labeller.certificate_
-    info = {"certificate": certificate.to_dict()}
+    info = {"certificate": labeller.certificate_.to_dict()}
     scoring = ArcFeatureScoring(featurizer)
     model = DependencyModel(scoring, structure, names, state.model, info)
-    return model, certificate
+    return model, labeller.certificate_

@@ -1,8 +1,4 @@
-"""A trained dependency parser: scoring, structure, labels and weights.
-
-It predicts and explains without scikit-learn, so the command line starts quickly;
-`DependencyParser` is this model plus learning.
-"""
+"""A trained dependency parser: scoring, structure, weights, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -50,12 +46,12 @@ class DependencyModel(TreeModel):
     # ------------------------------------------------------------------- problems
 
     def problems(
-        self, X: Any, n_jobs: int = 1, known: Ints | None = None
+        self, X: Any, n_jobs: int = 1, known_heads: Ints | None = None
     ) -> Iterator[Any]:
         """Packed sentences to parse: all at once, or in turn what fits in memory."""
         table = sentence_table(X)
         for packable in self.scoring.batches(table):
-            yield self.pack(table, packable, n_jobs=n_jobs, known=known)
+            yield self.pack(table, packable, n_jobs=n_jobs, known_heads=known_heads)
 
     def training_problem(
         self, X: Any, y: Any, formulation: Formulation, n_jobs: int = 1
@@ -83,7 +79,7 @@ class DependencyModel(TreeModel):
         codes: Ints | None = None,
         formulation: Formulation | None = None,
         n_jobs: int = 1,
-        known: Ints | None = None,
+        known_heads: Ints | None = None,
         hidden: Any = None,
     ) -> Any:
         """Sentences with the candidate heads of their words, where there is a pruner.
@@ -102,10 +98,10 @@ class DependencyModel(TreeModel):
         candidates = None
         if self.pruner is not None:
             if codes is not None:
-                known = codes // max(len(self.joint_labels), 1)
+                known_heads = codes // max(len(self.joint_labels), 1)
             marginals = self.pruner.marginals(table, n_jobs=n_jobs)
             candidates = tree_codes.candidate_heads(
-                marginals, table.offset, self.n_candidates, known
+                marginals, table.offset, self.n_candidates, known_heads
             )
         return self.structure.pack(
             parts, codes, formulation, n_jobs=n_jobs, scorer=scorer,
@@ -137,15 +133,17 @@ class DependencyModel(TreeModel):
         if not len(X):
             return [], np.zeros(0, bool)
         table = sentence_table(X)
-        fixed = None if given is None else tree_codes.known_heads(given, table.offset)
-        rules, names = list(constraints), self.joint_labels
+        heads = None if given is None else tree_codes.known_heads(given, table.offset)
+        linear_constraints, names = list(constraints), self.joint_labels
         parsed, valid = [], []
         begin = row = 0
-        for problem in self.problems(table, n_jobs, fixed):
+        for problem in self.problems(table, n_jobs, heads):
             end = begin + int(problem.blocks.offset[-1])
-            known = None if fixed is None else fixed[begin:end]
+            known_heads = None if heads is None else heads[begin:end]
             weights = problem.expand(self.weights)
-            codes, is_valid = decode_within(problem, weights, known, rules, names, row)
+            codes, is_valid = decode_within(
+                problem, weights, known_heads, linear_constraints, names, row
+            )
             parsed.append(codes)
             valid.append(is_valid)
             begin, row = end, row + problem.n_blocks

@@ -9,7 +9,7 @@ from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
 from partwise.outputs.tree_task import Breakdown, TreeTask
 
 if TYPE_CHECKING:
-    from partwise.report import Report
+    from partwise.report import FeatureGroup
 
 
 class DependencyTask(TreeTask):
@@ -36,14 +36,14 @@ class DependencyTask(TreeTask):
         ),
     }
 
-    def __init__(self, *, single_root: bool = True) -> None:
-        self.single_root = single_root
+    single_root: bool = True
 
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """With as many roots in a tree as the parser allows."""
-        task = cls(single_root=settings["single_root"])
-        return task.limited_to(options.max_length)
+        task = super().for_training(options, settings)
+        task.single_root = settings["single_root"]
+        return task
 
     @classmethod
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -72,9 +72,9 @@ class DependencyTask(TreeTask):
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
         """With as many roots in a tree as the training files had."""
-        options.refuse("columns", "label", "separator", "comment")
-        stored = model.info.get("reader", {}).get("single_root")
-        return cls(single_root=stored is not False).limited_to(options.max_length)
+        task = super().of_model(model, path, options)
+        task.single_root = model.info.get("reader", {}).get("single_root") is not False
+        return task
 
     # -------------------------------------------------------------------- files
 
@@ -129,35 +129,71 @@ class DependencyTask(TreeTask):
         rates = ("precision", "recall", "f1", "n")
         arcs = metrics.arc_length_report(y, y_pred)
         lengths = metrics.sentence_length_report(y, y_pred)
+        relations = metrics.relation_report(y, y_pred)
+        by_length = ("words", "uas", "las", "sentences")
         return [
-            ("relations", ("relation", *rates), metrics.relation_report(y, y_pred)),
-            ("arc_lengths", ("words apart", *rates), arcs),
-            ("sentence_lengths", ("words", "uas", "las", "sentences"), lengths),
+            Breakdown("relations", "By relation", ("relation", *rates), relations),
+            Breakdown(
+                "arc_lengths", "By distance of the head", ("words apart", *rates), arcs
+            ),
+            Breakdown(
+                "sentence_lengths", "By length of the sentence", by_length, lengths
+            ),
         ]
 
-    def details(self, model: Any, data: Data, answers: Answers) -> Details:
-        """Also trees with crossing arcs."""
+    def _n_crossing(self, data: Data, answers: Answers) -> dict[str, int]:
+        """True and predicted trees with crossing arcs."""
         from partwise.readers import is_projective
 
-        details = super().details(model, data, answers)
-        n_crossing = {
+        return {
             name: sum(not is_projective(tree[0]) for tree in trees)
             for name, trees in (("true", data.y), ("predicted", answers.best))
         }
-        details.json["non_projective"] = n_crossing
-        row = ["non-projective trees", *(f"{n:,}" for n in n_crossing.values())]
-        details.listings.append(Listing("", ("", *n_crossing), [row]))
+
+    def details(self, model: Any, data: Data, answers: Answers) -> Details:
+        """Also trees with crossing arcs."""
+        details = super().details(model, data, answers)
+        counts = details.json["non_projective"] = self._n_crossing(data, answers)
+        row = ["non-projective trees", *(f"{n:,}" for n in counts.values())]
+        details.listings.append(Listing("", ("", *counts), [row]))
         return details
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Scores by relation and length, confusions, errors and support drawn."""
-        from partwise.outputs.dependency.report import (
-            dependency_report,
-            parser_sections,
-        )
+    def overall(self, data: Data, answers: Answers) -> dict[str, Any]:
+        """The measures, and trees with crossing arcs."""
+        counts = self._n_crossing(data, answers).items()
+        crossing = {f"non-projective, {name}": n for name, n in counts}
+        return super().overall(data, answers) | crossing
 
-        sections = parser_sections(model, data.X)
-        return dependency_report(y=data.y, y_pred=answers.best, **sections, **common)
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Scores by relation and length, confusions, errors and support drawn."""
+        from partwise.metrics import confusion
+        from partwise.metrics.dependencies import universal_relation
+        from partwise.report import Confusion
+        from partwise.report.errors import arc_errors
+        from partwise.report.support import support_sections, support_tree_pictures
+
+        pairs, X = (data.y, answers.best), data.X
+        sections = super().report_sections(model, data, answers)
+        relations, *others = sections["metrics"]
+        sections["metrics"] = [*others, relations]  # the longest table last
+        universal = [[list(map(universal_relation, t[1])) for t in y] for y in pairs]
+        labels, matrix = confusion(*universal)
+        sections["confusion"] = Confusion(labels, matrix.tolist())
+        name = next((name for name in ("upos", "xpos") if name in X.columns), None)
+        tags = None if name is None else X.strings(name)
+        sections |= arc_errors(X.strings("form"), *pairs, tags)
+        return sections | support_sections(support_tree_pictures(model))
+
+    @classmethod
+    def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:
+        """The heaviest features of arcs; none with a kernel."""
+        from partwise.report import FeatureGroup
+
+        pairs = model.scoring.named_weights(model.weights, top)
+        sides = [[p for p in pairs if p[1] > 0], [p for p in pairs if p[1] < 0]]
+        return [FeatureGroup("arcs", *sides)] if pairs else []
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

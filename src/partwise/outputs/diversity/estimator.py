@@ -50,14 +50,11 @@ class DiverseSelector(SavedEstimator):
         What `score` measures.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
     coef_ : array (n_features,)
     feature_names_ : list of str
-    certificate_ : Certificate
 
     Examples
     --------
@@ -112,17 +109,17 @@ class DiverseSelector(SavedEstimator):
         self._learn_weights(model, problem)
         if self.nonnegative and (model.weights < 0).any():
             model.weights = np.maximum(model.weights, 0.0)
-            before = self.certificate_
-            after = certify(
+            learned = self.certificate_
+            measured = certify(
                 problem, self.objective_, problem.expand(model.weights),
-                dual=before.dual,
+                dual=learned.dual,
             )  # fmt: skip
             self.certificate_ = replace(
-                after,
-                oracle_calls=before.oracle_calls + after.oracle_calls,
-                stopped=before.stopped,
+                measured,
+                oracle_calls=learned.oracle_calls + measured.oracle_calls,
+                stopped=learned.stopped,
                 note="negative weights set to zero; the objective was "
-                f"{before.primal:.6g} before",
+                f"{learned.primal:.6g} before",
             )
             model.info = {"certificate": self.certificate_.to_dict()}
         return self
@@ -137,10 +134,6 @@ class DiverseSelector(SavedEstimator):
 
     @classmethod
     def _parameters_of(cls, model: DiversityModel) -> dict[str, Any]:
-        structure, covers = model.structure, model.featurizer
-        return {
-            "k": structure.k,
-            "search_nodes": structure.search_nodes,
-            "features": covers.features,
-            "shares": list(covers.shares),
-        }
+        covers = model.featurizer
+        words = {"features": covers.features, "shares": list(covers.shares)}
+        return super()._parameters_of(model) | words

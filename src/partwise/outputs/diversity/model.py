@@ -62,10 +62,10 @@ class DiversityModel(WeightedModel):
     def _sets(self, X: Any) -> Any:
         sets = self.featurizer.transform(X)
         width = len(self.weights) or sets[0].features.shape[1]
-        for i, one in enumerate(sets):
-            if one.features.shape[1] != width:
+        for i, covers in enumerate(sets):
+            if covers.features.shape[1] != width:
                 raise ValueError(
-                    f"candidate set {i} has {one.features.shape[1]} features where "
+                    f"candidate set {i} has {covers.features.shape[1]} features where "
                     f"{width} were expected"
                 )
         return sets
@@ -86,12 +86,12 @@ class DiversityModel(WeightedModel):
 
     def explain(self, x: Any, *, top: int = 10) -> Explanation:
         """What each chosen document of one candidate set adds."""
-        (chosen,) = self.predict([x])
+        (selection,) = self.predict([x])
         (x,) = self._sets([x])
         worth = x.features @ self.weights
         covered = np.zeros(len(worth), bool)
         reasons, total = [], 0.0
-        for rank, d in enumerate(chosen.tolist()):
+        for rank, d in enumerate(selection.tolist()):
             new = np.flatnonzero(x.covers[d] & ~covered)
             covered[new] = True
             total += float(worth[new].sum())
@@ -100,6 +100,6 @@ class DiversityModel(WeightedModel):
                 share = float(worth[e])
                 reasons.append(Contribution(rank, name, f"document {d}", "none", share))
         reasons = sorted(reasons, key=lambda reason: -abs(reason.share))[:top]
-        tokens = [f"choice {rank + 1}" for rank in range(len(chosen))]
-        winner = [f"document {d}" for d in chosen.tolist()]
+        tokens = [f"choice {rank + 1}" for rank in range(len(selection))]
+        winner = [f"document {d}" for d in selection.tolist()]
         return Explanation(tokens, winner, None, total, np.inf, reasons)

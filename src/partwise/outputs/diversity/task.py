@@ -25,6 +25,7 @@ class DiversityTask(Task):
     tokens_name: ClassVar[str] = "documents"
     file_format: ClassVar[str] = "candidates"
     json_names: ClassVar[tuple[str, str]] = ("selections", "selection")
+    fact_names: ClassVar[tuple[str, ...]] = ("k", "search_nodes")
 
     # -------------------------------------------------------------------- files
 
@@ -101,9 +102,3 @@ class DiversityTask(Task):
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """How many documents are chosen."""
         return [("Documents to choose", str(model.structure.k))]
-
-    @classmethod
-    def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """How many documents are chosen, and how they are searched."""
-        structure = model.structure
-        return {"k": structure.k, "search_nodes": structure.search_nodes}

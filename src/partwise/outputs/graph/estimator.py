@@ -60,8 +60,6 @@ class GraphLabeler(LabelledEstimator):
         What `score` measures.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; ``loss="log"`` needs graphs that elimination can do.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -69,7 +67,6 @@ class GraphLabeler(LabelledEstimator):
     coef_ : array (n_labels, n_features)
         Weights of nodes.
     edge_coef_ : array (n_edge_features, n_labels, n_labels)
-    certificate_ : Certificate
 
     Examples
     --------
@@ -129,7 +126,7 @@ class GraphLabeler(LabelledEstimator):
             Factor of the loss of each node.
         """
         self.check_parameters()
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         if last is not None:
             self._refuse_other(last.structure, "directed")
         featurizer = GraphFeaturizer() if last is None else last.featurizer
@@ -177,10 +174,6 @@ class GraphLabeler(LabelledEstimator):
         """Why the labels of one graph won."""
         self._check_fitted()
         return self.model_.explain([x], top=top)
-
-    @classmethod
-    def _parameters_of(cls, model: GraphModel) -> dict[str, Any]:
-        return {name: getattr(model.structure, name) for name in ("cost", *SEARCH)}
 
     # ------------------------------------------------------------------- weights
 

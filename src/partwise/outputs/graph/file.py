@@ -8,10 +8,11 @@ from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
 from partwise.features.graphs import GraphFeaturizer
 from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.label_scoring import TokenFeatureScoring
-from partwise.outputs.labels import cost_from_state, cost_state, typed_labels
+from partwise.outputs.labels import typed_labels
 from partwise.outputs.scoring import Arrays, State
 from partwise.structures.graph import Graph
 from partwise.structures.graph.structure import DECODERS
+from partwise.structures.losses.file import cost_from_state, cost_state
 
 MAX_EFFORT = 10**6  # sweeps and branches: no file may make them run for years
 
@@ -20,10 +21,10 @@ def to_state(model: GraphModel) -> State:
     """Settings for JSON, and arrays."""
     graph = model.structure
     scoring, arrays = model.scoring.to_state(model.weights)
-    cost, more = cost_state(graph.delta.saved())
+    cost, cost_arrays = cost_state(graph.delta.saved())
     settings = {"labels": model.labels} | graph.facts() | {"cost": cost}
     typed_labels(settings)
-    return settings | scoring, arrays | more
+    return settings | scoring, arrays | cost_arrays
 
 
 def from_state(

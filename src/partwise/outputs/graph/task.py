@@ -73,8 +73,8 @@ class GraphTask(Task):
     def _known(self, data: Data, answers: Answers) -> tuple[list[Any], list[Any]]:
         """True and predicted labels, as strings, of nodes whose label is known."""
         rows = [
-            [(str(a), str(b)) for a, b in zip(*both, strict=True) if a is not None]
-            for both in zip(data.y, answers.best, strict=True)
+            [(str(a), str(b)) for a, b in zip(*labels, strict=True) if a is not None]
+            for labels in zip(data.y, answers.best, strict=True)
         ]
         truth, predicted = ([[pair[k] for pair in row] for row in rows] for k in (0, 1))
         return truth, predicted

@@ -53,9 +53,8 @@ class LatentStructuredSVM(StructuredSVM):
     ----------
     rounds_ : list of Round
         Objective, precision, oracle calls and changed completions of each round.
-    coef_, structure_, certificate_, history_, n_iter_
-        As in `StructuredSVM`; the certificate is that of the convex problem with the
-        completions of this model.
+    certificate_ : Certificate
+        Of the convex problem with the completions of this model.
 
     Examples
     --------

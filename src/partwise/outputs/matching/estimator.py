@@ -40,13 +40,10 @@ class AssignmentMatcher(SavedEstimator):
         What `score` measures.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
     coef_ : array (n_features,)
-    certificate_ : Certificate
 
     Examples
     --------
@@ -70,6 +67,7 @@ class AssignmentMatcher(SavedEstimator):
     model_class = MatchingModel
     has_baseline = False
     measured = "matchings"
+    as_given = ("fit_intercept",)  # models have one only with unmatched items
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -107,8 +105,7 @@ class AssignmentMatcher(SavedEstimator):
         structure = Matching(self.unmatched, self.missed, self.invented)
         model = MatchingModel(RowFeatureScoring(featurizer), structure, np.zeros(0), {})
         problem = model.training_problem(X, y, self._formulation(), self._n_jobs())
-        self._learn_weights(model, problem, sample_weight)
-        return self
+        return self._learn_weights(model, problem, sample_weight)
 
     def _default_C(self, n: int) -> float:
         return float(n)
@@ -117,12 +114,3 @@ class AssignmentMatcher(SavedEstimator):
         """The right item of each left one, −1 for none: an array per example."""
         self._check_fitted()
         return as_object_array(self.model_.predict(X, n_jobs=self._n_jobs()))
-
-    @classmethod
-    def _parameters_of(cls, model: MatchingModel) -> dict[str, Any]:
-        structure = model.structure
-        return {
-            "unmatched": structure.unmatched,
-            "missed": structure.missed,
-            "invented": structure.invented,
-        }

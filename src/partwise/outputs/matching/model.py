@@ -65,22 +65,22 @@ class MatchingModel(ScoreModel, ScoredModel):
         """The right item of each left one, −1 for none."""
         examples = self.candidates(X)
         partners: list[Ints] = [np.full(x.shape[0], -1, np.int64) for x in examples]
-        used = [i for i, x in enumerate(examples) if len(x.pairs)]
+        rows = [i for i, x in enumerate(examples) if len(x.pairs)]
         may_be_single = self.structure.unmatched
         is_complete = np.array([may_be_single or not min(x.shape) for x in examples])
         outputs: list[Ints] = []
-        if used:
-            some = [examples[i] for i in used]
-            problem = self.structure.pack(some, None, n_jobs=n_jobs)
+        if rows:
+            connected = [examples[i] for i in rows]
+            problem = self.structure.pack(connected, None, n_jobs=n_jobs)
             cuts = problem.predict_codes(problem.expand(self.weights))
-            is_complete[used] = np.isfinite(cuts.violation)
+            is_complete[rows] = np.isfinite(cuts.violation)
             outputs = problem.outputs(cuts)
         if not is_complete.all():
             raise SettingsError(
                 f"example {int(np.argmin(is_complete))}: its candidate pairs have no "
                 "complete matching; give more pairs, or train with <unmatched=True>"
             )
-        for i, output in zip(used, outputs, strict=True):
+        for i, output in zip(rows, outputs, strict=True):
             partners[i] = output
         return partners
 

@@ -26,6 +26,7 @@ class MatchTask(Task):
     tokens_name: ClassVar[str] = "candidate pairs"
     file_format: ClassVar[str] = "pairs"
     measures: ClassVar[tuple[str, ...]] = ("pair_f1", "pair_precision", "pair_recall")
+    fact_names: ClassVar[tuple[str, ...]] = ("unmatched", "missed", "invented")
     json_names: ClassVar[tuple[str, str]] = ("matchings", "matching")
     aliases: ClassVar[dict[str, str]] = {
         "fit_intercept": "--intercept/--no-intercept",
@@ -98,16 +99,6 @@ class MatchTask(Task):
         return [
             ("Items without a partner", "yes" if model.structure.unmatched else "no")
         ]
-
-    @classmethod
-    def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """What is allowed, and the costs."""
-        structure = model.structure
-        return {
-            "unmatched": structure.unmatched,
-            "missed": structure.missed,
-            "invented": structure.invented,
-        }
 
     def judge(
         self, model: Any, data: Data, problem: Any, cuts: Any, rows: Any

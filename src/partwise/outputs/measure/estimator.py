@@ -60,8 +60,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``. The default solver is a
         bundle method.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -72,7 +70,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     threshold_ : float
         Rows that score higher are positive: where the measure of the training rows is
         best, 0 for ROC area and average precision.
-    certificate_ : Certificate
 
     Examples
     --------
@@ -148,26 +145,20 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         self.classes_ = self._ordered(classes)
         truth = np.where(y == self.classes_[1], 1, -1)
         structure = LabelVector(self.measure, beta=self.beta, k=self.k)
-        last = getattr(self, "model_", None) if self.warm_start else None
         labels = self.classes_.tolist()
         hasher = ClassHasher(labels[1:], structure)
-        fit = self._scoring_fit(X, feature_names, last, hasher, self.fit_intercept)
+        fit = self._scoring_fit(X, feature_names, hasher, self.fit_intercept)
         n_jobs = self._n_jobs()
         problem = structure.pack(
             one_block(fit.parts), truth, self._formulation(), n_jobs=n_jobs,
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip
         self._n_rows, self._weighted = len(y), False
-        weights, _ = self._learn(problem, fit, last, None)
+        model = MeasureModel(None, structure, labels, np.zeros(0), 0.0, {})
+        weights = self._learn(model, problem, fit)
         scores = problem.scores(problem.expand(weights))
-        self.threshold_ = best_threshold(structure, truth, scores)
-        scoring, weights = fit.finish(problem, weights)
-        info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = MeasureModel(
-            scoring, structure, labels, weights, self.threshold_, info
-        )
-        self._remove_checkpoints()
-        return self
+        self.threshold_ = model.threshold = best_threshold(structure, truth, scores)
+        return self._keep(model)
 
     def _ordered(self, classes: np.ndarray) -> np.ndarray:
         """The two classes, the positive one last."""
@@ -175,8 +166,8 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
             return classes
         is_positive = np.array([str(c) == str(self.pos_label) for c in classes])
         if not is_positive.any():
-            listed = ", ".join(map(str, classes))
-            raise ParameterError("pos_label", self.pos_label, f"y has {listed}")
+            names = ", ".join(map(str, classes))
+            raise ParameterError("pos_label", self.pos_label, f"y has {names}")
         return classes if is_positive[-1] else classes[::-1]
 
     def _default_C(self, n: int) -> float:
@@ -213,16 +204,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         classifier.classes_ = np.array(model.labels)
         classifier.threshold_ = model.threshold
         return classifier
-
-    @classmethod
-    def _parameters_of(cls, model: MeasureModel) -> dict[str, Any]:
-        structure = model.structure
-        return {
-            "measure": structure.measure,
-            "beta": structure.beta,
-            "k": structure.k,
-            **cls._scoring_parameters(model),
-        }
 
     @property
     def coef_(self) -> Floats:

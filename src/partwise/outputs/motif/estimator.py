@@ -63,7 +63,6 @@ class MotifClassifier(LatentEstimator):
         Probabilities of A, C, G and T, by the windows of the training sequences.
     score_matrix_ : array (length, 4)
         Learned weights of letters.
-    certificate_, history_, rounds_, n_iter_
 
     Examples
     --------
@@ -186,10 +185,6 @@ class MotifClassifier(LatentEstimator):
         """Write the motif for other programs: frequencies (MEME), counts (JASPAR)."""
         self._check_fitted()
         write_bytes(path, self.model_.as_text(layout, name).encode())
-
-    @classmethod
-    def _parameters_of(cls, model: MotifModel) -> dict[str, Any]:
-        return model.structure.get_params()
 
     @property
     def classes_(self) -> np.ndarray:

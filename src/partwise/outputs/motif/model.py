@@ -27,6 +27,10 @@ class MotifScoring:
     def __init__(self, structure: Motif) -> None:
         self.structure = structure.setup()
 
+    def parameters(self) -> dict[str, Any]:
+        """None besides those of the motif."""
+        return {}
+
     def facts(self) -> dict[str, Any]:
         """Sizes of the motif and of its background."""
         s = self.structure

@@ -16,7 +16,7 @@ from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_estimator import KernelRowEstimator, RowClassifier
 from partwise.outputs.row_keys import ClassHasher
 from partwise.outputs.row_refusals import with_remedies
-from partwise.outputs.support import SupportSet
+from partwise.outputs.support import support_of
 from partwise.protocol import Floats
 from partwise.structures.multiclass import Multiclass
 
@@ -55,17 +55,12 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         See `KernelParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; ``loss="log"`` is multinomial logistic regression.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
     classes_ : array (K,)
     coef_ : array (K, n_features)
     intercept_ : array (K,)
-    certificate_ : Certificate
-    history_ : list of HistoryPoint
-    n_iter_ : int
 
     Examples
     --------
@@ -106,7 +101,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
             check_classification_targets(y)
         X, y, weight = self._used_rows(X, y, sample_weight)
         self._weighted = sample_weight is not None or self.class_weight is not None
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         self.classes_ = self._all_classes(y) if last is None else np.array(last.labels)
         check_labels(self.classes_.tolist())
         if len(self.classes_) == 1:
@@ -125,27 +120,17 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         self._total_weight = float(weight.sum())
         structure = self._structure()
         hasher = ClassHasher(self.classes_.tolist(), structure)
-        fit = self._scoring_fit(X, feature_names, last, hasher, self.fit_intercept)
+        fit = self._scoring_fit(X, feature_names, hasher, self.fit_intercept)
         n_jobs = self._n_jobs()
         problem = structure.pack(
             fit.parts, codes, self._formulation(), n_jobs=n_jobs,
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip
-        weights, dual = self._learn(problem, fit, last, weight)
-        support = None
-        if dual is not None:
-            support = SupportSet.create(
-                fit.support_inputs, np.arange(len(codes) + 1), codes, dual,
-                lambda row: ["row"],
-            )  # fmt: skip
-        scoring, weights = fit.finish(problem, weights)
-        info = {"certificate": self.certificate_.to_dict()}
-        labels = self.classes_.tolist()
-        self.model_ = self.model_class(
-            scoring, structure, labels, weights, info, support
-        )
-        self._remove_checkpoints()
-        return self
+        model = self.model_class(None, structure, hasher.labels, np.zeros(0))
+        inputs, offset = fit.support_inputs, fit.offset
+        support = support_of(inputs, offset, problem, lambda row: ["row"])
+        self._learn(model, problem, fit, weight, support)
+        return self._keep(model)
 
     def _all_classes(self, y: np.ndarray) -> np.ndarray:
         """What may be predicted, in order: the classes of the training rows."""
@@ -188,9 +173,3 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         """P(class), (n, K), of a fit with ``loss="log"``."""
         rows = self._rows(X)
         return self.model_.marginals(rows, n_jobs=self._n_jobs())
-
-    # --------------------------------------------------------- files, attributes
-
-    @classmethod
-    def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        return {"cost": model.structure.cost, **cls._scoring_parameters(model)}

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from partwise.outputs.labels import cost_from_state, cost_state, labels_from_state
+from partwise.outputs.labels import labels_from_state
 from partwise.outputs.multiclass.model import MulticlassModel
 from partwise.outputs.row_keys import row_scoring_from_state
 from partwise.outputs.scoring import Arrays, State
 from partwise.outputs.support_file import support_from_state, support_state
+from partwise.structures.losses.file import cost_from_state, cost_state
 from partwise.structures.multiclass import Multiclass
 
 
@@ -21,9 +22,9 @@ def to_state(model: MulticlassModel) -> State:
     cost, arrays = cost_state(structure.cost)
     settings: dict[str, Any] = {"labels": model.labels, "cost": cost}
     labels_from_state(settings)
-    scoring, more = model.scoring.to_state(model.weights)
+    scoring, scoring_arrays = model.scoring.to_state(model.weights)
     support, planes = support_state(model.support)
-    return settings | scoring | support, arrays | more | planes
+    return settings | scoring | support, arrays | scoring_arrays | planes
 
 
 def from_state(

@@ -54,8 +54,6 @@ class MultilabelClassifier(RowClassifier):
         Whether labels have a threshold, which is a weight like any other.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`; there is no ``loss="log"``.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -66,7 +64,6 @@ class MultilabelClassifier(RowClassifier):
     coef_ : array (K, n_features)
     intercept_ : array (K,)
     pair_coef_ : array (n_pairs,)
-    certificate_ : Certificate
 
     Examples
     --------
@@ -137,7 +134,7 @@ class MultilabelClassifier(RowClassifier):
             raise ValueError(
                 f"label_names has {len(labels)} names where y has {y.shape[1]} columns"
             )
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         structure = Multilabel(
             len(labels),
             # a warm start keeps the pairs, whose weights go on
@@ -189,15 +186,9 @@ class MultilabelClassifier(RowClassifier):
 
     @classmethod
     def _parameters_of(cls, model: MultilabelModel) -> dict[str, Any]:
-        structure, labels = model.structure, model.labels
-        pairs = np.reshape(structure.implications, (-1, 2)).tolist()
-        return {
-            "cost": structure.cost,
-            "max_labels": structure.max_labels,
-            "implications": [[labels[a], labels[b]] for a, b in pairs],
-            "search_nodes": structure.search_nodes,
-            "fit_intercept": model.featurizer.has_intercept,
-        }
+        pairs = np.reshape(model.structure.implications, (-1, 2)).tolist()
+        implied = [[model.labels[k] for k in pair] for pair in pairs]
+        return super()._parameters_of(model) | {"implications": implied}
 
     @property
     def pairs_(self) -> Ints:

@@ -65,8 +65,8 @@ class MultilabelModel(SetModel):
         Of an empty set: what speaks for and against the label that is nearest to it.
         """
         y, leads = self.predict_matrix(X)[0], self.leads(X)[0]
-        shown = np.flatnonzero(y) if y.any() else [int(np.argmax(leads))]
-        reasons, shares = self.set_reasons(X, np.asarray(shown))
+        explained = np.flatnonzero(y) if y.any() else [int(np.argmax(leads))]
+        reasons, shares = self.set_reasons(X, np.asarray(explained))
         score = float(shares[:, np.flatnonzero(y)].sum())
         pairs = zip(self.structure.pair_array(), self.pair_weights(), strict=True)
         for pair, weight in pairs:

@@ -16,6 +16,7 @@ from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_phrases
 from partwise.parameters import SettingsError, check_whole, worded_warning
+from partwise.protocol import Support
 from partwise.readers.refusals import refuse_single
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
 from partwise.structures.phrase import Grammar
@@ -67,8 +68,6 @@ class ConstituencyParser(TreeParser):
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"pcfg"`` gives the rules their relative
         frequencies.
-    checkpoint, checkpoint_every, n_jobs
-        See `StructuredEstimator`.
     warm_start : bool
         Keep the grammar of the last fit and start from its weights, where the solver
         can. Trees with other rules are then left out.
@@ -88,11 +87,6 @@ class ConstituencyParser(TreeParser):
         Those of them with more than `max_length` words, which were not parsed.
     n_unknown_tags_ : int
         Its words with a tag that training never showed; it stands for any other.
-    certificate_ : Certificate
-    history_ : list of HistoryPoint
-    rounds_ : list of Round
-        Of the completion of trees that are partly known.
-    n_iter_ : int
 
     Examples
     --------
@@ -144,7 +138,7 @@ class ConstituencyParser(TreeParser):
         self._refuse_hidden([len(whole) - len(trees)])
         if len(trees) != len(sentences):
             raise ValueError(f"y has {len(trees)} trees where X has {len(sentences)}")
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         grammar = self._read(whole) if last is None else last.grammar
         rows = self._usable(grammar, sentences, trees)
         self._weighted = sample_weight is not None
@@ -154,27 +148,19 @@ class ConstituencyParser(TreeParser):
         sentences, trees = [sentences[i] for i in rows], [trees[i] for i in rows]
         fit = fit_phrases(self, grammar, sentences, last)
         n_jobs = self._n_jobs()
-        problem = grammar.pack(
+        problem: Any = grammar.pack(
             sentences, trees, formulation, n_jobs=n_jobs, parts=fit.parts,
             scorer=fit.scorer(n_jobs),
         )  # fmt: skip
-        weights, dual = self._learn(problem, fit, last, sample_weight)
-        scoring, weights = fit.finish(problem, weights)
-        support = None
-        if dual is not None:
-            if isinstance(problem, LatentGrammarProblem):
-                trees = problem.true_trees()
-            blocks, cuts = dual.by_block()
-            support = SupportSet.of_trees(
-                [sentences[i] for i in blocks], [trees[i] for i in blocks], cuts,
-                dual.alpha, blocks,
-            )  # fmt: skip
-        info = {"certificate": self.certificate_.to_dict()}
-        self.model_ = ConstituencyModel(
-            scoring, grammar, np.array(weights), wrapper, self.max_length, info, support
-        )
-        self._remove_checkpoints()
-        return self
+        model = ConstituencyModel(None, grammar, np.zeros(0), wrapper, self.max_length)
+
+        def support(dual: Support) -> SupportSet:
+            is_latent = isinstance(problem, LatentGrammarProblem)
+            truths = problem.true_trees() if is_latent else trees
+            return SupportSet.of_trees(sentences, truths, dual)
+
+        self._learn(model, problem, fit, sample_weight, support)
+        return self._keep(model)
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
@@ -257,13 +243,7 @@ class ConstituencyParser(TreeParser):
 
     @classmethod
     def _parameters_of(cls, model: ConstituencyModel) -> dict[str, Any]:
-        grammar_parameters = model.grammar.get_params()
-        del grammar_parameters["exact_words"]
-        return {
-            "max_length": model.max_length,
-            **grammar_parameters,
-            **model.scoring.parameters(),
-        }
+        return super()._parameters_of(model) | {"max_length": model.max_length}
 
     # --------------------------------------------------------------- attributes
 

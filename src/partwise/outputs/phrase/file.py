@@ -29,14 +29,14 @@ from partwise.structures.phrase.file import (
 def to_state(model: ConstituencyModel) -> State:
     """Settings for JSON, and arrays."""
     settings, arrays = grammar_state(model.grammar)
-    scoring, more = model.scoring.to_state(model.weights)
+    scoring, scoring_arrays = model.scoring.to_state(model.weights)
     support = model.support
     settings |= scoring | {
         "wrapper": model.wrapper,
         "max_length": None if model.max_length is None else int(model.max_length),
         "support": support is not None,
     }
-    arrays |= more
+    arrays |= scoring_arrays
     if support is not None:
         planes = plane_arrays(support.cuts, support.alpha, support.rows)
         truths = treebank_arrays(model.grammar, support.inputs, support.y)
@@ -69,4 +69,5 @@ def _support(grammar: Grammar, arrays: Arrays) -> SupportSet:
     room = 2 * grammar.code_room()
     cuts, alpha, rows = read_planes(arrays, lengths, lambda n: room * n)
     check_codes(grammar, cuts.code, cuts.indptr, lengths[cuts.block])
-    return SupportSet.of_trees(sentences, trees, cuts, alpha, rows)
+    words = [[word for word, _ in x] for x in sentences]
+    return SupportSet(sentences, trees, cuts, alpha, rows, words)

@@ -1,8 +1,4 @@
-"""A trained phrase-structure parser: grammar, scoring and weights.
-
-It predicts and explains without scikit-learn, so the command line starts quickly;
-`ConstituencyParser` is this model plus learning.
-"""
+"""A trained phrase-structure parser: grammar, scoring, weights, no scikit-learn."""
 
 from __future__ import annotations
 
@@ -51,7 +47,7 @@ class ConstituencyModel(TreeModel):
 
     def __init__(
         self,
-        scoring: PhraseFeatureScoring | PhraseKeyScoring,
+        scoring: PhraseFeatureScoring | PhraseKeyScoring | None,
         grammar: Grammar,
         weights: Floats,
         wrapper: str | None = None,
@@ -122,8 +118,8 @@ class ConstituencyModel(TreeModel):
         words gets this label alone.
         """
         sentences = self.sentences(X, may_be_empty=True)
-        nothing = np.zeros(0, np.int32)
-        trees = [self.wrapped(self.grammar.tree(nothing, x)) for x in sentences]
+        no_code = np.zeros(0, np.int32)
+        trees = [self.wrapped(self.grammar.tree(no_code, x)) for x in sentences]
         is_parse = np.array([not x for x in sentences], bool)
         rows = iter(self._short(sentences))
         for problem in self.problems(
@@ -239,25 +235,25 @@ class ConstituencyModel(TreeModel):
         The difference is a model on one sentence. It scores the sentences of the planes
         as a trained model scores new ones.
         """
-        grammar, dual = self.grammar, self.support
-        if dual is None or len(codes) < 2:
+        grammar, support = self.grammar, self.support
+        if support is None or len(codes) < 2:
             return []
         fit = self.scoring.on([x])
-        here = grammar.pack([x], None, parts=fit.parts, scorer=fit.scorer(1))
-        lead = here.compact(here.combine(one_cut(codes[1]), np.ones(1)))
-        lead = lead - here.compact(here.combine(one_cut(codes[0]), np.ones(1)))
-        scoring, weights = fit.finish(here, lead)
-        parts, scorer = scoring.parts_of(dual.inputs)
-        problem = grammar.pack(dual.inputs, dual.y, parts=parts, scorer=scorer)
-        shares = dual.alpha * problem.margins(problem.expand(weights), dual.cuts)
-        best = np.argsort(-np.abs(shares), kind="stable")[:top]
-        best = best[shares[best] != 0.0]
-        answers: list[SupportTree] = []
-        outputs = problem.outputs(take(dual.cuts, best)) if len(best) else []
-        for k, output in zip(best.tolist(), outputs, strict=True):
-            block = int(dual.cuts.block[k])
-            truth, row = dual.y[block], int(dual.rows[block])
-            alpha, share = float(dual.alpha[k]), float(shares[k])
+        example = grammar.pack([x], None, parts=fit.parts, scorer=fit.scorer(1))
+        lead = example.compact(example.combine(one_cut(codes[1]), np.ones(1)))
+        lead = lead - example.compact(example.combine(one_cut(codes[0]), np.ones(1)))
+        scoring, weights = fit.finish(example, lead)
+        parts, scorer = scoring.parts_of(support.inputs)
+        problem = grammar.pack(support.inputs, support.y, parts=parts, scorer=scorer)
+        shares = support.alpha * problem.margins(problem.expand(weights), support.cuts)
+        heaviest = np.argsort(-np.abs(shares), kind="stable")[:top]
+        heaviest = heaviest[shares[heaviest] != 0.0]
+        supporters: list[SupportTree] = []
+        outputs = problem.outputs(take(support.cuts, heaviest)) if len(heaviest) else []
+        for k, output in zip(heaviest.tolist(), outputs, strict=True):
+            block = int(support.cuts.block[k])
+            truth, row = support.y[block], int(support.rows[block])
+            alpha, share = float(support.alpha[k]), float(shares[k])
             changes = grammar.differences(truth, output)
-            answers.append(SupportTree(row, truth, output, alpha, share, *changes))
-        return answers
+            supporters.append(SupportTree(row, truth, output, alpha, share, *changes))
+        return supporters

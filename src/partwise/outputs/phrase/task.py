@@ -11,7 +11,6 @@ from partwise.outputs.tree_task import Breakdown, TreeTask
 
 if TYPE_CHECKING:
     from partwise.protocol import Cuts, Floats, Ints
-    from partwise.report import Report
 
 
 class PhraseTask(TreeTask):
@@ -159,9 +158,12 @@ class PhraseTask(TreeTask):
 
         rates = ("label", "precision", "recall", "f1", "n")
         by_length = ("words", "f1", "exact", "crossing", "sentences")
+        lengths = metrics.bracket_length_report(y, y_pred)
         return [
-            ("labels", rates, metrics.bracket_report(y, y_pred)),
-            ("sentence_lengths", by_length, metrics.bracket_length_report(y, y_pred)),
+            Breakdown("labels", "By label", rates, metrics.bracket_report(y, y_pred)),
+            Breakdown(
+                "sentence_lengths", "By length of the sentence", by_length, lengths
+            ),
         ]
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
@@ -186,18 +188,24 @@ class PhraseTask(TreeTask):
             )
         return details
 
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Scores by label and length, confusions, worst errors drawn."""
-        from partwise.outputs.phrase.report import phrase_report
+    def overall(self, data: Data, answers: Answers) -> dict[str, Any]:
+        """EVALB's figures, and failures, as far as there are any that are too long."""
+        figures = super().overall(data, answers)
+        n_too_long = figures.pop("too_long")
+        return figures | ({"failures, too long": n_too_long} if n_too_long else {})
 
-        return phrase_report(
-            y=data.y,
-            y_pred=answers.best,
-            n_failures=answers.n_failures,
-            n_too_long=answers.n_too_long,
-            features=self.telling_features(model, 15),
-            **common,
-        )
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Scores by label and length, confusions, worst errors drawn."""
+        from partwise.metrics import bracket_confusion
+        from partwise.report import Confusion
+        from partwise.report.errors import phrase_errors
+
+        pairs = data.y, answers.best
+        sections = super().report_sections(model, data, answers)
+        confusion = Confusion(*bracket_confusion(*pairs))
+        return sections | {"confusion": confusion} | phrase_errors(*pairs)
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

@@ -53,15 +53,10 @@ class Ranker(RowEstimator):
         The margin by the measure, or ListNet with linear scores: the cross entropy
         between softmax of scores and of grades, whatever the measure (Cao et al., ICML
         2007). Swapped pairs with "hinge" are the ranking SVM.
-    formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
     coef_ : array (n_features,)
-    certificate_ : Certificate
 
     Examples
     --------
@@ -134,8 +129,7 @@ class Ranker(RowEstimator):
         first = None
         if self.latent:
             first = first_weights(X[order], y[order], offset, self.random_state)
-        self._learn_weights(model, problem, first=first)
-        return self
+        return self._learn_weights(model, problem, first=first)
 
     def _default_C(self, n: int) -> float:
         return 10.0 * n
@@ -186,9 +180,8 @@ class Ranker(RowEstimator):
 
     @classmethod
     def _parameters_of(cls, model: RankingModel) -> dict[str, Any]:
-        structure = model.structure
-        is_latent = structure.ties == "latent"
-        return {"measure": structure.measure, "k": structure.k, "latent": is_latent}
+        is_latent = model.structure.ties == "latent"
+        return super()._parameters_of(model) | {"latent": is_latent}
 
 
 def first_weights(X: Any, grades: Floats, offset: Any, seed: int = 0) -> Floats:

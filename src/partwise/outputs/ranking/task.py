@@ -22,6 +22,7 @@ class RankTask(RowTask):
     title: ClassVar[str] = "Ranker"
     json_names: ClassVar[tuple[str, str]] = ("scores", "score")
     file_options: ClassVar[tuple[str, ...]] = ()
+    fact_names: ClassVar[tuple[str, ...]] = ("measure", "k")
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Rows query by query, and grades; queries of different files are different."""
@@ -92,11 +93,6 @@ class RankTask(RowTask):
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """The measure."""
         return [("Measure", model.structure.measure)]
-
-    @classmethod
-    def structure_facts(cls, model: Any) -> dict[str, Any]:
-        """The measure."""
-        return {"measure": model.structure.measure, "k": model.structure.k}
 
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """The features that carry the score of the row on this line."""

@@ -68,7 +68,6 @@ class Reranker(SavedEstimator):
     ----------
     n_left_out_ : int
         Training examples for which `base` had no candidate.
-    certificate_, history_, n_iter_
 
     Examples
     --------
@@ -214,7 +213,7 @@ class Reranker(SavedEstimator):
         """Mean of `metric` over the chosen candidates."""
         measure = self._measure()
         pairs = zip(y, self.predict(X), strict=True)
-        return float(np.mean([measure(truth, chosen) for truth, chosen in pairs]))
+        return float(np.mean([measure(truth, candidate) for truth, candidate in pairs]))
 
     def explain(self, x: Any, top: int = 10) -> RankExplanation:
         """Which training candidates, and how much of the base score, decided.

@@ -34,13 +34,13 @@ def to_state(model: RerankerModel) -> State:
     if model.ballot is not None:
         named = model.ballot._asdict().items()
         arrays |= {f"votes/{name}": array.ravel() for name, array in named}
-    featurizer, more = optional_state("featurizer", model.featurizer)
+    featurizer, featurizer_arrays = optional_state("featurizer", model.featurizer)
     settings = {
         "kernel": model.kernel.to_dict(),
         "base_weight": float(model.base_weight),
         "featurizer": featurizer,
     }
-    return settings, arrays | more
+    return settings, arrays | featurizer_arrays
 
 
 def from_state(

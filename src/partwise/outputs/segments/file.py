@@ -31,9 +31,9 @@ def to_state(model: SegmentModel) -> State:
     }
     labels_from_state(settings)
     scoring, arrays = model.scoring.to_state(model.weights)
-    settings["spans"], more = optional_state("spans", model.scoring.spans)
+    settings["spans"], span_arrays = optional_state("spans", model.scoring.spans)
     support, planes = support_state(model.support)
-    return settings | scoring | support, arrays | more | planes
+    return settings | scoring | support, arrays | span_arrays | planes
 
 
 def from_state(

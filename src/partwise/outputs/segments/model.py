@@ -171,6 +171,10 @@ class SegmentModel(SequenceModel):
         empty = none.reshape(0, 0, 0)
         return Weights(tables.tokens, tables.edges, empty, none, none)
 
+    def transitions(self) -> list[list[float | None]]:
+        """Weights of pairs of types; every type may follow every other."""
+        return self.parts().bigram.tolist()
+
     def marginals(
         self, X: Any, *, of: str = "tokens", least: float = 1e-3, n_jobs: int = 1
     ) -> Any:

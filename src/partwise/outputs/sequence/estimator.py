@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from partwise.bounds import as_list
 from partwise.features.label_keys import LabelHasher
 from partwise.features.vocabulary import check_settings
-from partwise.kernels.naming import parse_kernel
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.labels import encode_labels, label_set
@@ -21,7 +19,7 @@ from partwise.outputs.segments.learning import SegmentParameters
 from partwise.outputs.segments.model import SegmentModel
 from partwise.outputs.sequence.learning import fit_scoring
 from partwise.outputs.sequence.model import SequenceModel
-from partwise.outputs.support import SupportSet
+from partwise.outputs.support import support_of
 from partwise.parameters import check_choice
 from partwise.protocol import Floats
 from partwise.readers.refusals import refuse_several, refuse_single
@@ -84,8 +82,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         See `SegmentParameters`.
     loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
         See `StructuredEstimator`. The solver ``"hmm"`` is the generative baseline.
-    checkpoint, checkpoint_every, n_jobs
-        See `StructuredEstimator`.
     warm_start : bool
         Keep the labels and features of the last fit and start from its weights, where
         the solver can. With a kernel, the data of the last fit must come first in X.
@@ -100,11 +96,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     transitions_ : array (n_labels, n_labels), from row to column
     state_features_, transition_features_ : dict
         The same weights by name, without zeros: (feature, label) and (label, label).
-    certificate_ : Certificate
-    history_ : list of HistoryPoint
-    rounds_ : list of Round
-        Of the completion of hidden labels, None in y.
-    n_iter_ : int
 
     Examples
     --------
@@ -131,9 +122,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     metric: str = "token_accuracy"
 
     model_: SequenceModel = field(init=False)
-    # of rows of tokens; absent where the model does not look at them
-    n_features_in_: int = field(init=False)
-
     model_class = SequenceModel
     settings_names = (*SavedEstimator.settings_names, "scheme")
 
@@ -163,7 +151,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         weight = None
         if token_weight is not None:
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
-        last = getattr(self, "model_", None) if self.warm_start else None
+        last = self._last_model
         labels = label_set(y) if last is None else last.labels
         fit = fit_scoring(self, X, labels, last)
         if last is not None:
@@ -182,27 +170,12 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             fit.parts, codes, formulation, n_jobs=n_jobs, token_weight=weight,
             scorer=fit.scorer(n_jobs), label_names=labels, may_hide=True,
         )  # fmt: skip
-        weights, dual = self._learn(problem, fit, last, sample_weight)
-        support = None
-        if dual is not None:
-            support = SupportSet.create(
-                fit.support_inputs, fit.offset, problem.blocks.y, dual,
-                lambda row: show_tokens(X, row),
-            )  # fmt: skip
-        scoring, weights = fit.finish(problem, weights)
-        info = {"certificate": self.certificate_.to_dict()}
-        make = SegmentModel if self.segments else SequenceModel
-        self.model_ = make(scoring, chain, labels, weights, info, support)
-        self._set_n_features_in()
-        self._remove_checkpoints()
-        return self
-
-    def _set_n_features_in(self) -> None:
-        """Set ``n_features_in_``; absent where the model looks at no features."""
-        if hasattr(self, "n_features_in_"):  # of an earlier fit
-            del self.n_features_in_
-        if self.model_.featurizer is not None:
-            self.n_features_in_ = self.model_.featurizer.n_features_
+        kind = SegmentModel if self.segments else SequenceModel
+        model = kind(None, chain, labels, np.zeros(0))
+        inputs, offset = fit.support_inputs, fit.offset
+        support = support_of(inputs, offset, problem, lambda row: show_tokens(X, row))
+        self._learn(model, problem, fit, sample_weight, support)
+        return self._keep(model)
 
     def _default_C(self, n: int) -> float:
         return n / 2 if self.loss == "log" else super()._default_C(n)
@@ -214,8 +187,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         self.check_segments()
         if isinstance(self.cost, str) and not self.segments:
             check_choice("cost", self.cost, ("hamming", "normalized", "zero_one"))
-        if isinstance(self.kernel, str):
-            parse_kernel(self.kernel)
         if isinstance(self.match, str):
             LabelHasher(self.match, [])
 
@@ -229,9 +200,8 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     ) -> list[Any]:
         """Probabilities of parts of the labels, ∝ exp(score/T) of whole sequences.
 
-        They are probabilities of a model that was trained with ``loss="log"``, or after
-        `calibrate`. Scores of ``loss="hinge"`` keep a margin and do not fit
-        frequencies: without `calibrate` use them to compare, not as probabilities.
+        Of a model that was trained with ``loss="log"``, or after `calibrate`: scores of
+        ``loss="hinge"`` keep a margin, and without `calibrate` only compare.
 
         Parameters
         ----------
@@ -282,13 +252,6 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     # -------------------------------------------------------------------- files
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model that `save` or the command line wrote."""
-        tagger = super().load(path)
-        tagger._set_n_features_in()
-        return tagger
-
-    @classmethod
     def _parameters_of(cls, model: SequenceModel) -> dict[str, Any]:
         chain = model.structure
         cost = chain.cost if isinstance(chain.cost, str) else np.asarray(chain.cost)
@@ -301,6 +264,11 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         }
 
     # --------------------------------------------------------------- attributes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Features of tokens; absent where the model does not look at them."""
+        return self.model_.featurizer.n_features_
 
     @property
     def key_names_(self) -> list[str]:
@@ -325,20 +293,20 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """Weight of each pair of labels, by name; those of weight 0 are absent."""
-        bigram, labels = self.transitions_, self.model_.labels
-        return {
-            (labels[a], labels[b]): float(bigram[a, b])
-            for a, b in np.argwhere(bigram).tolist()
-        }
+        return _nonzero(self.transitions_, self.model_.labels, self.model_.labels)
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """Weight of each feature for each label, by name; 0 is absent."""
-        emission, labels = self.model_.parts().emission, self.model_.labels
+        emission = self.model_.parts().emission
         if self.model_.featurizer is None or not len(emission):
             raise AttributeError("a tagger with a kernel or match has no features")
-        names = self.feature_names_
-        return {
-            (names[f], labels[k]): float(emission[f, k])
-            for f, k in np.argwhere(emission).tolist()
-        }
+        return _nonzero(emission, self.feature_names_, self.model_.labels)
+
+
+def _nonzero(
+    table: Floats, rows: list[Any], columns: list[Any]
+) -> dict[tuple[Any, Any], float]:
+    """The entries of a table that are not zero, by the names of rows and columns."""
+    places = np.argwhere(table).tolist()
+    return {(rows[a], columns[b]): float(table[a, b]) for a, b in places}

@@ -8,12 +8,12 @@ from partwise.features import PRESETS, kind_of, make_featurizer
 from partwise.features.columnar import as_table
 from partwise.features.keys import MatchError
 from partwise.features.label_keys import LabelHasher
-from partwise.kernels.base import Kernel
 from partwise.kernels.inputs import Sequences, token_inputs
 from partwise.outputs.kernel_fit import (
     KernelFit,
     begin_features,
     read_kernel,
+    sequence_inputs,
     uses_keys,
 )
 from partwise.outputs.label_scoring import TokenFeatureScoring, TokenKeyScoring
@@ -24,18 +24,10 @@ from partwise.readers.tokens import show_tokens
 
 
 def fit_scoring(tagger: Any, X: Any, labels: list[Any], last: Any = None) -> ScoringFit:
-    """
-    Choose how labels are scored, and prepare the training data for it.
+    """Choose how labels are scored, and prepare the training data for it.
 
-    Parameters
-    ----------
-    tagger : SequenceTagger
-        Its parameters; invalid ones are refused before any work.
-    X : sequences
-    labels : list
-        All labels, in their order.
-    last : SequenceModel or None
-        The model that a warm start goes on with.
+    Invalid parameters are refused before any work; `last` is the model that a warm
+    start goes on with.
     """
     if uses_keys(tagger):
         return _fit_keys(tagger, X, labels, last)
@@ -59,19 +51,23 @@ def _fit_keys(tagger: Any, X: Any, labels: list[Any], last: Any) -> KernelFit:
             "<match=> has bigram, which needs a kernel on whole sequences, or none; "
             "with one on single tokens pairs of labels are transitions (<order=1>)"
         )
+    featurizer = features = inputs = None
     columns: list[str] = []
     if kernel is not None and is_whole:
-        kernel, columns = _compared_columns(kernel, X)
+        if kind_of(X) != "columns":
+            raise ValueError(
+                f"{kernel} compares whole sequences of strings; give tokens as strings "
+                "or tuples of strings, or a Table"
+            )
+        kernel, inputs = sequence_inputs(kernel, as_table(X))
+        columns = list(inputs.columns)
     if last is not None:
         last.scoring.check_start(kernel, hasher.match)
-    featurizer = features = inputs = None
     if by_token:
         featurizer, features = _token_features(tagger, X, last)
         inputs = token_inputs(kernel, features)
     else:
         _refuse_features(tagger)
-    if is_whole:
-        inputs = as_table(X).select(columns)
     return KernelFit(
         TokenKeyScoring, kernel, hasher, X, inputs, options, by_token=by_token,
         words=lambda i: show_tokens(X, i), featurizer=featurizer, budget=tagger.budget,
@@ -92,23 +88,10 @@ def _token_features(tagger: Any, X: Any, last: Any) -> tuple[Any, Any]:
     return featurizer, featurizer.fit_transform(X)
 
 
-def _compared_columns(kernel: Kernel, X: Any) -> tuple[Kernel, list[str]]:
-    """A kernel on whole sequences that names its columns, and these columns."""
-    if kind_of(X) != "columns":
-        raise ValueError(
-            f"{kernel} compares whole sequences of strings; give tokens as strings or "
-            "tuples of strings, or a Table"
-        )
-    columns = as_table(X).columns
-    kernel = kernel.with_columns(columns)
-    return kernel, kernel.columns_of(columns)
-
-
 def _refuse_features(tagger: Any) -> None:
     """Refuse settings of features, which this model does not use."""
-    defaults = {"templates": None, "min_count": 1, "hash_bits": None, "vectors": None}
-    for name, default in defaults.items():
-        if getattr(tagger, name) != default:
+    for name in ("templates", "min_count", "hash_bits", "vectors"):
+        if getattr(tagger, name) != getattr(type(tagger), name):
             raise ValueError(
                 f"{name}= is for features of tokens, which this model does not look "
                 "at; leave it out, or use a kernel on tokens, as poly:degree=2"
@@ -123,8 +106,7 @@ def _support_inputs(
         return X if isinstance(X, Table) else list(X)
     if kind_of(X) == "columns":
         table = as_table(X)
-        first = next(iter(table.columns))  # to show it
-        names = [first, *columns, *hasher.columns]
-        names += getattr(featurizer, "columns", [])
+        text = next(iter(table.columns))
+        names = [text, *columns, *hasher.columns, *getattr(featurizer, "columns", [])]
         return table.select(list(dict.fromkeys(names)))
     return list(X) if features is None else features

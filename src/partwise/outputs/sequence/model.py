@@ -1,8 +1,4 @@
-"""A trained tagger: scoring, chain, labels and weights.
-
-It predicts and explains without scikit-learn, so the command line starts quickly;
-`SequenceTagger` is this model plus learning.
-"""
+"""A trained tagger: scoring, chain, labels and weights, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,12 +10,13 @@ import numpy as np
 
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.label_model import LabelModel
-from partwise.outputs.sequence.span_probabilities import SpanTags, span_probabilities
+from partwise.outputs.labels import encode_labels
 from partwise.parameters import check_choice
 from partwise.protocol import Ints
 from partwise.readers.span_tags import spans
 from partwise.structures.chain import Chain
 from partwise.structures.chain.layout import Weights
+from partwise.structures.chain.span_probabilities import SpanTags, span_probabilities
 
 
 class SequenceModel(LabelModel):
@@ -67,11 +64,13 @@ class SequenceModel(LabelModel):
             raise ValueError(f"given has {len(given)} sequences where X has {len(X)}")
         answers: list[list[Any]] = []
         for problem in self.problems(X, n_jobs):
-            offset = problem.blocks.offset
-            fixed = None if given is None else self._fix(given, len(answers), offset)
-            codes, value = problem.decode(problem.expand(self.weights), fixed)
+            offset, first, known = problem.blocks.offset, len(answers), None
+            if given is not None:
+                labels = given[first : first + problem.n_blocks]
+                known = encode_labels(labels, offset, self.labels, "given", first)
+            codes, value = problem.decode(problem.expand(self.weights), known)
             if not np.isfinite(value).all():
-                row = len(answers) + int(np.flatnonzero(~np.isfinite(value))[0])
+                row = first + int(np.argmin(np.isfinite(value)))
                 raise ValueError(
                     f"sequence {row}: no output is possible under the constraints and "
                     "the given labels"
@@ -79,22 +78,6 @@ class SequenceModel(LabelModel):
             names = self._name(codes)
             answers += [names[a:b] for a, b in pairwise(offset)]
         return answers
-
-    def _fix(self, given: Sequence[Sequence[Any]], first: int, offset: Ints) -> Ints:
-        """Numbers of the given labels of the sequences from `first` on."""
-        number = {label: k for k, label in enumerate(self.labels)} | {None: -1}
-        fixed = []
-        for row, length in enumerate(np.diff(offset), first):
-            if len(given[row]) != length:
-                raise ValueError(f"given: sequence {row} has another length than in X")
-            for label in given[row]:
-                if label not in number:
-                    raise ValueError(
-                        f"given: sequence {row} has label {label!r}, which the model "
-                        "does not know"
-                    )
-                fixed.append(number[label])
-        return np.array(fixed, np.int32)
 
     def marginals(
         self, X: Any, *, of: str = "tokens", least: float = 1e-3, n_jobs: int = 1
@@ -144,21 +127,28 @@ class SequenceModel(LabelModel):
         emission = self.scoring.emission(self.weights, self.structure.n_labels)
         return parts._replace(emission=emission)
 
+    def transitions(self) -> list[list[float | None]]:
+        """Weights of pairs of states, from row to column; None where one is forbidden.
+
+        None at all with order 0.
+        """
+        table = self.parts().bigram.astype(object)
+        table[self.structure.masks()[0][: len(table)] < 0] = None
+        return table.tolist()
+
     def _structure_reasons(self, winner: Ints, runner: Ints) -> Iterator[Contribution]:
         """Shares of runs of labels, and of labels at both ends."""
         parts = self.parts()
-        for table, run in ((parts.bigram, 2), (parts.trigram, 3)):
-            for t in range(run - 1, len(winner)) if table.size else ():
-                a, b = (y[t - run + 1 : t + 1] for y in (winner, runner))
-                if (a != b).any():
-                    first, second = (
-                        "→".join(map(str, self._name(run_))) for run_ in (a, b)
-                    )
-                    share = float(table[tuple(a)] - table[tuple(b)])
-                    yield Contribution(t, "transition", first, second, share)
-        for table, t, what in ((parts.start, 0, "start"), (parts.end, -1, "end")):
+        for table, length in ((parts.bigram, 2), (parts.trigram, 3)):
+            for t in range(length - 1, len(winner)) if table.size else ():
+                runs = [y[t - length + 1 : t + 1] for y in (winner, runner)]
+                if (runs[0] != runs[1]).any():
+                    a, b = ("→".join(map(str, self._name(run))) for run in runs)
+                    share = float(table[tuple(runs[0])] - table[tuple(runs[1])])
+                    yield Contribution(t, "transition", a, b, share)
+        ends = (parts.start, 0, "start"), (parts.end, len(winner) - 1, "end")
+        for table, t, what in ends:
             if table.size and winner[t] != runner[t]:
-                a, b = winner[t], runner[t]
-                share = float(table[a] - table[b])
-                place = t % len(winner)
-                yield Contribution(place, what, self.labels[a], self.labels[b], share)
+                a, b = self.labels[winner[t]], self.labels[runner[t]]
+                share = float(table[winner[t]] - table[runner[t]])
+                yield Contribution(t, what, a, b, share)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
-from partwise.outputs.listings import listing, unseen_warning
+from partwise.outputs.listings import label_details, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
 from partwise.readers.layout import Layout, find_column, read_tables, split_label
-
-if TYPE_CHECKING:
-    from partwise.objective import Objective
-    from partwise.protocol import Ints
-    from partwise.report import Report
 
 UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
@@ -28,7 +24,6 @@ class TagTask(Task):
     """
 
     title: ClassVar[str] = "Tagger"
-    has_plain_check: ClassVar[bool] = True
     writes_probabilities: ClassVar[bool] = True
     file_options: ClassVar[tuple[str, ...]] = (
         "label", "columns", "separator", "comment",
@@ -55,10 +50,8 @@ class TagTask(Task):
         from partwise.model_file import ModelFileError
 
         if model.takes == "dicts":
-            from partwise.outputs.sequence.item_task import ItemTask
-
-            options.refuse("columns", "label", "separator", "comment", "max_length")
-            return ItemTask()  # type: ignore[return-value]
+            options.refuse(*options._fields)
+            return ItemTask(Layout())  # type: ignore[return-value]
         if model.takes != "columns":
             raise ModelFileError(
                 f"{path}: the model ({model.kind}) takes {model.takes}, not "
@@ -76,14 +69,16 @@ class TagTask(Task):
             return Data(table, None, table.n_tokens, table)
         label = find_column(table, self.layout.label, paths)
         X, y = split_label(table, label, paths)
-        self.layout = Layout(
-            list(table.columns), label, self.layout.separator, self.layout.comment
-        )
+        self.layout = replace(self.layout, columns=list(table.columns), label=label)
         return Data(X, y, table.n_tokens, table)
+
+    def shown_tokens(self, X: Any) -> list[list[str]]:
+        """The first column of each sentence."""
+        return X.strings(next(iter(X.columns)))
 
     def describe(self, data: Data) -> str:
         """Sentences, tokens, labels."""
-        n_labels = len({label for row in data.y for label in row})
+        n_labels = len(set(self.labels_in(data)))
         return f"{len(data.X):,} sentences, {data.n_tokens:,} tokens, {n_labels} labels"
 
     def reader_info(self) -> dict[str, Any]:
@@ -96,9 +91,7 @@ class TagTask(Task):
         from partwise.readers.table import encode
 
         columns = dict(data.source.columns)
-        labels = self.label_columns(answers, topk)
-        added: list[Any] = [*labels, *answers.more_columns]
-        *others, last = added
+        *others, last = self.new_columns(answers, topk)
         for k, rows in enumerate(others):
             flat = [text for row in rows for text in row]
             columns[f"prediction {k}"] = encode(map(str, flat))
@@ -106,17 +99,18 @@ class TagTask(Task):
         write_columns(output, table, last, separator=self.layout.separator or " ")
 
     @staticmethod
-    def label_columns(answers: Answers, topk: int) -> list[list[Any]]:
-        """The labels of each rank, or marks of absence, sentence by sentence."""
-        if topk == 1:
-            return [answers.best]
-        return [
-            [
-                found[k][0] if k < len(found) else [ABSENT] * len(found[0][0])
-                for found in answers.ranked
+    def new_columns(answers: Answers, topk: int) -> list[Any]:
+        """Labels of each rank, or marks of absence, and probabilities, by sentence."""
+        columns = [answers.best]
+        if topk > 1:
+            columns = [
+                [
+                    ranked[k][0] if k < len(ranked) else [ABSENT] * len(ranked[0][0])
+                    for ranked in answers.ranked
+                ]
+                for k in range(topk)
             ]
-            for k in range(topk)
-        ]
+        return [*columns, *answers.more_columns]
 
     # -------------------------------------------------------------- predictions
 
@@ -127,42 +121,32 @@ class TagTask(Task):
         from partwise.readers.span_tags import is_span_tag
 
         answers = super().with_probabilities(option, model, data, answers, n_jobs)
-        probabilities = dict(answers.probabilities)
+        document, columns = dict(answers.probabilities), list(answers.more_columns)
         if option == "--marginals":
-            probabilities["label_names"] = names = list(map(str, model.labels))
-            tables = probabilities["marginals"]
-            more = [
-                [[f"{name}/{row[k]:.4f}" for row in table] for table in tables]
-                for k, name in enumerate(names)
-            ]
+            document["label_names"] = names = list(map(str, model.labels))
+            for k, name in enumerate(names):
+                tables = document["marginals"]
+                columns.append([[f"{name}/{p[k]:.4f}" for p in t] for t in tables])
         else:
             tokens = model.confidence(data.X, of="tokens", n_jobs=n_jobs)
-            probabilities["token_confidence"] = [row.tolist() for row in tokens]
-            more = [
-                [[f"{p:.4f}" for p in row] for row in tokens],
-                [
-                    [f"{p:.4f}"] * len(row)
-                    for p, row in zip(probabilities["confidence"], tokens, strict=True)
-                ],
-            ]
+            pairs = zip(document["confidence"], tokens, strict=True)
+            outputs = [[p] * len(row) for p, row in pairs]
+            for rows in (tokens, outputs):
+                columns.append([[f"{p:.4f}" for p in row] for row in rows])
+            document["token_confidence"] = [row.tolist() for row in tokens]
             if all(map(is_span_tag, model.labels)):
-                probabilities["spans"] = [
+                document["spans"] = [
                     [span._asdict() | {"probability": p} for span, p in row.items()]
                     for row in model.confidence(data.X, of="spans", n_jobs=n_jobs)
                 ]
-        return answers._replace(
-            probabilities=probabilities, more_columns=[*answers.more_columns, *more]
-        )
+        return answers._replace(probabilities=document, more_columns=columns)
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is a column with labels that must be kept."""
         column = find_column(data.source, given, ["the data"])
-        names: dict[str, Any] = {str(label): label for label in model.labels}
-        names.setdefault(UNKNOWN, None)
-        return [
-            [names.get(text, text) for text in row]
-            for row in data.source.strings(column)
-        ]
+        rows = data.source.strings(column)
+        names = {UNKNOWN: None} | {str(label): label for label in model.labels}
+        return [[names.get(text, text) for text in row] for row in rows]
 
     # --------------------------------------------------------------- evaluation
 
@@ -176,35 +160,24 @@ class TagTask(Task):
         """Labels the model has never seen; precision and recall of each label."""
         from partwise.metrics import as_span_tags, label_report, span_report
 
-        unseen, warnings = unseen_warning(
+        unseen = unseen_warning(
             "labels", self.labels_in(data), model.labels, ", counted as errors"
         )
+        pairs = data.y, _as_strings(answers.best)
+        labels, spans = label_report(*pairs), as_span_tags(*pairs)
+        details = label_details("label", labels, unseen, n_tokens=data.n_tokens)
+        by_span = label_details("span", [] if spans is None else span_report(*spans))
+        details.json["spans"] = by_span.json["labels"]
+        return details if spans is None else details._replace(listings=by_span.listings)
+
+    def report_sections(
+        self, model: Any, data: Data, answers: Answers
+    ) -> dict[str, Any]:
+        """Tables, confusion, worst errors, support structures."""
+        from partwise.outputs.sequence.report import sequence_sections
+
         predicted = _as_strings(answers.best)
-        spans = as_span_tags(data.y, predicted)
-        labels = label_report(data.y, predicted)
-        rows = labels if spans is None else span_report(*spans)
-        what = "label" if spans is None else "span"
-        shown = listing(what, ("precision", "recall", "f1", "n"), rows)
-        document = {
-            "n_tokens": data.n_tokens,
-            "unseen_labels": unseen,
-            "labels": [row._asdict() for row in labels],
-            "spans": [] if spans is None else [row._asdict() for row in rows],
-        }
-        return Details(warnings, document, [shown])
-
-    def report(self, model: Any, data: Data, answers: Answers, **common: Any) -> Report:
-        """Tables, confusion, telling features, worst errors."""
-        from partwise.outputs.sequence.report import sequence_report
-
-        return sequence_report(
-            model,
-            tokens=data.X.strings(next(iter(data.X.columns))),
-            y=data.y,
-            y_pred=_as_strings(answers.best),
-            features=self.telling_features(model, 10),
-            **common,
-        )
+        return sequence_sections(model, self.shown_tokens(data.X), data.y, predicted)
 
     # ------------------------------------------------------------ inside a model
 
@@ -219,10 +192,7 @@ class TagTask(Task):
     ) -> tuple[dict[str, Any], list[Listing]]:
         """Features of each label, and transitions."""
         parts, listings = super().telling_parts(model, top)
-        weights = [
-            [w if allowed else None for w, allowed in zip(*pair, strict=True)]
-            for pair in zip(*cls._transitions(model), strict=True)
-        ]
+        weights = model.transitions()
         if top and weights:
             table = [
                 (str(label), *("×" if w is None else f"{w:.2f}" for w in row))
@@ -234,20 +204,10 @@ class TagTask(Task):
             listings.append(Listing(title, ["", *map(str, model.states)], table))
         return {"transitions": weights, **parts}, listings
 
-    @staticmethod
-    def _transitions(model: Any) -> tuple[list[list[float]], list[list[bool]]]:
-        """Weights of the transitions, and which of them the chain allows."""
-        bigram = model.parts().bigram
-        if model.segments:  # every type may follow every other
-            return bigram.tolist(), (bigram == bigram).tolist()
-        allowed = model.structure.masks()[0] == 0
-        return bigram.tolist(), allowed[: len(bigram)].tolist()
-
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
-        one = data.X[row]
-        tokens = one.strings(next(iter(one.columns)))[0]
-        return model.explain(one, tokens=tokens, top=top)
+        (tokens,) = self.shown_tokens(data.X[row : row + 1])
+        return model.explain(data.X[row : row + 1], tokens=tokens, top=top)
 
     # ------------------------------------------------------------------- verify
 
@@ -255,23 +215,42 @@ class TagTask(Task):
         """Labels of all tokens."""
         return (label for row in data.y for label in row)
 
-    def truths(self, model: Any, data: Data) -> Ints:
-        """Numbers of the labels."""
-        import numpy as np
-
-        number = {str(name): k for k, name in enumerate(model.labels)}
-        return np.array([number[label] for label in self.labels_in(data)], np.int32)
+    truths = Task.label_numbers
 
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
 
-    def plain_primal(
-        self, model: Any, data: Data, settings: dict[str, Any], objective: Objective
-    ) -> float:
-        """Sentence by sentence, by the reference methods of the structure."""
-        codes = self.truths(model, data)
-        return model.plain_primal(data.X, codes, settings, objective)
+
+class ItemTask(TagTask):
+    """Predict and evaluate on data files of CRFsuite, one item per line."""
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Items; with `truth`, also their labels, which the file has in any case."""
+        from partwise.readers import read_crfsuite
+
+        files = [read_crfsuite(path) for path in paths]
+        X = [items for file in files for items in file[0]]
+        y = [labels for file in files for labels in file[1]]
+        return Data(X, y if truth else None, sum(map(len, X)), X)
+
+    def shown_tokens(self, X: Any) -> list[list[str]]:
+        """All attributes of each item."""
+        return [[" ".join(item) for item in sequence] for sequence in X]
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """The labels of an item in a line, then probabilities, separated by tabs."""
+        from partwise.readers.sink import write_bytes
+
+        lines = []
+        for sequence in zip(*self.new_columns(answers, topk), strict=True):
+            lines += ["\t".join(map(str, item)) for item in zip(*sequence, strict=True)]
+            lines.append("")
+        write_bytes(output, "".join(f"{line}\n" for line in lines).encode())
+
+    def known_parts(self, model: Any, data: Data, given: str) -> Any:
+        """Refuse: the only labels of the file are those to be predicted."""
+        raise ValueError("--given needs a file with columns; drop it")
 
 
 def _as_strings(rows: list[Any]) -> list[list[str]]:

@@ -58,10 +58,6 @@ class TaxonomyClassifier(MulticlassClassifier):
         The same for all, or that of a parent shared by its children; the sum is 1.
     class_weight, fit_intercept, kernel, budget, over_budget, gram_options
         See `MulticlassClassifier`.
-    loss, formulation, penalty, solver, tol, eps, max_iter, time_limit, random_state
-        See `StructuredEstimator`.
-    checkpoint, checkpoint_every, n_jobs, warm_start
-        See `StructuredEstimator`.
 
     Attributes
     ----------
@@ -72,7 +68,6 @@ class TaxonomyClassifier(MulticlassClassifier):
         Weights of classes; with several classes, of nodes.
     node_coef_ : array (N, n_features)
     intercept_ : array (K,)
-    certificate_ : Certificate
 
     Examples
     --------
@@ -104,17 +99,10 @@ class TaxonomyClassifier(MulticlassClassifier):
         feature_names: Any = None,
         parents: Any = None,
     ) -> Self:
-        """Learn from rows and their classes.
+        """Learn from rows and their classes, as `MulticlassClassifier.fit` takes them.
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n, n_features)
-        y : array (n,), or a list of lists (or of single classes) with ``multiple=True``
-        sample_weight : array (n,), optional
-        feature_names : list of str, optional
-            Of the columns; those of a data frame are known.
-        parents : dict, optional
-            The table that came with the data, where the parameter names none.
+        With ``multiple=True`` y is a list of lists, or of single classes. `parents` is
+        the table that came with the data, where the parameter names none.
         """
         self._parents = parents if self.parents is None else self.parents
         self._nodes = Nodes([], [])
@@ -200,13 +188,12 @@ class TaxonomyClassifier(MulticlassClassifier):
 
     @classmethod
     def _parameters_of(cls, model: Any) -> dict[str, Any]:
-        structure = model.structure
-        known = {"parents": structure.nodes.table(), "multiple": False}
-        if isinstance(model, NodeSetModel):
-            known |= {"multiple": True, "leaves": structure.leaves,
-                      "node_cost": structure.node_cost}  # fmt: skip
-            return known | cls._scoring_parameters(model)
-        return super()._parameters_of(model) | known | {"features": structure.features}
+        parameters = super()._parameters_of(model) | {
+            "parents": model.structure.nodes.table(),
+            "multiple": isinstance(model, NodeSetModel),
+        }
+        parameters.pop("classes", None)  # all of them, where ours says which to have
+        return parameters
 
     @property
     def nodes_(self) -> list[Any]:

@@ -29,11 +29,11 @@ class TaxonomyTask(ClassifyTask):
     @classmethod
     def settings(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The table of parents from its file; a single character separates steps."""
-        given = values.get("parents")
-        if isinstance(given, str) and len(given) > 1:
+        parents = values.get("parents")
+        if isinstance(parents, str) and len(parents) > 1:
             from partwise.readers import read_parents
 
-            values = values | {"parents": read_parents(given)}
+            values = values | {"parents": read_parents(parents)}
         return values
 
     @classmethod
@@ -90,8 +90,8 @@ class TaxonomyTask(ClassifyTask):
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Classes that are no nodes."""
-        found = self.labels_in(data)
-        unseen, warnings = unseen_warning("classes", found, self.nodes.names)
+        classes = self.labels_in(data)
+        unseen, warnings = unseen_warning("classes", classes, self.nodes.names)
         return Details(warnings, {"unseen_labels": unseen}, [])
 
     def report_sections(

@@ -30,18 +30,6 @@ from partwise.structures.chain._searches import call_search
 from partwise.structures.losses import ADDITIVE
 
 
-class ChainWork(NamedTuple):
-    """Buffers of one thread; `emit` keeps plain scores, `score` edited ones."""
-
-    emit: np.ndarray  # (longest, L)
-    score: np.ndarray  # (longest, L)
-    edges: Edges  # below order 2 `inner` is `opening` itself
-    alpha: np.ndarray  # (longest, n_states)
-    beta: np.ndarray  # (longest, n_states)
-    parts: np.ndarray  # (longest, L) of the tokens that `known` marks
-    known: np.ndarray  # (longest,) uint8
-
-
 @uncounted
 class ChainBlocks(NamedTuple):
     """Packed label sequences over rows of any scorer."""
@@ -130,6 +118,18 @@ class ChainBlocks(NamedTuple):
 # Functions below take what they need, not the whole tag, where they can: then one
 # compilation serves the rows of every scorer. A plain 0 as an argument would be a type
 # of its own and compile again: hence np.int64(0).
+
+
+class ChainWork(NamedTuple):
+    """Buffers of one thread; `emit` keeps plain scores, `score` edited ones."""
+
+    emit: np.ndarray  # (longest, L)
+    score: np.ndarray  # (longest, L)
+    edges: Edges  # below order 2 `inner` is `opening` itself
+    alpha: np.ndarray  # (longest, n_states)
+    beta: np.ndarray  # (longest, n_states)
+    parts: np.ndarray  # (longest, L) of the tokens that `known` marks
+    known: np.ndarray  # (longest,) uint8
 
 
 @kernel

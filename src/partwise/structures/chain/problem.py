@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import has_pairs, plain_array
+from partwise.compiled import has_pairs
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows, SparseRows
@@ -20,7 +20,7 @@ from partwise.structures.hidden_truths import replace_truths, runs_of
 from partwise.structures.k_best import BestOutputs, KBestCuts
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
-from partwise.structures.packed import PackedProblem, aligned_zeros
+from partwise.structures.packed import PackedProblem, aligned_zeros, decode_tokens
 from partwise.threads import run_sharded, shard_size
 
 
@@ -173,15 +173,7 @@ class ChainProblem(KBestCuts, PackedProblem):
         given : int array (n_tokens,), optional
             Labels that are known; −1 where they are not.
         """
-        code = np.zeros(self.blocks.offset[-1], np.int32)
-        value = np.zeros(self.n_blocks)
-        fixed = plain_array([] if given is None else given, np.int32)
-
-        def visit(work: Any, first: int, last: int) -> None:
-            batch.decode_rows(self.blocks, work, model, fixed, first, last, code, value)
-
-        self.visit_shards(self.n_blocks, visit)
-        return code, value
+        return decode_tokens(self, batch.decode_rows, model, given)
 
     def effort(self) -> Floats:
         """Tokens of each sequence."""

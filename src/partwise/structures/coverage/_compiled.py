@@ -17,12 +17,6 @@ from partwise.structures.coverage._searches import (
     take_document,
 )
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
 BITS = 31  # of a number of a code that stand for elements
 
 
@@ -51,6 +45,13 @@ def new_cover_work(n: int, m: int, k: int) -> CoverWork:
         np.zeros(k + 1, np.int32), np.zeros(k + 1), np.zeros(k, np.int32),
         np.zeros(k, np.int32),
     )  # fmt: skip
+
+
+# Numba compiles a call of these by their name alone.
+one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
+push_one, push_many = weighted.push_one, weighted.push_many
+score_block, weighted_score = weighted.score_block, weighted.weighted_score
+weighted_scores = weighted.weighted_scores
 
 
 @uncounted

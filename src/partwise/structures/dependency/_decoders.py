@@ -27,4 +27,3 @@ class FirstOrder(NamedTuple):
 @operation
 def decode_tree(decoder, score, n, heads):
     """Write the best tree under arc scores; returns its score, or −inf if none."""
-    return decoder.decode_tree(score, n, heads)

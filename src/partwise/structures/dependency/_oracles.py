@@ -62,25 +62,21 @@ def tree_operations(tag):
 @operation
 def score_sentence(blocks, work, w, i):
     """Scores of all parts of sentence i into `work`."""
-    return blocks.score_sentence(work, w, i)
 
 
 @operation
 def find_heads(blocks, work, i):
     """Best heads by the scores in `work`; returns their score, −inf for none."""
-    return blocks.find_heads(work, i)
 
 
 @operation
 def find_trees(blocks, work, options, n, k, heads, ranks, values):
     """The k best trees of ranked arcs, see `k_best_trees`; returns how many."""
-    return blocks.find_trees(work, options, n, k, heads, ranks, values)
 
 
 @operation
 def rule_of(blocks):
     """How a loss becomes a plane, see `Formulation.rule`."""
-    return blocks.rule_of()
 
 
 @kernel

@@ -25,12 +25,6 @@ from partwise.structures.label_vector._searches import (
     violation_of,
 )
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
 
 class LabelWork(NamedTuple):
     """Buffers of one thread, for blocks of at most n rows."""
@@ -57,6 +51,13 @@ def new_label_work(n: int, n_boxes: int) -> LabelWork:
         np.empty(2, np.int64),
         new_sort_work(n),
     )
+
+
+# Numba compiles a call of these by their name alone.
+one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
+push_one, push_many = weighted.push_one, weighted.push_many
+score_block, weighted_score = weighted.score_block, weighted.weighted_score
+weighted_scores = weighted.weighted_scores
 
 
 @uncounted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from partwise.structures.parts._inputs import (
 METHODS = ("milp", "top", "positive", "search")
 
 
+@dataclass(eq=False, repr=False)
 class PartSelection(ComparedParts, Structure):
     """Choose a set of parts: the best by an integer program, a heuristic or your code.
 
@@ -123,33 +125,18 @@ class PartSelection(ComparedParts, Structure):
     array([1, 2])
     """
 
-    def __init__(
-        self,
-        constraints: Any = None,
-        method: str = "milp",
-        size: int | Callable[[Any], int] | None = None,
-        is_valid: Callable[[Any, Ints], bool] | None = None,
-        start: Callable[[Any], Sequence[int]] | None = None,
-        part_loss: PartLoss | None = None,
-        decoder: Any = None,
-        exact_decoder: bool = True,
-        n_restarts: int = 20,
-        random_state: int = 0,
-        kernel: Any = None,
-        match: Any = None,
-    ) -> None:
-        self.constraints = constraints
-        self.method = method
-        self.size = size
-        self.is_valid = is_valid
-        self.start = start
-        self.part_loss = part_loss
-        self.decoder = decoder
-        self.exact_decoder = exact_decoder
-        self.n_restarts = n_restarts
-        self.random_state = random_state
-        self.kernel = kernel
-        self.match = match
+    constraints: Any = None
+    method: str = "milp"
+    size: int | Callable[[Any], int] | None = None
+    is_valid: Callable[[Any, Ints], bool] | None = None
+    start: Callable[[Any], Sequence[int]] | None = None
+    part_loss: PartLoss | None = None
+    decoder: Any = None
+    exact_decoder: bool = True
+    n_restarts: int = 20
+    random_state: int = 0
+    kernel: Any = None
+    match: Any = None
 
     # ------------------------------------------------------------- the four methods
 

@@ -7,7 +7,6 @@ limits the memory that they take.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -16,24 +15,22 @@ import numpy as np
 
 from partwise.bounds import (
     MAX_WEIGHT,
+    Arrays,
     check_indices,
     check_offsets,
-    check_rising,
     entry,
     read_array,
     read_numbers,
     require,
     under,
 )
-from partwise.features.spans import BEGIN, END, SpanFeatures
-from partwise.features.vocabulary import read_strings, string_arrays
+from partwise.features.spans import SpanFeatures
+from partwise.features.vocabulary import read_texts, texts
 from partwise.protocol import Ints, offsets_of
 from partwise.readers.trees import PhraseTree, TaggedSentence
 from partwise.structures.phrase._lexicon import UNKNOWN, Lexicon
 from partwise.structures.phrase._rules import RuleCounts, Symbol
 from partwise.structures.phrase.structure import Grammar
-
-Arrays = dict[str, np.ndarray]
 
 MAX_SYMBOLS = 20_000
 MAX_CHILDREN = 5_000_000  # of all rules together
@@ -86,10 +83,8 @@ def grammar_state(grammar: Grammar) -> tuple[dict[str, Any], Arrays]:
         ):
             arrays |= texts(f"lexicon/{name}", strings)
     if grammar.spans_ is not None:
-        arrays |= texts("spans/words", grammar.spans_.words_.tolist())
-        arrays |= texts("spans/tags", grammar.spans_.tags_.tolist())
-        for k, values in enumerate(grammar.spans_.values_):
-            arrays[f"spans/values{k}"] = values.astype(np.int64)
+        spans = grammar.spans_.arrays()
+        arrays |= {f"spans/{name}": array for name, array in spans.items()}
     return settings, arrays
 
 
@@ -114,7 +109,8 @@ def grammar_from_state(settings: dict[str, Any], arrays: Arrays) -> Grammar:
     if grammar.lexical:
         grammar.seen_ = read_numbers(arrays, "seen", MAX_WEIGHT, len(grammar.seen_))
     if grammar.features == "spans":
-        grammar.spans_ = _spans(under("spans/", arrays), grammar.min_count)
+        spans = under("spans/", arrays)
+        grammar.spans_ = SpanFeatures.from_arrays(spans, grammar.min_count)
     grammar.set_size()
     return grammar
 
@@ -185,34 +181,6 @@ def _lexicon(arrays: Arrays, counts: RuleCounts) -> Lexicon:
     known = all(word in lexicon.tags for word in lexicon.words)
     require(known and UNKNOWN in lexicon.tags, "a word without tags")
     return lexicon
-
-
-def _spans(arrays: Arrays, min_count: int) -> SpanFeatures:
-    spans = SpanFeatures(min_count)
-    spans.words_ = np.array(read_texts(arrays, "words"), dtype=str)
-    spans.tags_ = np.array(read_texts(arrays, "tags"), dtype=str)
-    for column in (spans.words_, spans.tags_):
-        require(bool((column[:-1] < column[1:]).all()), "words out of order")
-    width = {"word": len(spans.words_) + 2, "tag": len(spans.tags_) + 2}
-    spans.values_ = []
-    for k, template in enumerate((*BEGIN, *END)):
-        values = read_array(arrays, f"values{k}", np.int64, None)
-        limit = math.prod(width[str(column)] for column in template[::2])
-        check_indices(values, limit, "a feature")
-        check_rising(values, "features")
-        require(len(values) > 0, "a template without features")
-        spans.values_.append(values)
-    return spans
-
-
-def texts(name: str, strings: list[str]) -> Arrays:
-    """Strings under ``name/``."""
-    return string_arrays(strings, f"{name}/text", f"{name}/offset")
-
-
-def read_texts(arrays: Arrays, name: str) -> list[str]:
-    """Strings out of the arrays of `texts`."""
-    return read_strings(arrays, f"{name}/text", f"{name}/offset")
 
 
 def treebank_arrays(

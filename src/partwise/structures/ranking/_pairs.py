@@ -29,13 +29,6 @@ from partwise.structures.ranking._pair_searches import (
     search_swapped,
 )
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-plane, violation_of = weighted.plane, weighted.violation_of
-
 # measures, see `measures.PAIR_MEASURES`
 SWAPPED, PRECISION, FIRST, GAINS = range(4)
 HALF_WORD = 1 << 30
@@ -70,6 +63,14 @@ def new_pair_work(n: int, n_levels: int = 0, n_states: int = 0) -> PairWork:
         new_sort_work(n),
         new_gain_work(n if n_levels else 0, n_levels, n_states),
     )
+
+
+# Numba compiles a call of these by their name alone.
+one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
+push_one, push_many = weighted.push_one, weighted.push_many
+score_block, weighted_score = weighted.score_block, weighted.weighted_score
+weighted_scores = weighted.weighted_scores
+plane, violation_of = weighted.plane, weighted.violation_of
 
 
 @uncounted

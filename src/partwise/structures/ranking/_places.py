@@ -23,12 +23,6 @@ from partwise.structures._assignment import (
 )
 from partwise.structures._descending import SortWork, new_sort_work, order_descending
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
 SORT, ASSIGN, PREDICT = range(3)  # ways to search
 
 
@@ -64,6 +58,13 @@ def new_place_work(m: int, n: int) -> PlaceWork:
         new_sort_work(n),
         new_assignment_work(m, n if m else 0),
     )
+
+
+# Numba compiles a call of these by their name alone.
+one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
+push_one, push_many = weighted.push_one, weighted.push_many
+score_block, weighted_score = weighted.score_block, weighted.weighted_score
+weighted_scores = weighted.weighted_scores
 
 
 @uncounted

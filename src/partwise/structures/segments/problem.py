@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from partwise.compiled import plain_array
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers._rows import number_locally
 from partwise.structures.digests import row_digests
 from partwise.structures.k_best import BestOutputs, KBestRows
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import PackedProblem, decode_tokens
 from partwise.structures.segments import _batch as batch
 from partwise.structures.segments._compiled import SegmentBlocks, new_segment_work
 
@@ -116,15 +115,7 @@ class SegmentsProblem(KBestRows, PackedProblem):
         given : int array (n_tokens,), optional
             Codes that are known; −1 where they are not.
         """
-        code = np.zeros(self.blocks.offset[-1], np.int32)
-        value = np.zeros(self.n_blocks)
-        known = plain_array([] if given is None else given, np.int32)
-
-        def visit(work: Any, first: int, last: int) -> None:
-            batch.decode_rows(self.blocks, work, model, known, first, last, code, value)
-
-        self.visit_shards(self.n_blocks, visit)
-        return code, value
+        return decode_tokens(self, batch.decode_rows, model, given)
 
     def fill_best(
         self, model: Floats, rows: Ints, with_loss: bool, first: int, last: int,

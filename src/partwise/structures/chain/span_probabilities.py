@@ -84,7 +84,7 @@ def span_probabilities(
     go_on = share * tags.continues  # (n − 1, A, L, L)
     # P(the span ends | tags so far), (n − 1, A, L)
     ends = np.maximum(1.0 - go_on.sum(axis=3), 0.0)
-    found: dict[Span, float] = {}
+    probabilities: dict[Span, float] = {}
     for start in range(n):
         if start == 0:
             mass = first[None, :]
@@ -99,8 +99,8 @@ def span_probabilities(
             closed = mass if end == n else mass * ends[end - 1, rows]
             for k, value in enumerate((closed.sum(axis=0) @ tags.of_type).tolist()):
                 if value >= least:
-                    found[Span(tags.types[k], start, end)] = min(value, 1.0)
+                    probabilities[Span(tags.types[k], start, end)] = min(value, 1.0)
             if end < n:
                 mass = np.einsum("ab,abc->bc", mass, go_on[end - 1, rows])
                 mass = mass if depth > 1 else mass.sum(axis=0, keepdims=True)
-    return found
+    return probabilities
