@@ -147,8 +147,9 @@ def name_thirds(offset, first, heads, begun, other):
                     for s in range(min(h, d) + 1, max(h, d)):
                         if is_candidate(heads, word, h, s):
                             k = add_third(other, k, third_code(SIBLING, s))
-                    for g in range(n + 1):
-                        if h > 0 and g != d and is_candidate(heads, word, g, h):
+                    for c in range(heads.shape[1] if h > 0 else 0):
+                        g = np.int64(heads[word + h - 1, c])
+                        if g >= 0 and g != d:
                             k = add_third(other, k, third_code(GRANDPARENT, g))
                 a += 1
                 begun[a] = k
