@@ -169,6 +169,10 @@ class Task(ABC):
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
         """Predictions; `given` names known parts, see `known_parts`."""
+        rows = [i for i, x in enumerate(data.X) if not self.is_empty(x)]
+        if len(rows) < len(data.X):
+            options = {"topk": topk, "given": given, "n_jobs": n_jobs}
+            return self._answer_some(model, data, rows, options)
         if topk > 1:
             if not hasattr(model, "predict_topk"):
                 raise ValueError(
@@ -185,6 +189,24 @@ class Task(ABC):
             return self.predictions(model, data, n_jobs)
         known = self.known_parts(model, data, given)
         return Answers(list(model.predict(data.X, given=known, n_jobs=n_jobs)))
+
+    def is_empty(self, x: Any) -> bool:
+        """Whether an example has no parts, so that its output is an empty list."""
+        return False
+
+    def _answer_some(
+        self, model: Any, data: Data, rows: list[int], options: dict[str, Any]
+    ) -> Answers:
+        """`answer` for some rows; the others are empty."""
+        best: list[Any] = [[] for _ in data.X]
+        ranked: list[list[tuple[Any, float]]] = [[([], 0.0)] for _ in data.X]
+        if rows:
+            X, source = ([each[i] for i in rows] for each in (data.X, data.source))
+            some = self.answer(model, data._replace(X=X, source=source), **options)
+            for k, i in enumerate(rows):
+                best[i] = some.best[k]
+                ranked[i] = some.ranked[k] if options["topk"] > 1 else []
+        return Answers(best, ranked if options["topk"] > 1 else ())
 
     def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
         """The best output of each example."""
@@ -287,7 +309,7 @@ class Task(ABC):
     @classmethod
     def in_format(cls, model: Any, name: str) -> str:
         """The model as text for other programs, in one of `other_formats`."""
-        raise NotImplementedError
+        return str(model.as_text(name))
 
     @classmethod
     def telling_features(cls, model: Any, top: int) -> list[FeatureGroup]:

@@ -15,11 +15,11 @@ from partwise.features.pairs import PairFeaturizer
 from partwise.outputs.alignment.model import AlignmentModel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
-from partwise.parameters import ParameterError, check_positive, check_whole
+from partwise.parameters import check_positive, check_whole
 from partwise.readers.substitution import SubstitutionMatrix, as_matrix
-from partwise.structures.alignment.examples import hidden_truths
-from partwise.structures.alignment.file import OPTIONS, options_of
-from partwise.structures.alignment.structure import ENDS, Alignment
+from partwise.structures.alignment.examples import check_sizes, hidden_truths
+from partwise.structures.alignment.file import chosen_options, options_of
+from partwise.structures.alignment.structure import Alignment
 from partwise.structures.alignment.weights import plain_weights, start_weights
 
 
@@ -121,10 +121,7 @@ class SequenceAligner(PartlyLabelledEstimator):
             Which pairs of `y` the loss counts; all by default.
         """
         self.check_parameters()
-        if len(X) == 0:
-            raise ValueError("X has no examples; give at least one pair of sequences")
-        if len(X) != len(y):
-            raise ValueError(f"X has {len(X)} examples, y {len(y)}; give one y per X")
+        check_sizes(X, y=y, sample_weight=sample_weight, core=core)
         hidden = hidden_truths(y, decoys=has_candidates(X))
         self._refuse_hidden(-hidden.astype(int))
         last = self._last_model
@@ -145,7 +142,7 @@ class SequenceAligner(PartlyLabelledEstimator):
         letters = "" if matrix is None else matrix.rows.replace("*", "")
         templates = "simple" if self.templates is None else self.templates
         featurizer = PairFeaturizer.of_pairs(templates, X, letters)
-        structure = Alignment(**featurizer.settings(), **self._options())
+        structure = Alignment(**featurizer.settings(), **chosen_options(self))
         model = AlignmentModel(featurizer, structure, np.zeros(0))
         if matrix is not None:
             model.start = self.start_scale * start_weights(
@@ -158,23 +155,9 @@ class SequenceAligner(PartlyLabelledEstimator):
         super().check_parameters()
         check_whole("band", self.band, 0)
         check_positive("start_scale", self.start_scale)
-        is_global = self.free_ends is not None and self.mode != "semiglobal"
-        if is_global and set(self.free_ends) != set(ENDS):
-            raise ParameterError(
-                "free_ends", self.free_ends, "it goes with <mode='semiglobal'>; drop it"
-            )
-        Alignment((1,), **self._options()).tolerance()
+        Alignment((1,), **chosen_options(self)).tolerance()
         if isinstance(self.templates, str | list) and not is_name(self.templates):
             PairFeaturizer(self.templates)
-
-    def _options(self) -> dict[str, Any]:
-        """Those of the structure; the shell gives numbers as text."""
-        options = {name: getattr(self, name) for name in OPTIONS}
-        if self.free_ends is None:
-            options["free_ends"] = list(ENDS)
-        if str(self.cost).isdecimal():
-            options["cost"] = int(self.cost)
-        return options
 
     # ---------------------------------------------------------------- prediction
 

@@ -61,24 +61,11 @@ class AlignmentModel(NamedWeights, ScoredModel):
         base = None if y is None else self.start
         return structure.pack(packed, y, formulation, n_jobs=n_jobs, base=base, **masks)
 
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the rows of all tables."""
-        return [name for table in self.tables() for name in table.names]
-
     def _coded(self, X: Sequence[Any]) -> tuple[Alignment, list[Any]]:
         """The structure, of pairs or of candidates, and codes of sequences."""
         structure = copy(self.structure)
         structure.decoys, codes = self.featurizer.transform_pairs(X)
         return structure, codes
-
-    def at_start(self) -> AlignmentModel:
-        """The model of the weights that training started from."""
-        if self.start is None:
-            raise ValueError("training did not start from the scores of a matrix")
-        model = copy(self)
-        model.weights = self.start
-        return model
 
     # ---------------------------------------------------------------- prediction
 

@@ -84,31 +84,28 @@ class AlignTask(Task):
         """Q and Q4 of each family, and those of the start."""
         from partwise.metrics.alignments import by_family
 
-        families = [family for family, _, _ in data.source.names]
-        rows = by_family(families, self.reference(data), answers.best)
+        owners = [family for family, _, _ in data.source.names]
+        rows = by_family(owners, self.reference(data), answers.best)
         names = ("family", "q", "q4", "pairs")
-        json: dict[str, Any] = {
-            "families": [dict(zip(names, row, strict=True)) for row in rows]
-        }
+        families = [dict(zip(names, row, strict=True)) for row in rows]
+        json: dict[str, Any] = {"families": families}
         cells = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
         listings = [Listing("", names, cells)]
-        if model.start is not None:
-            both = self._beside_start(model, data, answers)
-            json["start"] = dict(zip(("q", "q4"), both["start"], strict=True))
-            cells = [[name, f"{a:.2f}", f"{b:.2f}"] for name, (a, b) in both.items()]
+        if scores := self._beside_start(model, data, answers):
+            json["start"] = dict(zip(("q", "q4"), scores[0][1:], strict=True))
+            cells = [[name, f"{a:.2f}", f"{b:.2f}"] for name, a, b in scores]
             listings.append(Listing("", ("scores", "q", "q4"), cells))
         return Details([], json, listings)
 
-    def _beside_start(
-        self, model: Any, data: Data, answers: Answers
-    ) -> dict[str, tuple[float, float]]:
+    def _beside_start(self, model: Any, data: Data, answers: Answers) -> list[Any]:
         """Q and Q4 of the scores that training started from, and of the learned."""
         from partwise.metrics.alignments import q, q4
 
-        y = self.reference(data)
-        before = model.at_start().predict(data.X)
-        both = {"start": before, "learned": answers.best}
-        return {name: (q(y, best), q4(y, best)) for name, best in both.items()}
+        if model.start is None:
+            return []
+        y, start = self.reference(data), model.at_start().predict(data.X)
+        predictions = {"start": start, "learned": answers.best}
+        return [(name, q(y, best), q4(y, best)) for name, best in predictions.items()]
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -124,11 +121,9 @@ class AlignTask(Task):
         sections = alignment_sections(letters, y, answers.best, names, model.matrices())
         gaps = [t for t in model.tables() if t.title.startswith("gap")]
         tables = [weight_table("Gap scores", gaps, model.weights, model.start)]
-        if model.start is not None:
-            both = self._beside_start(model, data, answers)
-            rows = [(name, *values) for name, values in both.items()]
+        if scores := self._beside_start(model, data, answers):
             header = ("scores", "Q", "Q4")
-            tables.insert(0, MetricTable("Start and learned", {}, header, rows))
+            tables.insert(0, MetricTable("Start and learned", {}, header, scores))
         return {"metrics": tables, **sections}
 
     @classmethod
@@ -151,13 +146,6 @@ class AlignTask(Task):
             "has_start": model.start is not None,
             "reader": model.info.get("reader", {}),
         }
-
-    @classmethod
-    def in_format(cls, model: Any, name: str) -> str:
-        """The learned scores of substitutions, in the format of NCBI."""
-        from partwise.readers.substitution import as_text
-
-        return as_text(model.matrix(), "learned by partwise")
 
     def pack(
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int

@@ -39,23 +39,9 @@ class GraphTask(Task):
         sizes = f"{len(data.X):,} graphs, {data.n_tokens:,} nodes, {n_edges:,} edges"
         return f"{sizes}, {len(set(self.labels_in(data)))} labels"
 
-    def answer(
-        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
-    ) -> Answers:
-        """Predictions; a graph without nodes has an empty list."""
-        rows = [i for i, x in enumerate(data.X) if len(x[0])]
-        if len(rows) == len(data.X):
-            return super().answer(model, data, topk=topk, given=given, n_jobs=n_jobs)
-        best: list[Any] = [[] for _ in data.X]
-        ranked: list[list[tuple[Any, float]]] = [[([], 0.0)] for _ in data.X]
-        if rows:
-            X, source = ([each[i] for i in rows] for each in (data.X, data.source))
-            part = data._replace(X=X, source=source)
-            some = super().answer(model, part, topk=topk, given=given, n_jobs=n_jobs)
-            for k, i in enumerate(rows):
-                best[i] = some.best[k]
-                ranked[i] = some.ranked[k] if topk > 1 else []
-        return Answers(best, ranked if topk > 1 else ())
+    def is_empty(self, x: Any) -> bool:
+        """Whether a graph has no nodes; its labels are an empty list."""
+        return not len(x[0])
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is an entry of the graphs: labels that must be kept, or null."""

@@ -177,10 +177,7 @@ class MotifClassifier(LatentEstimator):
         return np.array([-1 if s.position is None else s.position for s in sites], int)
 
     def write_pwm(
-        self,
-        path: Any,
-        name: str = "motif",
-        layout: Literal["meme", "jaspar"] = "meme",
+        self, path: Any, name: str = "motif", layout: Literal["meme", "jaspar"] = "meme"
     ) -> None:
         """Write the motif for other programs: frequencies (MEME), counts (JASPAR)."""
         self._check_fitted()

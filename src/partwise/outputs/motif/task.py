@@ -105,11 +105,6 @@ class MotifTask(RowTask):
         consensus = "".join(LETTERS[k] for k in model.pwm.argmax(axis=1).tolist())
         return {"both_strands": model.structure.both_strands, "consensus": consensus}
 
-    @classmethod
-    def in_format(cls, model: Any, name: str) -> str:
-        """The motif as MEME or JASPAR."""
-        return model.as_text(name)
-
     def truths(self, model: Any, data: Data) -> Any:
         """1 with the motif, 0 without."""
         return (data.y == str(model.labels[1])).astype("int32")

@@ -52,13 +52,7 @@ class Examples(NamedTuple):
         given: Sequence[Any] | None = None,
     ) -> Examples:
         """Check and lay out; see `Alignment.pack`."""
-        check_list(X, "pairs of sequences")
-        if not len(X):
-            raise ValueError("X is empty: give at least one pair of sequences")
-        for name, extra in (("Y", Y), ("core", core), ("forbidden", forbidden),
-                            ("given", given)):  # fmt: skip
-            if extra is not None and len(extra) != len(X):
-                raise ValueError(f"{name} has {len(extra)} items where X has {len(X)}")
+        check_sizes(X, Y=Y, core=core, forbidden=forbidden, given=given)
         chosen = np.zeros(len(X), np.int64)
         truths: list[Any] = [None] * len(X) if Y is None else list(Y)
         hidden = np.flatnonzero([Y is not None and is_hidden(y) for y in truths])
@@ -94,6 +88,16 @@ class Examples(NamedTuple):
             np.array(pair_b, np.int64), np.array(first, np.int64), chosen, offset, y,
             hidden, counted, unit, forbid_first, forbid, given_first, fixed,
         )  # fmt: skip
+
+
+def check_sizes(X: Sequence[Any], **others: Sequence[Any] | None) -> None:
+    """Refuse what has not one item for each of the examples, or none of these."""
+    check_list(X, "pairs of sequences")
+    if not len(X):
+        raise ValueError("X is empty: give at least one pair of sequences")
+    for name, other in others.items():
+        if other is not None and len(other) != len(X):
+            raise ValueError(f"{name} has {len(other)} items where X has {len(X)}")
 
 
 class _Collector:

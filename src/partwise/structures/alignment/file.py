@@ -1,11 +1,15 @@
-"""The options of an alignment in model files; the featurizer has the rest."""
+"""The options of an alignment, in model files and as parameters.
+
+The featurizer has the rest.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from partwise.bounds import entry, require
-from partwise.structures.alignment.structure import Alignment
+from partwise.parameters import ParameterError
+from partwise.structures.alignment.structure import ENDS, Alignment
 
 OPTIONS = ("tie_gaps", "mode", "free_ends", "cost", "band")
 
@@ -14,6 +18,21 @@ def options_of(alignment: Alignment) -> dict[str, Any]:
     """The options in the types of JSON."""
     options = {name: getattr(alignment, name) for name in OPTIONS}
     return options | {"free_ends": list(alignment.free_ends)}
+
+
+def chosen_options(parameters: Any) -> dict[str, Any]:
+    """The options among attributes; the shell gives numbers as text."""
+    options = {name: getattr(parameters, name) for name in OPTIONS}
+    ends = options["free_ends"]
+    if ends is None:
+        options["free_ends"] = list(ENDS)
+    elif parameters.mode != "semiglobal" and set(ends) != set(ENDS):
+        raise ParameterError(
+            "free_ends", ends, "it goes with <mode='semiglobal'>; drop it"
+        )
+    if str(parameters.cost).isdecimal():
+        options["cost"] = int(parameters.cost)
+    return options
 
 
 def alignment_from_state(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from partwise.features.pairs import PairFeaturizer
 from partwise.features.templates import View
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints
-from partwise.readers.substitution import SubstitutionMatrix
+from partwise.readers.substitution import SubstitutionMatrix, as_text
 from partwise.structures.alignment.layout import Layout
 
 
@@ -34,6 +35,11 @@ class NamedWeights:
     def tables(self) -> list[WeightTable]:
         """Each list of weights: title, where it begins, names of its entries."""
         return weight_tables(self.featurizer, self.layout)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the rows of all tables."""
+        return [name for table in self.tables() for name in table.names]
 
     def feature_counts(self) -> dict[str, int]:
         """Number of weights of each template."""
@@ -66,6 +72,18 @@ class NamedWeights:
         shown = np.flatnonzero(changed.any(axis=0) | changed.any(axis=1))
         shown = shown if len(shown) else np.arange(len(changed))
         return {"Learned": _part_of(learned, shown), "Start": _part_of(start, shown)}
+
+    def at_start(self) -> Self:
+        """The model of the weights that training started from."""
+        if self.start is None:
+            raise ValueError("training did not start from the scores of a matrix")
+        model = copy(self)
+        model.weights = self.start
+        return model
+
+    def as_text(self, layout: str) -> str:
+        """The learned matrix for other programs, in the format of NCBI."""
+        return as_text(self.matrix(), "learned by partwise")
 
 
 def _part_of(matrix: SubstitutionMatrix, shown: Ints) -> SubstitutionMatrix:
