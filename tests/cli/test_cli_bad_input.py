@@ -275,7 +275,8 @@ def test_no_file_is_lost_by_writing_another(run, model, toys, tmp_path):
     assert_refused(done, words)
     done = run("train", "tag", data, "--model", same, "--report", same)
     assert_refused(done, "it would overwrite the file of --model")
-    assert_refused(run("predict", ours, data, "-o", ours), words)
+    for place in (ours, data, link):
+        assert_refused(run("predict", ours, data, "-o", place), words)
     assert {path: path.read_bytes() for path in before} == before
     assert sorted(os.listdir(tmp_path)) == ["d.txt", "link", "m.model"]
 

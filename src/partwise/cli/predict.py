@@ -75,7 +75,7 @@ def predict(
             f"{options[0]} and {conflict} do not go together; drop one of them"
         )
     if output != "-":
-        refuse_overwriting({"--output": output}, [model])
+        refuse_overwriting({"--output": output}, [model, *data])
     trained, task = open_task(model, data, files)
     examples = task.read(data, truth=False)
     answers = task.answer(
