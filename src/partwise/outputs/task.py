@@ -169,10 +169,9 @@ class Task(ABC):
         self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
     ) -> Answers:
         """Predictions; `given` names known parts, see `known_parts`."""
-        rows = [i for i, x in enumerate(data.X) if not self.is_empty(x)]
-        if len(rows) < len(data.X):
+        if empty := self.empty_rows(data):
             options = {"topk": topk, "given": given, "n_jobs": n_jobs}
-            return self._answer_some(model, data, rows, options)
+            return self._answer_others(model, data, empty, options)
         if topk > 1:
             if not hasattr(model, "predict_topk"):
                 raise ValueError(
@@ -190,14 +189,15 @@ class Task(ABC):
         known = self.known_parts(model, data, given)
         return Answers(list(model.predict(data.X, given=known, n_jobs=n_jobs)))
 
-    def is_empty(self, x: Any) -> bool:
-        """Whether an example has no parts, so that its output is an empty list."""
-        return False
+    def empty_rows(self, data: Data) -> set[int]:
+        """Examples without parts, whose outputs are empty lists."""
+        return set()
 
-    def _answer_some(
-        self, model: Any, data: Data, rows: list[int], options: dict[str, Any]
+    def _answer_others(
+        self, model: Any, data: Data, empty: set[int], options: dict[str, Any]
     ) -> Answers:
-        """`answer` for some rows; the others are empty."""
+        """`answer` for all rows but those."""
+        rows = [i for i in range(len(data.X)) if i not in empty]
         best: list[Any] = [[] for _ in data.X]
         ranked: list[list[tuple[Any, float]]] = [[([], 0.0)] for _ in data.X]
         if rows:

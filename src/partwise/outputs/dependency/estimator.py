@@ -112,7 +112,7 @@ class DependencyParser(TreeParser):
     label_templates: Any = None
     min_count: int = 1
     hash_bits: int | None = 20
-    arc_memory: float = 1.0
+    arc_memory: float = 1.5
     order: Literal[1, 2] = 1
     n_candidates: int = 10
     projective: bool = True

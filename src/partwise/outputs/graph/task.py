@@ -39,9 +39,9 @@ class GraphTask(Task):
         sizes = f"{len(data.X):,} graphs, {data.n_tokens:,} nodes, {n_edges:,} edges"
         return f"{sizes}, {len(set(self.labels_in(data)))} labels"
 
-    def is_empty(self, x: Any) -> bool:
-        """Whether a graph has no nodes; its labels are an empty list."""
-        return not len(x[0])
+    def empty_rows(self, data: Data) -> set[int]:
+        """Graphs without nodes."""
+        return {i for i, x in enumerate(data.X) if not len(x[0])}
 
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """`given` is an entry of the graphs: labels that must be kept, or null."""
