@@ -178,6 +178,9 @@ def noisy_queries(n=30, signal=1.0, seed=0):
 def test_latent_precision_at_k_goes_on_from_a_classifier():
     X, y = noisy_queries()
     ranker = Ranker(measure="precision_at_k", k=3, latent=True, C=300.0).fit(X, y)
+    objectives = [done.objective for done in ranker.rounds_]
+    assert len(objectives) > 1
+    assert objectives == sorted(objectives, reverse=True)
     assert ranker.certificate_.is_local
     primal = [point.primal for point in ranker.history_]
     assert primal == sorted(primal, reverse=True)

@@ -14,19 +14,28 @@ from partwise.solvers.cccp import CCCPMemo, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PartlyLabelledEstimator(SavedEstimator):
-    """Base of estimators whose truths may lack some parts, None in y.
-
-    These are completed in rounds (`CCCP`), and the loss does not count them. All else
-    is as without them: a problem with hidden parts is `Latent`.
+class CompletingEstimator(SavedEstimator):
+    """Base of estimators whose problem is `Latent` for some data or settings.
 
     Attributes
     ----------
     rounds_ : list of Round
-        Of the completion of hidden parts; none where nothing is hidden.
+        Of the completion of hidden parts (`CCCP`); none where nothing is hidden.
     """
 
     rounds_: list[Round] = field(init=False)
+
+    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
+        super()._record(problem, objective, solver, state)
+        self.rounds_ = state.memo.rounds if isinstance(state.memo, CCCPMemo) else []
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PartlyLabelledEstimator(CompletingEstimator):
+    """Base of estimators whose truths may lack some parts, None in y.
+
+    These are completed in rounds, and the loss does not count them.
+    """
 
     def _refuse_hidden(self, codes: Any) -> None:
         """Refuse what cannot complete hidden parts, −1 in the codes of truths."""
@@ -39,10 +48,6 @@ class PartlyLabelledEstimator(SavedEstimator):
             raise SettingsError(
                 f"<solver={name!r}> counts parts, and needs truths without None in y"
             )
-
-    def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
-        super()._record(problem, objective, solver, state)
-        self.rounds_ = state.memo.rounds if isinstance(state.memo, CCCPMemo) else []
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from partwise.outputs.explanation import Explanation
+from partwise.outputs.latent_estimator import CompletingEstimator
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
 from partwise.outputs.ranking.metrics import all_measures
 from partwise.outputs.ranking.model import RankingModel
@@ -29,7 +30,7 @@ SCORED_BY = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Ranker(RowEstimator):
+class Ranker(CompletingEstimator, RowEstimator):
     """Learn scores that rank the rows of queries by their relevance.
 
     Minimises ½‖w‖² + (C/n) Σ_q ξ_q over the n queries, where ξ_q is how much a wrong
