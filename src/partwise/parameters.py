@@ -144,6 +144,12 @@ def check_positive(name: str, value: float | None) -> None:
         raise ParameterError(name, value, "give a positive number")
 
 
+def check_not_negative(name: str, value: float) -> None:
+    """Refuse a number below zero, or what is no number."""
+    if not (isinstance(value, Real) and 0 <= value < LARGEST):
+        raise ParameterError(name, value, "give 0 or a positive number")
+
+
 def check_whole(name: str, value: int | None, least: int) -> None:
     """Refuse a whole number below the least one; None is fine."""
     if value is None:

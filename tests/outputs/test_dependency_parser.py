@@ -277,3 +277,9 @@ def test_weights_of_sentences_matter():
         parser = DependencyParser(hash_bits=8, tol=0.01, C=10)
         parser.fit(rows, trees, sample_weight=weights)
         assert parser.predict(rows[:1])[0] == trees[int(np.argmax(weights))]
+
+
+@pytest.mark.parametrize("memory", [-1, float("inf"), float("nan"), "a", None])
+def test_a_limit_of_memory_is_a_number(memory):
+    with pytest.raises(ValueError, match="give 0 or a positive number"):
+        DependencyParser(arc_memory=memory).fit(X[:5], Y[:5])

@@ -1,6 +1,8 @@
 """Outputs at the command line: commands are shared, and each output is one `Task`.
 
 Help pages load tasks, so tasks import numpy, readers and reports where they use them.
+All that a task may override stands in this one class, which is why the file is longer
+than others.
 """
 
 from __future__ import annotations

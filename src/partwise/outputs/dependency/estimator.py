@@ -16,7 +16,7 @@ from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.support import support_of
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_arcs
-from partwise.parameters import SettingsError, check_whole
+from partwise.parameters import SettingsError, check_not_negative, check_whole
 from partwise.protocol import Floats
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
@@ -203,6 +203,7 @@ class DependencyParser(TreeParser):
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_whole("n_candidates", self.n_candidates, 1)
+        check_not_negative("arc_memory", self.arc_memory)
         if self.order == 2 and self.loss == "log":
             raise SettingsError("<order=2> needs <loss='hinge'>")
         if self.hash_bits is not None and self.min_count > 1:
