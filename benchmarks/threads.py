@@ -2,9 +2,9 @@
 
     python benchmarks/threads.py --data DIR [--runs 7] [--only NAME]
 
-CoNLL-2000, window features. Wall-clock seconds, median of interleaved runs. Passes over
-the data use all threads; steps between the planes of pools, which the batch solvers
-take beside them by default, are taken one after the other.
+CoNLL-2000, window features; trees: every sixth sentence of UD English EWT, first order,
+features of arcs alone. Wall-clock seconds, median of interleaved runs. Passes over the
+data use all threads; steps between the planes of pools are taken by one of them.
 """
 
 import argparse
@@ -17,13 +17,57 @@ from pathlib import Path
 import numpy as np
 
 from partwise.features import PRESETS, Featurizer
+from partwise.features.arc_templates import default_arc_templates
+from partwise.features.arcs import ArcFeaturizer
+from partwise.features.sentences import sentence_table
 from partwise.objective import Formulation, Objective
-from partwise.readers import read_columns
+from partwise.readers import read_columns, read_conllu
 from partwise.solvers.bcfw import BCFW
 from partwise.solvers.bundle import ProximalBundle
 from partwise.solvers.lbfgs import LBFGS
 from partwise.solvers.one_slack import OneSlack
 from partwise.structures.chain import Chain
+from partwise.structures.dependency import Arborescence
+
+
+def chunking(folder):
+    """Problems for one and two threads, the number of examples."""
+    X, y = read_columns(folder / "conll2000_chunking" / "train.txt.gz")
+    features = Featurizer(PRESETS["window"]).fit_transform(X)
+    labels = {label: k for k, label in enumerate(sorted(set().union(*y)))}
+    codes = np.array([labels[label] for row in y for label in row])
+    chain = Chain(len(labels))
+    return {
+        n_jobs: chain.pack(features, codes, Formulation(), n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    }, len(y)
+
+
+def trees(folder):
+    """The same for every sixth sentence of the treebank."""
+    X, y = read_conllu(folder / "ud_english_ewt" / "en_ewt-ud-train.conllu.gz")
+    X, y = X[::6], y[::6]
+    table = sentence_table(X)
+    featurizer = ArcFeaturizer(default_arc_templates(table.columns), hash_bits=20)
+    featurizer.fit(table, [heads for heads, _ in y])
+    features = featurizer.transform(table)
+    codes = np.concatenate([np.asarray(heads) for heads, _ in y])
+    structure = Arborescence(0, projective=True, cost="uas")
+    return {
+        n_jobs: structure.pack(features, codes, Formulation(), n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    }, len(y)
+
+
+def solving(C, solver, **settings):
+    """A task: the model of a solver after so many iterations, or at a tolerance."""
+
+    def run(problem):
+        penalty = "log" if solver is LBFGS else "l1"
+        objective = Objective.create(C, problem.n_blocks, penalty)
+        return solver(**settings).solve(problem, objective).model
+
+    return run
 
 
 def main():
@@ -35,48 +79,39 @@ def main():
     if not options.data:
         parser.error("give --data DIR or set PARTWISE_DATA")
     warnings.simplefilter("ignore")
-    path = Path(options.data) / "conll2000_chunking" / "train.txt.gz"
-    X, y = read_columns(path)
-    features = Featurizer(PRESETS["window"]).fit_transform(X)
-    labels = {label: k for k, label in enumerate(sorted(set().union(*y)))}
-    codes = np.array([labels[label] for row in y for label in row])
-    chain = Chain(len(labels))
-    problems = {
-        n_jobs: chain.pack(features, codes, Formulation(), n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    }
-    n = len(y)
-    model = BCFW(tol=0.5).solve(problems[1], Objective.create(893.6, n, "l1")).model
+    chunks, n = chunking(Path(options.data))
+    sentences, m = trees(Path(options.data))
+    C = n / 10
+    model = solving(C, BCFW, tol=0.5)(chunks[1])
     tasks = {
-        "full oracle pass": lambda p: p.oracle(model).violation,
-        "OneSlack, 6 passes": lambda p: (
-            OneSlack(max_iter=6, cache=0)
-            .solve(p, Objective.create(893.6, n, "l1"))
-            .model
+        "full oracle pass": (chunks, lambda p: p.oracle(model).violation),
+        "OneSlack, 6 passes": (chunks, solving(C, OneSlack, max_iter=6)),
+        "OneSlack to 1 %": (chunks, solving(C, OneSlack, tol=0.01)),
+        "ProximalBundle, 6 passes": (chunks, solving(C, ProximalBundle, max_iter=6)),
+        "ProximalBundle to 1 %": (chunks, solving(C, ProximalBundle, tol=0.01)),
+        "OneSlack without pools, 20 passes": (
+            chunks,
+            solving(C, OneSlack, max_iter=20, cache=0, pool=False),
         ),
-        "ProximalBundle, 6 passes": lambda p: (
-            ProximalBundle(max_iter=6).solve(p, Objective.create(893.6, n, "l1")).model
+        "ProximalBundle without pools, 20 passes": (
+            chunks,
+            solving(C, ProximalBundle, max_iter=20, pool=False),
         ),
-        "OneSlack without pools, 20 passes": lambda p: (
-            OneSlack(max_iter=20, cache=0, pool=False)
-            .solve(p, Objective.create(893.6, n, "l1"))
-            .model
+        "LBFGS, 3 iterations": (chunks, solving(C, LBFGS, max_iter=3)),
+        "BCFW to 20 %": (chunks, solving(C, BCFW, tol=0.2)),
+        "trees: full oracle pass": (
+            sentences,
+            lambda p: p.oracle(p.zero()).violation,
         ),
-        "ProximalBundle without pools, 20 passes": lambda p: (
-            ProximalBundle(max_iter=20, pool=False)
-            .solve(p, Objective.create(893.6, n, "l1"))
-            .model
+        "trees: BCFW(batch=16), 4 sweeps": (
+            sentences,
+            solving(m / 50, BCFW, batch=16, max_iter=4),
         ),
-        "LBFGS, 3 iterations": lambda p: (
-            LBFGS(max_iter=3).solve(p, Objective.create(893.6, n, "log")).model
-        ),
-        "BCFW to 20 %": lambda p: (
-            BCFW(tol=0.2).solve(p, Objective.create(893.6, n, "l1")).model
-        ),
+        "trees: OneSlack, 6 passes": (sentences, solving(m / 50, OneSlack, max_iter=6)),
     }
     print("| task | 1 thread, s | 2 threads, s | ratio | same bits |")
     print("| --- | ---: | ---: | ---: | --- |")
-    for name, task in tasks.items():
+    for name, (problems, task) in tasks.items():
         if options.only not in name:
             continue
         seconds = {1: [], 2: []}

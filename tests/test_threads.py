@@ -1,11 +1,12 @@
 """Loops on threads: every row once, the same bits for every number of threads."""
 
 import os
+import threading
 
 import numpy as np
 import pytest
 
-from partwise.threads import add_scaled, dot, resolve_jobs, run_sharded
+from partwise.threads import add_scaled, dot, resolve_jobs, run_beside, run_sharded
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
@@ -53,3 +54,45 @@ def test_all_cores_are_those_that_the_process_may_use():
         assert resolve_jobs(-1) == 1
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_two_things_are_done_beside_each_other(n_jobs):
+    seen = np.zeros((2, 1000), int)
+
+    def visit(row):
+        def work_on(first, last):
+            seen[row, first:last] += 1
+
+        for _ in range(20):
+            run_sharded(n_jobs, 1000, work_on)
+        return row
+
+    # both use loops on threads; the one within the pool must not wait for the pool
+    result = run_beside(n_jobs, lambda: visit(0), lambda: visit(1), lambda: None)
+    assert result == 0
+    assert (seen == 20).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_in_other_work_reaches_the_caller(n_jobs):
+    def fail():
+        raise ValueError("other work")
+
+    with pytest.raises(ValueError, match="other work"):
+        run_beside(n_jobs, lambda: 1, fail, lambda: None)
+
+
+def test_an_error_in_work_halts_the_other():
+    halted, ended = threading.Event(), threading.Event()
+
+    def fail():
+        raise ValueError("work")
+
+    def wait():
+        assert halted.wait(10)
+        ended.set()
+
+    with pytest.raises(ValueError, match="work"):
+        run_beside(2, fail, wait, halted.set)
+    assert ended.is_set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -155,15 +156,25 @@ class State:
     deadline: float = np.inf  # of the clock `time.perf_counter`
     pulse: Callable[[State], Any] | None = None  # called with progress within a step
     next_pulse: float = 0.0
+    thread: int = field(default_factory=threading.get_ident)  # that of the solver
 
     def report(self, share: float | None = None) -> None:
-        """Report progress within a step; long steps call it several times a second."""
+        """Report progress within a step; long steps call it several times a second.
+
+        What other threads do beside the solver is no progress of its step.
+        """
+        if threading.get_ident() != self.thread:
+            return
         if share is not None:
             self.share = share
         now = time.perf_counter()
         if self.pulse is not None and now >= self.next_pulse:
             self.next_pulse = now + PULSE
             self.pulse(self)
+
+    def halt(self) -> None:
+        """Let loops end as if the time were over."""
+        self.deadline = -np.inf
 
     @property
     def is_late(self) -> bool:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +22,37 @@ from partwise.jit import njit
 from partwise.parameters import SettingsError
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
 LANES = 8  # partial sums side by side, so that the loop vectorises
 SHARD = 1 << 16  # numbers of a long array: a shard of two arrays fits the cache
 
 
+class _Here(threading.local):
+    """Whether this thread belongs to the pool: its loops use no other threads."""
+
+    in_pool = False
+
+
+_here = _Here()
+
+
+def _enter_pool() -> None:
+    _here.in_pool = True
+
+
 @functools.cache
 def _threads(process: int, n_jobs: int) -> ThreadPoolExecutor:
     """One pool for all loops; a forked process has none of its parent's threads."""
-    return ThreadPoolExecutor(n_jobs)
+    return ThreadPoolExecutor(n_jobs, initializer=_enter_pool)
+
+
+def _finish(others: list[Future[None]]) -> None:
+    """Wait for what has begun; what has not is left out."""
+    begun = [other for other in others if not other.cancel()]
+    wait(begun)
+    for other in begun:
+        other.result()
 
 
 def available_cores() -> int:
@@ -79,15 +103,15 @@ def run_sharded(
 ) -> None:
     """Call ``work_on(first, last)`` for consecutive shards of rows, on threads.
 
-    `shard` is the number of rows of each, or the shards themselves. Not to be called
-    from within `work_on`: it might wait for a thread for ever.
+    `shard` is the number of rows of each, or the shards themselves. Within a thread of
+    the pool, shards come one after the other.
     """
     if isinstance(shard, list):
         bounds = shard
     else:
         shard = shard or shard_size(n_rows)
         bounds = [(s, min(s + shard, n_rows)) for s in range(0, n_rows, shard)]
-    if n_jobs == 1 or len(bounds) < 2:
+    if n_jobs == 1 or len(bounds) < 2 or _here.in_pool:
         for first, last in bounds:
             work_on(first, last)
         return
@@ -106,9 +130,33 @@ def run_sharded(
     finally:
         for _ in waiting:  # left over only after an error or Ctrl-C
             pass
-        wait(others)
-    for other in others:
-        other.result()
+        _finish(others)
+
+
+def run_beside(
+    n_jobs: int,
+    work: Callable[[], Result],
+    other_work: Callable[[], None],
+    halt: Callable[[], None],
+) -> Result:
+    """Do two things that touch nothing in common, at the same time where threads allow.
+
+    `work` is done by this thread, `other_work` by one of the pool, with no help from
+    further threads. After an error or Ctrl-C in `work`, `halt` asks `other_work` to
+    end. Returns what `work` returns.
+    """
+    if n_jobs == 1 or _here.in_pool:
+        other_work()
+        return work()
+    other = _threads(os.getpid(), n_jobs - 1).submit(other_work)
+    try:
+        result = work()
+    except BaseException:
+        halt()
+        wait([other])
+        raise
+    other.result()
+    return result
 
 
 @njit(cache=True, nogil=True)

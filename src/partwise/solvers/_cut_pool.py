@@ -89,7 +89,8 @@ class BlockDual:
             return int(stop)
 
         in_pieces(self.effort[order], visit, state)
-        self._count(added, state)
+        self.n_planes += added
+        state.n_planes += added
         return added
 
     def _model(self) -> Model:
@@ -97,7 +98,10 @@ class BlockDual:
         return NO_MODEL if self.is_narrow else self.w
 
     def show(self, cuts: Cuts, state: State, *, steps: int = 10) -> int:
-        """Visit blocks with given cuts; returns the number of planes added."""
+        """Visit blocks with given cuts; returns the number of planes added.
+
+        They are not counted in `state`: constraints of some solvers are other planes.
+        """
         added = 0
 
         def visit(first: int, last: int) -> int:
@@ -114,12 +118,8 @@ class BlockDual:
             return int(stop)
 
         in_pieces(self.effort[cuts.block], visit, state)
-        self._count(added, state)
-        return added
-
-    def _count(self, added: int, state: State) -> None:
         self.n_planes += added
-        state.n_planes += added
+        return added
 
     def polish(
         self, order: Ints, state: State, *, steps: int = 10, tol: float = 0.0

@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partwise.protocol import Cuts, Objective, Problem, State, Support
+from partwise.protocol import Cuts, Model, Objective, Problem, State, Support
 from partwise.solvers._joint_pool import JointPool
 from partwise.solvers._memo import MemoSolver
+from partwise.solvers._passes import Pass, full_pass
 from partwise.solvers._planes import PlaneStore, add_cuts
+from partwise.threads import run_beside
 
 
 @dataclass
@@ -23,12 +25,30 @@ class JointPlanesMemo:
     planes: PlaneStore
     pool: JointPool | None
 
+    def search(self, problem: Problem, model: Model, state: State) -> Pass | None:
+        """A full pass of the oracle, see `full_pass`; the pool ascends beside it."""
+
+        def ask() -> Pass | None:
+            return full_pass(problem, self.objective, model, state)
+
+        pool = self.pool
+        if pool is None:
+            return ask()
+        return run_beside(problem.n_jobs, ask, lambda: pool.prepare(state), state.halt)
+
     def add_pass(self, problem: Problem, state: State, cuts: Cuts) -> None:
         """Add the plane of a pass of the oracle, and then that of the pool."""
-        add_cuts(self.planes, problem, self.objective, cuts)
-        state.n_planes += 1
-        if self.pool is not None:
-            self.pool.add_to(self.planes, cuts, state)
+
+        def add() -> None:
+            add_cuts(self.planes, problem, self.objective, cuts)
+            state.n_planes += 1
+
+        pool = self.pool
+        if pool is None:
+            add()
+            return
+        run_beside(problem.n_jobs, add, lambda: pool.enlarge(cuts, state), state.halt)
+        pool.join(self.planes, state)
 
     def rebase(self, old_truths: Cuts) -> None:
         """Planes and pools follow the new truths."""
@@ -61,7 +81,8 @@ class JointPlanesSolver(MemoSolver):
     pool : bool
         Make joint planes of a pool of cuts per example, too.
     polish : int
-        Passes over the pool after each pass of the oracle.
+        Passes over the pool for each pass of the oracle: all but the last beside it,
+        the last after its cuts have joined the pool.
     random_state : int
         Seed of the order in which the pool is polished.
     """
@@ -74,7 +95,7 @@ class JointPlanesSolver(MemoSolver):
     time_limit: float | None = None
     prune_after: int = 50
     pool: bool = True
-    polish: int = 3
+    polish: int = 2
     random_state: int = 0
 
     def _new_pool(self, problem: Problem, objective: Objective) -> JointPool | None:

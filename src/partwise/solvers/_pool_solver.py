@@ -65,7 +65,7 @@ class PoolSolver(MemoSolver):
         elif start.model is not None:
             cuts = ask_all(problem, start.model, state, is_last=True)
             assert cuts is not None
-            memo.dual.show(cuts, state, steps=self.steps)
+            state.n_planes += memo.dual.show(cuts, state, steps=self.steps)
         return state
 
     def _new_memo(

@@ -195,8 +195,9 @@ polish=1, batch=16, capacity=8, averaging=False)
             order = visits(dual.gaps / memo.effort, memo.rng)
             for first in range(0, len(order), self.batch):
                 rows = order[first : first + self.batch]
-                dual.show(problem.oracle(dual.w, rows), state, steps=self.steps)
+                cuts = problem.oracle(dual.w, rows)
                 state.oracle_calls += len(rows)
+                state.n_planes += dual.show(cuts, state, steps=self.steps)
                 state.report(first / len(order))
                 if state.is_late:
                     break

@@ -42,7 +42,7 @@ import numpy as np
 from partwise.protocol import Cuts, Floats, Model, Objective, Problem, Start, State
 from partwise.solvers._joint_planes import JointPlanesMemo, JointPlanesSolver
 from partwise.solvers._memo import reusable_memo
-from partwise.solvers._passes import Pass, evaluate, full_pass
+from partwise.solvers._passes import Pass, evaluate
 from partwise.solvers._planes import PlaneStore
 
 SERIOUS = 0.1  # share of the predicted descent that moves the centre
@@ -148,7 +148,7 @@ class ProximalBundle(JointPlanesSolver):
         square = problem.dot(model, model)
         predicted = state.found - 0.5 * square - float(np.max(planes.offset - margin))
         if predicted > NOTHING * abs(state.found):
-            evaluation = full_pass(problem, objective, model, state)
+            evaluation = memo.search(problem, model, state)
             if evaluation is None:
                 return
             self._move(problem, state, model, margin, predicted, evaluation)

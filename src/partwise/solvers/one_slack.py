@@ -8,11 +8,12 @@ Minimises P(w) = ½‖w‖² + F(w), where F is the whole slack term Σ c_i ξ_i
    w = Σ α g its model and ξ = max_p o_p − <w, g_p> its slack;
 2. a full pass of the oracle at w gives P(w) and the most violated plane, which joins;
 3. its cuts also join a pool of planes per example (`_pool_compiled.py`), whose dual is
-   ascended block by block; the Σ α a of the pool is a joint plane, too, and joins.
+   ascended block by block; the Σ α a of the pool is a joint plane, too, and joins. The
+   pool is ascended on one thread while others ask the oracle or make planes.
 
 The third step is what the papers' algorithm lacks: a plane per pass is little, and the
 number needed grows with C. On CoNLL-2000 chunking (2,000 sentences, C = 200) a gap of
-1 % takes 31 passes with the pool, 362 without (`benchmarks/batch_solvers.py`).
+1 % takes 34 passes with the pool, 380 without (`benchmarks/batch_solvers.py`).
 ``pool=False`` is the papers' form; there, while cached cuts of the last passes make a
 joint plane that is violated by enough, it is added without a pass of the oracle
 (``cache=0`` for none).
@@ -42,7 +43,6 @@ import numpy as np
 from partwise.protocol import Cuts, Floats, Model, Objective, Problem, Start, State
 from partwise.solvers._joint_planes import JointPlanesMemo, JointPlanesSolver
 from partwise.solvers._memo import reusable_memo
-from partwise.solvers._passes import full_pass
 from partwise.solvers._planes import PlaneStore, add_cuts
 
 
@@ -214,7 +214,7 @@ class OneSlack(JointPlanesSolver):
     ) -> None:
         """Evaluate a model by the oracle, which also yields planes."""
         memo: OneSlackMemo = state.memo
-        evaluation = full_pass(problem, objective, model, state)
+        evaluation = memo.search(problem, model, state)
         if evaluation is None:
             return
         state.keep_better(model, evaluation.primal, evaluation.found)
