@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,15 @@ FAMILIES = {
     "grand": ("grand", "head", "dep"),
 }
 
-Shares = list[dict[str, np.ndarray]]  # of each template: role → (n_positions,)
+# Families whose shares stay as they are, in this order; the others are looked up once.
+SUMS = [(False, family) for family in ("pair", "between", "sib", "grand")]
+SUMS.append((True, "pair"))
+SINGLES = [(is_label, role) for is_label in (False, True) for role in ("head", "dep")]
+
+PIECE = 1 << 15  # positions at a time, so that columns of shares stay in the cache
+
+# template, role, first position, shares of this one and some positions after it
+Shares = Iterator[tuple[int, str, int, np.ndarray]]
 
 
 class Places(NamedTuple):
@@ -40,6 +48,10 @@ class Places(NamedTuple):
         is_root = np.zeros(offset[-1], bool)
         is_root[offset[:-1]] = True
         return cls(offset, is_root, neighbours(offset, reach))
+
+    def near_piece(self, first: int) -> dict[int, np.ndarray]:
+        """`near` of `PIECE` positions from `first` on."""
+        return {far: at[first : first + PIECE] for far, at in self.near.items()}
 
     @staticmethod
     def of_trees(offset: np.ndarray, heads: Sequence[Sequence[int | None]]) -> TrueArcs:
@@ -74,8 +86,9 @@ class TrueArcs:
         dep, head = self.dep, self.head[self.dep]
         if family == "between":
             room = np.empty(0, np.int64)
+            tables = [np.ascontiguousarray(share) for share in shares]
             for _ in range(2):
-                n = between_keys(self.offset, self.head, *shares, room)
+                n = between_keys(self.offset, self.head, *tables, room)
                 room = np.empty(n, np.int64) if n > len(room) else room
             return room
         if family == "head":
@@ -125,21 +138,20 @@ def code_shares(
         code = np.empty(len(column.values), np.int64)
         code[used] = [-1 if v is None else known.get(v, -1) for v in values]
         codes[view] = places.spread(code[column.codes], len(known) + 1, len(known))
-    shares: Shares = []
-    for number, template in enumerate(templates):
-        stride = len(templates)
-        by_role: dict[str, Any] = {}
-        for role, terms in template.parts or (("dep", ()),):
-            share = np.full(len(places.is_root), 0 if by_role else number, np.int64)
-            missing = np.zeros(len(share), bool)
-            for term in terms:
-                digit = codes[term.view][places.near[term.offset]]
-                missing |= digit < 0
-                share += digit * stride
-                stride *= len(strings[term.view]) + 2
-            by_role[role] = np.where(missing, MISSING, share)
-        shares.append(by_role)
-    return shares
+    for first in range(0, len(places.is_root), PIECE):
+        near = places.near_piece(first)
+        for number, template in enumerate(templates):
+            last_digit, stride = number, len(templates)
+            for role, terms in template.parts or (("dep", ()),):
+                share = np.full(len(near[0]), last_digit, np.int64)
+                missing = np.zeros(len(share), bool)
+                for term in terms:
+                    digit = codes[term.view][near[term.offset]]
+                    missing |= digit < 0
+                    share += digit * stride
+                    stride *= len(strings[term.view]) + 2
+                yield number, role, first, np.where(missing, MISSING, share)
+                last_digit = 0  # once, whatever the number of roles
 
 
 def hash_shares(
@@ -155,19 +167,70 @@ def hash_shares(
         of_token, known = hash_view(view, table)
         hashes[view] = places.spread(of_token, root, boundary)
         has_value[view] = places.spread(known, True, True)
-    shares: Shares = []
-    for template in templates:
-        by_role = {}
-        for role, part in template.parts or (("dep", ()),):
-            mixed = np.full(len(places.is_root), hash_strings([f"{template} {role}"]))
+    parts = [
+        (number, role, terms, hash_strings([f"{template} {role}"]))
+        for number, template in enumerate(templates)
+        for role, terms in template.parts or (("dep", ()),)
+    ]
+    for first in range(0, len(places.is_root), PIECE):
+        near = places.near_piece(first)
+        for number, role, terms, seed in parts:
+            mixed = np.full(len(near[0]), seed)
             present = np.ones(len(mixed), bool)
-            for term in part:
-                near = places.near[term.offset]
-                present &= has_value[term.view][near]
-                mixed = (mixed ^ hashes[term.view][near]) * MULTIPLIER
+            for term in terms:
+                place = near[term.offset]
+                present &= has_value[term.view][place]
+                mixed = (mixed ^ hashes[term.view][place]) * MULTIPLIER
                 mixed ^= mixed >> HALF
             mixed = mixed * MULTIPLIER
             bits = ((mixed ^ (mixed >> HALF)) >> np.uint64(4)).astype(np.int64)
-            by_role[role] = np.where(present, bits, MISSING)
-        shares.append(by_role)
-    return shares
+            yield number, role, first, np.where(present, bits, MISSING)
+
+
+class Tables(NamedTuple):
+    """Shares of all positions, in the place where they stay: they fill memory."""
+
+    offset: np.ndarray  # (n_sentences + 1,) int64, the first position of each
+    sums: np.ndarray  # (n_positions, ·) int64, of the families in `SUMS`
+    # (is of labels, family) → a table (n_positions, n_templates) for each of its roles;
+    # those of `SUMS` are columns of `sums`
+    by_family: dict[tuple[bool, str], tuple[np.ndarray, ...]]
+
+    @classmethod
+    def create(
+        cls,
+        places: Places,
+        templates: Sequence[ArcTemplate],
+        label_templates: Sequence[ArcTemplate],
+        shares: Shares,
+    ) -> Tables:
+        """Tables of the shares of the templates of arcs, then of those of labels."""
+        members: dict[tuple[bool, str], list[int]] = {key: [] for key in SUMS + SINGLES}
+        for number, template in enumerate([*templates, *label_templates]):
+            members[number >= len(templates), template.family].append(number)
+        for (is_label, _), numbers in members.items():
+            if not is_label:  # features that count come last
+                numbers.sort(key=lambda number: templates[number].is_counted)
+        width = sum(len(members[key]) * len(FAMILIES[key[1]]) for key in SUMS)
+        sums = np.zeros((len(places.is_root), width), np.int64)
+        by_family = {
+            (is_label, family): tuple(sums[:, :0] for _ in roles)
+            for is_label in (False, True)
+            for family, roles in FAMILIES.items()
+        }
+        column_of: dict[tuple[int, str], np.ndarray] = {}
+        first = 0
+        for key, numbers in members.items():
+            size, by_role = len(numbers), []
+            for role in FAMILIES[key[1]]:
+                if key in SUMS:
+                    by_role.append(sums[:, first : first + size])
+                    first += size
+                else:
+                    by_role.append(np.zeros((len(sums), size), np.int64))
+                for column, number in enumerate(numbers):
+                    column_of[number, role] = by_role[-1][:, column]
+            by_family[key] = tuple(by_role)
+        for number, role, begin, values in shares:
+            column_of[number, role][begin : begin + len(values)] = values
+        return cls(places.offset, sums, by_family)

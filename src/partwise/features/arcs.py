@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from partwise.bounds import read_array
-from partwise.features.arc_shares import FAMILIES, Places, code_shares, hash_shares
+from partwise.features.arc_shares import (
+    FAMILIES,
+    SINGLES,
+    Places,
+    Tables,
+    TrueArcs,
+    code_shares,
+    hash_shares,
+)
 from partwise.features.arc_templates import ROOT, ArcTemplate, parse_arc_templates
 from partwise.features.columnar import as_table
 from partwise.features.templates import BOUNDARY, View
@@ -35,8 +43,6 @@ ALL_BITS = np.iinfo(np.uint32).max
 SEEN_BITS_MORE = 3  # eight times as many bits as rows, so that few others pass as seen
 # A row of labels is many times as long as a row of an arc, and there are fewer.
 LABEL_BITS_LESS = 3
-
-Tables = dict[tuple[bool, str], tuple[np.ndarray, ...]]
 
 
 class ArcFeaturizer:
@@ -123,6 +129,18 @@ class ArcFeaturizer:
         ArcFeaturizer
             Itself.
         """
+        self._fit(X, heads)
+        return self
+
+    def fit_transform(
+        self, X: Table | Sequence[Any], heads: Sequence[Sequence[int | None]]
+    ) -> ArcFeatures:
+        """`fit`, then `transform` of the same sentences, in half of the time."""
+        return self._features(self._fit(X, heads))
+
+    def _fit(
+        self, X: Table | Sequence[Any], heads: Sequence[Sequence[int | None]]
+    ) -> Tables:
         table = as_table(X)
         self._check_columns(table)
         if self.hash_bits is None:
@@ -131,34 +149,30 @@ class ArcFeaturizer:
                 known = {string for string in strings if string is not None}
                 self._strings[view] = numbered(sorted(known))
             self._check_space()
-            self._learn_keys(*self._tables(table), heads)
+        tables = self._tables(table)
+        arcs = Places.of_trees(tables.offset, heads)
+        if self.hash_bits is None:
+            self._learn_keys(tables, arcs)
         else:
-            self._learn_seen(*self._tables(table), heads)
-        return self
+            self._learn_seen(tables, arcs)
+        return tables
 
-    def _learn_seen(
-        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int | None]]
-    ) -> None:
+    def _learn_seen(self, tables: Tables, arcs: TrueArcs) -> None:
         """One bit per hashed feature of true arcs."""
         from partwise.features._arc_compiled import mark_seen
 
-        arcs = Places.of_trees(offset, heads)
         self._seen[:] = 0
-        for (_, family), table in tables.items():
-            mark_seen(arcs.keys(family, table).ravel(), self._seen)
+        for (_, family), shares in tables.by_family.items():
+            mark_seen(arcs.keys(family, shares).ravel(), self._seen)
 
-    def _learn_keys(
-        self, offset: np.ndarray, tables: Tables, heads: Sequence[Sequence[int | None]]
-    ) -> None:
+    def _learn_keys(self, tables: Tables, arcs: TrueArcs) -> None:
         """Keys of the features of true arcs: arcs, then labels; frequent ones first."""
         from partwise.features._columnar_compiled import count_keys
 
-        arcs = Places.of_trees(offset, heads)
         keys = [np.full(1, -1, np.int64)]
         for is_label in (False, True):
-            seen = np.concatenate(
-                [arcs.keys(f, tables[is_label, f]).ravel() for f in FAMILIES]
-            )
+            shares = [(f, tables.by_family[is_label, f]) for f in FAMILIES]
+            seen = np.concatenate([arcs.keys(*own).ravel() for own in shares])
             slots = np.full(1 << int(2 * len(seen)).bit_length(), -1, np.int32)
             distinct, count = np.empty((2, len(seen)), np.int64)
             n = count_keys(seen, slots, distinct, count)
@@ -182,28 +196,28 @@ class ArcFeaturizer:
         -------
         ArcFeatures
         """
-        from partwise.features import _arc_compiled as kernels
-
         self._check_fitted()
         table = as_table(X)
         self._check_columns(table)
-        offset, tables = self._tables(table)
+        return self._features(self._tables(table))
+
+    def _features(self, tables: Tables) -> ArcFeatures:
+        from partwise.features import _arc_compiled as kernels
+
+        offset, sums, by_family = tables
         if self.hash_bits is not None:
             slots = self._seen
         else:
             slots = np.zeros(1 << int(2 * len(self._keys)).bit_length(), np.uint32)
             kernels.fill_table(self._keys, slots)
-        singles = [(a, f) for a in (False, True) for f in ("head", "dep")]
-        others = [(False, f) for f in ("pair", "between", "sib", "grand")]
-        others.append((True, "pair"))
-        count = {key: own[0].shape[1] for key, own in tables.items()}
+        count = {key: shares[0].shape[1] for key, shares in by_family.items()}
         sizes = [count[False, family] for family in FAMILIES]
         sizes += [count[True, family] for family in ("head", "dep", "pair")]
         sizes.append(sum(template.is_counted for template in self.templates))
         features = kernels.ArcFeatures(
             offset,
-            np.zeros((offset[-1], sum(count[key] for key in singles)), np.int32),
-            np.hstack([share for key in others for share in tables[key]]),
+            np.zeros((offset[-1], sum(count[key] for key in SINGLES)), np.int32),
+            sums,
             slots,
             self._keys,
             self.n_rows_ - 2,
@@ -214,37 +228,20 @@ class ArcFeaturizer:
             *sizes,
         )
         first = 0
-        for key in singles:
-            kernels.find_rows(features, tables[key][0], key[0], first, features.single)
+        for key in SINGLES:
+            shares = by_family[key][0]
+            kernels.find_rows(features, shares, key[0], first, features.single)
             first += count[key]
         return features
 
-    def _tables(self, table: Table) -> tuple[np.ndarray, Tables]:
-        """Shares by family, one table (n_positions, n_templates) per role."""
+    def _tables(self, table: Table) -> Tables:
         places = Places.of_table(table, self._reach)
         every = [*self.templates, *self.label_templates]
         if self.hash_bits is not None:
             shares = hash_shares(every, table, places)
         else:
             shares = code_shares(every, table, places, self._strings)
-        tables: Tables = {}
-        for is_label in (False, True):
-            for family, roles in FAMILIES.items():
-                numbers = [
-                    number
-                    for number, template in enumerate(every)
-                    if template.family == family
-                    and (number >= len(self.templates)) == is_label
-                ]
-                numbers.sort(key=lambda number: every[number].is_counted)  # last
-                family_shares = [shares[number] for number in numbers]
-                size = (places.offset[-1], len(family_shares))
-                by_role = tuple(np.zeros(size, np.int64) for _ in roles)
-                for column, share in enumerate(family_shares):
-                    for role, values in share.items():
-                        by_role[roles.index(role)][:, column] = values
-                tables[is_label, family] = by_role
-        return places.offset, tables
+        return Tables.create(places, self.templates, self.label_templates, shares)
 
     # --------------------------------------------------------------------- names
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from partwise.features._arc_compiled import ArcFeatures
 from partwise.features.arc_keys import ArcHasher, default_match
 from partwise.features.arc_templates import chosen_arc_templates, chosen_label_templates
 from partwise.features.arcs import ArcFeaturizer
@@ -57,25 +58,25 @@ def fit_arcs(
     begin_features(parser, last)
     if last is not None:
         featurizer = last.featurizer
+        parts = featurizer.transform(table)
     else:
         templates = chosen_arc_templates(parser.templates, table, parser.order)
         labels: list[str] = []
         if parser.labels == "joint" and has_labels:
             labels = chosen_label_templates(parser.label_templates, table)
-        featurizer = fit_arc_featurizer(parser, templates, labels, table, y)
+        featurizer, parts = fit_arc_featurizer(parser, templates, labels, table, y)
     scorer = ArcScorer(1e9 * parser.arc_memory)
-    parts = featurizer.transform(table)
     return FeatureFit(ArcFeatureScoring(featurizer), parts, scorer)
 
 
 def fit_arc_featurizer(
     parser: Any, templates: Any, labels: Any, table: Table, y: Any
-) -> ArcFeaturizer:
-    """A featurizer of arcs, fitted to the training sentences."""
+) -> tuple[ArcFeaturizer, ArcFeatures]:
+    """A featurizer of arcs fitted to the training sentences, and their features."""
     featurizer = ArcFeaturizer(
         templates, labels, min_count=parser.min_count, hash_bits=parser.hash_bits
     )
-    return featurizer.fit(table, [heads for heads, _ in y])
+    return featurizer, featurizer.fit_transform(table, [heads for heads, _ in y])
 
 
 def _fit_arc_keys(parser: Any, table: Table, last: Any) -> KernelFit:

@@ -49,7 +49,7 @@ def fit_labeller(
 ) -> tuple[DependencyModel, Certificate]:
     """A second model: the labels of true trees."""
     templates = chosen_label_templates(parser.label_templates, table)
-    featurizer = fit_arc_featurizer(parser, "bias", templates, table, y)
+    featurizer, arcs = fit_arc_featurizer(parser, "bias", templates, table, y)
     structure = Arborescence(
         len(names), cost="las", normalized=parser.normalized, construction="given"
     )
@@ -59,8 +59,7 @@ def fit_labeller(
         solver="auto" if isinstance(parser.solver, str) else parser.solver,
         checkpoint=parser.checkpoint and f"{parser.checkpoint}{LABELS}",
     )  # fmt: skip
-    arcs, n_jobs = featurizer.transform(table), labeller._n_jobs()
-    problem = structure.pack(arcs, codes, n_jobs=n_jobs)
+    problem = structure.pack(arcs, codes, n_jobs=labeller._n_jobs())
     state, _ = labeller._solve(problem, sample_weight)
     info = {"certificate": labeller.certificate_.to_dict()}
     scoring = ArcFeatureScoring(featurizer)
