@@ -135,12 +135,14 @@ class ArcHasher(Hasher[Match]):
         length = np.diff(table.offset)
         first = np.append(0, np.cumsum(length * (length + 1))).astype(np.int64)
         key = np.full((first[-1], len(self.hashes)), NO_KEY, np.int64)
-        shares = iter(hash_shares(templates, table, places))
-        nothing = np.zeros(len(places.is_root), np.int64)
+        shares = np.zeros((len(named), len(ENDS), len(places.is_root)), np.int64)
+        for template, end, begin, values in hash_shares(templates, table, places):
+            place = shares[template, ENDS.index(end)]
+            place[begin : begin + len(values)] = values
+        of_named = iter(shares)
         for number, match in enumerate(self.hashes):
             if isinstance(match, Match):
-                by_end = next(shares)
-                head, dep = (by_end.get(end, nothing) for end in ENDS)
+                head, dep = next(of_named)
                 steps = step_shares(match.step, int(length.max()))
                 add_shares(places.offset, first, head, dep, steps, number, key)
             else:

@@ -168,16 +168,16 @@ def hash_shares(
         hashes[view] = places.spread(of_token, root, boundary)
         has_value[view] = places.spread(known, True, True)
     parts = [
-        (number, role, terms, hash_strings([f"{template} {role}"]))
+        (number, role, part, hash_strings([f"{template} {role}"]))
         for number, template in enumerate(templates)
-        for role, terms in template.parts or (("dep", ()),)
+        for role, part in template.parts or (("dep", ()),)
     ]
     for first in range(0, len(places.is_root), PIECE):
         near = places.near_piece(first)
-        for number, role, terms, seed in parts:
+        for number, role, part, seed in parts:
             mixed = np.full(len(near[0]), seed)
             present = np.ones(len(mixed), bool)
-            for term in terms:
+            for term in part:
                 place = near[term.offset]
                 present &= has_value[term.view][place]
                 mixed = (mixed ^ hashes[term.view][place]) * MULTIPLIER
