@@ -142,6 +142,44 @@ def test_annotations(folder, run):
     assert done.json["n_features"] == 21 * 3 + 2 * 3
 
 
+def test_profiles_of_numbers(folder, run):
+    """A letter's row of a matrix is a profile; letters are vectors, too."""
+    letters = "ARNDCQEGHILKMFPSTWYV"
+    scores = np.random.default_rng(0).normal(size=(20, 20)) + 3 * np.eye(20)
+    columns = {}
+    for family in read_families(folder / "train.afa"):
+        for record in family.records:
+            text = record.sequence.replace("-", "")
+            place = [letters.index(c) for c in text]
+            columns[f"{family.name}/{record.name}"] = {
+                "residue": list(text),
+                "small": ["y" if c in "AGPST" else "n" for c in text],
+                "profile": scores[place].round(3),
+                "letters": np.eye(20)[place],
+            }
+    train, table, model = folder / "train.afa", folder / "profiles.tsv", folder / "p"
+    write_annotations(table, columns)
+    done = run(
+        "train", "align", train, table, "--model", model, "--preset",
+        "simple+window+profile", "--tol", "0.1", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    templates = run("inspect", model, "--json").json["templates"]
+    assert templates["profile * letters"] == templates["letters * profile"] == 1
+    assert "small[-2] ~ small[-2]" in templates
+    weights = dict(zip(load(model).feature_names, load(model).weights, strict=True))
+    assert weights["profile * letters"] != 0
+    assert run("evaluate", model, train, table, "--json").json["metrics"]["q"] > 60
+    assert run("verify", model, train, table).code == 0
+    done = run("predict", model, train, folder / "columns.tsv", "--output", "-")
+    assert done.code == 2 and "no column 'profile'" in done.err.replace("\n", " ")
+    done = run(
+        "train", "align", train, folder / "columns.tsv", "--model", folder / "none",
+        "--preset", "simple+profile",
+    )  # fmt: skip
+    assert done.code == 2 and "whose name ends in :real" in done.err.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

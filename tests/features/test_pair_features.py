@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from partwise.features.pair_presets import expand
+from partwise.features.pair_presets import expand, preset_names
 from partwise.features.pairs import PairFeaturizer
 from partwise.features.templates import TemplateError
 
@@ -58,6 +58,12 @@ def test_names_stand_for_templates():
     ]
     assert expand("tensor+window", x, x)[1:3] == ["s[-2..-1]", "s[1..2]"]
     assert expand("simple+profile", A, B)[-1] == "profile * letters"
+    both = expand("simple+window+profile", A, B)
+    assert both == [
+        "residue ~ residue", "structure ~ residue", "residue[-2..-1]", "residue[1..2]",
+        "profile * letters",
+    ]  # fmt: skip
+    assert "tensor+window+profile" in preset_names()
     for name, x, message in (
         ("simpel", "M", "choose simple"),
         ("simple+windows", "M", "choose simple"),

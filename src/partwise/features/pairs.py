@@ -18,8 +18,8 @@ Without any ``open:`` or ``extend:`` both are constants, so that gaps are affine
 (`partwise.features.pair_presets`):
 ``simple`` for all pairs of columns, ``anova2`` for all pairs of pairs, ``tensor`` for
 all columns of a beside all of b, each followed by ``+window`` (all columns after the
-first, or the only one, two tokens to either side) or ``+profile`` (products of all real
-columns of one width).
+first, or the only one, two tokens to either side), ``+profile`` (products of different
+real columns of one width, or of each with its like) or ``+window+profile``.
 
 A sequence is a string, whose letters are the column ``residue``, or a dict of columns:
 strings, lists of strings, or real arrays (n, width).

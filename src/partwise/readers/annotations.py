@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from partwise.readers.fasta import AlignedPairs, aligned_pairs, read_families
 from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
+REAL = ":real"  # ends the names of columns of numbers, in files
+Annotations = dict[str, dict[str, Any]]
 
-def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
+
+def read_annotations(path: Source) -> Annotations:
     r"""
     Read columns that annotate sequences, a line per token.
 
@@ -18,12 +24,15 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
     ----------
     path : path, "-" or open binary file
         A table separated by tabs whose first line names the columns. The first column
-        is the name of the sequence, or ``family/name``; the second its letters.
+        is the name of the sequence, or ``family/name``; the second its letters. Where
+        the name of a column ends in ``:real``, its cells hold one or more numbers,
+        separated by spaces.
 
     Returns
     -------
     dict
-        For each sequence its columns, lists of one string per token.
+        For each sequence its columns, lists of one string per token, or real arrays
+        (n, width).
 
     Examples
     --------
@@ -31,6 +40,9 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
     >>> table = b"name\tresidue\tstructure\ns1\tM\tH\ns1\tK\tE\n"
     >>> read_annotations(io.BytesIO(table))
     {'s1': {'residue': ['M', 'K'], 'structure': ['H', 'E']}}
+    >>> table = b"name\tresidue\tprofile:real\ns1\tM\t0.5 1\ns1\tK\t-2 0\n"
+    >>> read_annotations(io.BytesIO(table))["s1"]["profile"].tolist()
+    [[0.5, 1.0], [-2.0, 0.0]]
     """
     source, data = read_text_bytes(path)
     lines = data.decode().splitlines()
@@ -40,7 +52,15 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
             f"{source}:1: no header; name the columns, as in `name<TAB>residue"
             "<TAB>structure`"
         )
-    annotations: dict[str, dict[str, list[str]]] = {}
+    names = [name.removesuffix(REAL) for name in header[1:]]
+    is_real = [name.endswith(REAL) for name in header[1:]]
+    if is_real[0] or len(set(names)) < len(names) or not all(names):
+        raise ReaderError(
+            f"{source}:1: the second column has the letters of sequences, and columns "
+            f"have different names, without {REAL!r}, too; rename them"
+        )
+    widths: dict[str, int] = {}  # numbers per cell
+    annotations: Annotations = {}
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
@@ -51,17 +71,37 @@ def read_annotations(path: Source) -> dict[str, dict[str, list[str]]]:
                 f"{len(header)}; give one per column"
             )
         if cells[0] not in annotations:
-            annotations[cells[0]] = {name: [] for name in header[1:]}
-        for name, cell in zip(header[1:], cells[1:], strict=True):
-            annotations[cells[0]][name].append(cell)
+            annotations[cells[0]] = {name: [] for name in names}
+        for name, cell, numeric in zip(names, cells[1:], is_real, strict=True):
+            value = _numbers(cell, f"{source}:{number}: {name}") if numeric else cell
+            if numeric and len(value) != widths.setdefault(name, len(value)):
+                raise ReaderError(
+                    f"{source}:{number}: {name}: {len(value)} numbers where the lines "
+                    f"before have {widths[name]}"
+                )
+            annotations[cells[0]][name].append(value)
     if not annotations:
         raise ReaderError(f"{source}: a header without lines; give annotations")
+    for columns in annotations.values():
+        for name in widths:
+            columns[name] = np.array(columns[name], np.float64)
     return annotations
 
 
-def annotated(
-    pairs: AlignedPairs, annotations: dict[str, dict[str, list[str]]]
-) -> list[Any]:
+def _numbers(cell: str, where: str) -> list[float]:
+    """Numbers of a cell, separated by spaces."""
+    try:
+        numbers = [float(text) for text in cell.split()]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise ReaderError(
+            f"{where}: {cell[:20]!r}: give finite numbers, separated by spaces"
+        )
+    return numbers
+
+
+def annotated(pairs: AlignedPairs, annotations: Annotations) -> list[Any]:
     """
     Pairs of sequences with their columns, an object per sequence.
 
@@ -74,9 +114,9 @@ def annotated(
     """
     if not annotations:
         return pairs.X
-    known: dict[tuple[str, str], dict[str, list[str]]] = {}
+    known: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def columns(family: str, name: str, text: str) -> dict[str, list[str]]:
+    def columns(family: str, name: str, text: str) -> dict[str, Any]:
         if (family, name) not in known:
             table = annotations.get(f"{family}/{name}", annotations.get(name))
             if table is None:
@@ -99,7 +139,7 @@ def annotated(
 
 def read_aligned(
     paths: Sequence[str],
-    annotations: dict[str, dict[str, list[str]]],
+    annotations: Annotations,
     *,
     truth: bool = True,
     max_length: int | None = None,
@@ -140,11 +180,21 @@ def read_aligned(
     return annotated(all_pairs, annotations), all_pairs
 
 
-def write_annotations(path: Source, sequences: dict[str, dict[str, Any]]) -> None:
+def write_annotations(path: Source, sequences: Annotations) -> None:
     """Write columns as `read_annotations` reads them."""
-    names = list(next(iter(sequences.values())))
-    lines = ["\t".join(["name", *names])]
+    first = next(iter(sequences.values()))
+    titles = [name + REAL * _is_real(column) for name, column in first.items()]
+    lines = ["\t".join(["name", *titles])]
     for name, columns in sequences.items():
-        for cells in zip(*(columns[column] for column in names), strict=True):
-            lines.append("\t".join([name, *map(str, cells)]))
+        for cells in zip(*(columns[column] for column in first), strict=True):
+            lines.append("\t".join([name, *map(_cell, cells)]))
     write_bytes(path, ("\n".join(lines) + "\n").encode())
+
+
+def _is_real(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind in "fiu"
+
+
+def _cell(value: Any) -> str:
+    is_vector = isinstance(value, np.ndarray)
+    return " ".join(map(repr, value.tolist())) if is_vector else str(value)

@@ -37,7 +37,7 @@ class SequenceAligner(PartlyLabelledEstimator):
     ----------
     templates : str, list of str or None
         Features of matches and gaps: simple (the default), anova2 or tensor, with
-        +window or +profile.
+        +window, +profile or both.
         Or lines of the language of `partwise.features.pairs`.
     tie_gaps : bool
         Gaps in either sequence have the same scores.

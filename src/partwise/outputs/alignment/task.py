@@ -30,7 +30,7 @@ class AlignTask(Task):
     measures: ClassVar[tuple[str, ...]] = ("q", "q4")
 
     def __init__(self) -> None:
-        self.annotations: dict[str, dict[str, list[str]]] = {}
+        self.annotations: dict[str, dict[str, Any]] = {}
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
