@@ -260,11 +260,11 @@ def study_balibase(options):
         reference |= qualities(baseline, features("simple", many[fold]), many[fold])
     names = sorted(reference)
     table = np.array([reference[name] for name in names])
-    in_folds = [key for key in keys if fold_of[key] < options.folds]
+    n_pairs = sum(map(len, many[: options.folds]))
+    n_without = sum(fold_of[key] < options.folds for key in keys) - len(names)
     print(
-        f"{len(names)} test families, {sum(map(len, many[: options.folds]))} test pairs; "
-        f"{len(in_folds) - len(names)} families left out, without a pair of sequences of "
-        f"at most {options.longest} letters with a core"
+        f"{len(names)} test families, {n_pairs} test pairs; {n_without} families left "
+        f"out, without a pair of at most {options.longest} letters with a core"
     )
     q, q4 = table.mean(axis=0)
     print(f"{'BLOSUM62, 11 + k':22} {'':8} Q {q:.2f}  Q4 {q4:.2f}", flush=True)
