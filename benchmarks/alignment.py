@@ -195,9 +195,7 @@ class Features:
         if name == "profile":
             return profiles
         return [
-            tuple(
-                self.columns(text) | more for text, more in zip(x, both, strict=True)
-            )
+            tuple(self.columns(text) | more for text, more in zip(x, both, strict=True))
             for (x, *_), both in zip(pairs, profiles, strict=True)
         ]
 
