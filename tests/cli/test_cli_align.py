@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 from partwise import SequenceAligner, load
-from partwise.datasets import toy_alignments
+from partwise.datasets import toy_alignments, toy_homologues
 from partwise.metrics import metric
 from partwise.readers import (
+    CandidateLists,
     Family,
     FastaRecord,
     read_families,
     read_matrix,
     write_annotations,
     write_families,
+    write_fasta,
 )
 from partwise.readers.fasta import aligned_pairs, aligned_rows
 
@@ -178,6 +180,77 @@ def test_profiles_of_numbers(folder, run):
         "--preset", "simple+profile",
     )  # fmt: skip
     assert done.code == 2 and "whose name ends in :real" in done.err.replace("\n", " ")
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """Queries with candidates, with and without the alignments of homologues."""
+    place = tmp_path_factory.mktemp("lists")
+    for name, seed in (("train", 0), ("dev", 1)):
+        X, y = toy_homologues(12, seed, n_decoys=4)
+        names = [
+            (f"{name}{i}", [f"{name}{i}.{k}" for k in range(5)]) for i in range(len(X))
+        ]
+        records = []
+        for (query, others), (a, texts) in zip(names, X, strict=True):
+            records.append(FastaRecord(query, a))
+            records += map(FastaRecord, others, texts)
+        write_fasta(place / f"{name}.fa", records)
+        CandidateLists(X, y, names).write(place / f"{name}.tsv", [[one] for one in y])
+    text = (place / "train.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t")[:3] for line in text.splitlines()]
+    (place / "hidden.tsv").write_text(
+        "\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8"
+    )
+    return place
+
+
+def test_homologues_among_decoys(lists, run):
+    train, dev = (
+        [lists / f"{name}.fa", lists / f"{name}.tsv"] for name in ("train", "dev")
+    )
+    model = lists / "m"
+    (lists / "matrix").write_text(MATRIX, encoding="utf-8")
+    done = run(
+        "train", "align", *train, "--model", model, "--mode", "local", "--C", "0.1",
+        "--start", lists / "matrix", "--report", lists / "r.html", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["n_examples"] == 12 and done.json["certificate"]["exact_oracle"]
+    shown = run("evaluate", model, *dev, "--json").json
+    assert shown["metrics"]["homologue_accuracy"] > 0.8
+    assert (
+        shown["metrics"]["homologue_accuracy"] >= shown["start"]["homologue_accuracy"]
+    )
+    assert run("verify", model, *train).code == 0
+    # predictions are a table that is the truth of the same model
+    asked = lists / "asked.tsv"
+    text = (lists / "dev.tsv").read_text(encoding="utf-8").splitlines()
+    asked.write_text(
+        "\n".join("\t".join(line.split("\t")[:2]) for line in text), encoding="utf-8"
+    )
+    assert run("predict", model, dev[0], asked, "-o", lists / "p.tsv").code == 0
+    again = run("evaluate", model, dev[0], lists / "p.tsv", "--json").json
+    assert again["metrics"] == {"homologue_accuracy": 1.0}
+    ranked = run("predict", model, dev[0], asked, "--topk", "2", "--json").json["topk"]
+    number, pairs = ranked[0][0]["alignment"]
+    assert 0 <= number < 5 and len(pairs[0]) == 2
+    assert ranked[0][0]["score"] >= ranked[0][1]["score"]
+    assert run("evaluate", model, dev[0], asked).code == 2
+    assert "rather than" in run("explain", model, *dev).out
+    assert "Gap scores" in (lists / "r.html").read_text(encoding="utf-8")
+
+
+def test_homologues_of_unknown_alignment(lists, run):
+    train, model = [lists / "train.fa", lists / "hidden.tsv"], lists / "latent"
+    options = ["--model", model, "--mode", "local", "--C", "0.1", "--json"]
+    done = run("train", "align", *train, *options)
+    assert done.code == 0 and "0 homologues with alignment" in done.err
+    shown = run("evaluate", model, lists / "dev.fa", lists / "dev.tsv", "--json").json
+    assert shown["metrics"]["homologue_accuracy"] > 0.8
+    assert run("verify", model, *train).code == 0
+    done = run("train", "align", lists / "hidden.tsv", "--model", lists / "x")
+    assert done.code == 2 and "no sequence 'train0'" in done.err
 
 
 @pytest.mark.parametrize(

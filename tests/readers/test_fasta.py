@@ -135,7 +135,7 @@ def test_annotations(tmp_path):
     write_annotations(tmp_path / "x.tsv", columns)
     assert read_annotations(tmp_path / "x.tsv") == columns
     pairs = aligned_pairs(read(b"# family f\n>s1\nMK\n>s2\nMK\n"))
-    with pytest.raises(ReaderError, match="no annotations of 's2'"):
+    with pytest.raises(ReaderError, match="no annotations of 'f/s2'"):
         annotated(pairs, columns)
     ((a, b),) = annotated(pairs, columns | {"f/s2": columns["s1"]})
     assert a["structure"] == b["structure"] == ["H", "E"]

@@ -9,6 +9,12 @@ from typing import Any
 import numpy as np
 
 from partwise.readers.fasta import AlignedPairs, aligned_pairs, read_families
+from partwise.readers.homologues import (
+    CandidateLists,
+    is_candidate_table,
+    named_sequences,
+    read_homologues,
+)
 from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
@@ -101,83 +107,103 @@ def _numbers(cell: str, where: str) -> list[float]:
     return numbers
 
 
-def annotated(pairs: AlignedPairs, annotations: Annotations) -> list[Any]:
+def annotated(data: AlignedPairs | CandidateLists, annotations: Annotations) -> Any:
     """
-    Pairs of sequences with their columns, an object per sequence.
+    Examples with the columns of their sequences, an object per sequence.
 
     Parameters
     ----------
-    pairs : AlignedPairs
+    data : AlignedPairs or CandidateLists
     annotations : dict
         As `read_annotations` returns it; the first column must have the letters.
         Without any, sequences stay strings.
     """
     if not annotations:
-        return pairs.X
-    known: dict[tuple[str, str], dict[str, Any]] = {}
+        return data.X
 
-    def columns(family: str, name: str, text: str) -> dict[str, Any]:
-        if (family, name) not in known:
-            table = annotations.get(f"{family}/{name}", annotations.get(name))
+    known: dict[str, dict[str, Any]] = {}
+
+    def columns(name: str, short: str, text: str) -> dict[str, Any]:
+        if name not in known:
+            table = annotations.get(name, annotations.get(short))
             if table is None:
-                raise ReaderError(
-                    f"no annotations of {name!r}, family {family!r}; add its lines"
-                )
+                raise ReaderError(f"no annotations of {name!r}; add its lines")
             if "".join(next(iter(table.values()))).upper() != text:
                 raise ReaderError(
                     f"annotations of {name!r} are of another sequence; their first "
                     "column must have the letters of the FASTA file"
                 )
-            known[family, name] = table
-        return known[family, name]
+            known[name] = table
+        return known[name]
 
+    def of_candidate(name: str, text: str) -> dict[str, Any]:
+        return columns(name, name.partition("/")[2], text)
+
+    if isinstance(data, CandidateLists):
+        return [
+            (of_candidate(query, a), list(map(of_candidate, others, texts)))
+            for (query, others), (a, texts) in zip(data.names, data.X, strict=True)
+        ]
     return [
-        (columns(family, one, a), columns(family, other, b))
-        for (family, one, other), (a, b) in zip(pairs.names, pairs.X, strict=True)
+        (
+            columns(f"{family}/{one}".lstrip("/"), one, a),
+            columns(f"{family}/{other}".lstrip("/"), other, b),
+        )
+        for (family, one, other), (a, b) in zip(data.names, data.X, strict=True)
     ]
 
 
-def read_aligned(
+def read_alignments(
     paths: Sequence[str],
     annotations: Annotations,
     *,
     truth: bool = True,
     max_length: int | None = None,
-) -> tuple[list[Any], AlignedPairs]:
+) -> tuple[list[Any], AlignedPairs | CandidateLists]:
     """
-    All pairs of each family of aligned FASTA files, with annotations of others.
+    All pairs of each family of aligned FASTA files, or lists of candidates.
 
     Parameters
     ----------
     paths : list of str
-        Files that end in .tsv or .tsv.gz annotate sequences.
+        FASTA files, and tables, which end in .tsv or .tsv.gz: of candidates, if their
+        first line names the columns query and candidate, else of annotations.
     annotations : dict
         Of sequences; those of the files are added, and stay known.
     truth, max_length
-        See `aligned_pairs`.
+        See `aligned_pairs`. Queries with a longer sequence are left out.
 
     Returns
     -------
-    list of pairs of sequences, annotated
-    AlignedPairs
+    list of examples, annotated
+    AlignedPairs or CandidateLists
     """
     tables = [path for path in paths if path.endswith((".tsv", ".tsv.gz"))]
+    lists = [path for path in tables if is_candidate_table(path)]
+    sequences = [path for path in paths if path not in tables]
     for path in tables:
-        annotations |= read_annotations(path)
-    all_pairs: Any = AlignedPairs([], [], [], [])
-    for path in paths:
-        if path not in tables:
-            pairs = aligned_pairs(
-                read_families(path), path, truth=truth, max_length=max_length
-            )
-            for column, more in zip(all_pairs, pairs, strict=True):
-                column += more
-    if not all_pairs.X:
+        if path not in lists:
+            annotations |= read_annotations(path)
+    data: Any = CandidateLists([], [], []) if lists else AlignedPairs([], [], [], [])
+    if lists:
+        known = named_sequences(sequences)
+        parts: Any = (read_homologues(path, known, truth=truth) for path in lists)
+    else:
+        parts = (
+            aligned_pairs(read_families(path), path, truth=truth, max_length=max_length)
+            for path in sequences
+        )
+    for part in parts:
+        for column, more in zip(data, part, strict=True):
+            column += more
+    if lists and max_length:
+        data = data.limited_to(max_length)
+    if not data.X:
         raise ReaderError(
             f"{paths[0]}: no pair of sequences to align; give aligned FASTA, or raise "
             "--max-length"
         )
-    return annotated(all_pairs, annotations), all_pairs
+    return annotated(data, annotations), data
 
 
 def write_annotations(path: Source, sequences: Annotations) -> None:
