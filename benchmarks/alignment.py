@@ -20,7 +20,8 @@ balibase: RV11 and RV12 by family, BB and BBS twins together, in four folds; one
     means over families of all folds; p is that of Wilcoxon's signed rank test of the
     families' differences.
 
-Models: simple (letters), window (and letters two places to either side), columns,
+Models: simple (letters), window (and letters two places to either side),
+window-position (and gaps at either end by scores of their own), columns,
 anova2, tensor (letters, hydrophobicity and secondary-structure propensity, both means
 over seven residues, in classes), anova2-window (and both of these two places to either
 side), profile (window, and scores of letters by the other
@@ -69,6 +70,7 @@ NEIGHBOURS = [f"{name}[{k}]" for name in NAMES[1:] for k in (-2, -1, 1, 2)]
 MODELS = {
     "simple": ["residue"],
     "window": WINDOW,
+    "window-position": [*WINDOW, "open: position", "extend: bias", "extend: position"],
     "columns": "simple",
     "anova2": "anova2",
     "tensor": "tensor",

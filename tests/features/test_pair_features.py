@@ -129,3 +129,25 @@ def test_state_is_checked():
     ):  # fmt: skip
         with pytest.raises(ValueError):
             PairFeaturizer.from_state(state | change)
+
+
+def test_every_sequence_has_positions():
+    made = PairFeaturizer("residue\nopen: position\nextend: position[1]").fit(
+        ["MK", "M"], ["MKV"]
+    )
+    assert made.sides == (["residue"], ["residue"])
+    assert made.values[made.open[0].terms[0].view] == ["<s>", "begin", "end", "middle"]
+    assert made.transform("MKVM", 0)[:, 1:].tolist() == [
+        [1, 3], [3, 3], [3, 2], [2, 0],
+    ]  # fmt: skip
+    assert made.transform("M", 1)[:, 1:].tolist() == [[1, 0]]
+    again = PairFeaturizer.from_state(made.state()[0])
+    assert again.settings() == made.settings()
+    # a column of this name counts instead
+    x = {"residue": "MK", "position": ["buried", "open"]}
+    made = PairFeaturizer("residue\nopen: position").fit([x], ["MK"])
+    codes = made.transform(x, 0)[:, 1]
+    values = made.values[made.open[0].terms[0].view]
+    assert [values[code] for code in codes] == ["buried", "open"]
+    with pytest.raises(ValueError, match="no column 'position'"):
+        made.transform("MK", 0)
