@@ -90,7 +90,9 @@ STOPPED = []  # whether each fit of a model ended above its tolerance
 def study_homologues(options):
     settings = {"templates": ["residue", "extend: bias"], "mode": "local",
                 "metric": "homologue_accuracy"}  # fmt: skip
-    print("  n   train: gen   svm    test: gen          svm  constraints  seconds")
+    print(
+        "  n   training: generative, svm      test: generative, svm       constraints"
+    )
     for n in SIZES:
         began = time.perf_counter()
         errors, by_gap, n_planes = [], [], []
@@ -108,16 +110,17 @@ def study_homologues(options):
             by_gap.append(rows)
             errors.append((1 - svm.score(X, y), 1 - svm.score(*new)))
             n_planes.append(svm.certificate_.n_planes)
-        table = 100 * np.array(by_gap)  # sample, gap, train or test
+        table = 100 * np.array(by_gap)  # sample, gap, training or test
         best = int(np.argmin(table[:, :, 1].mean(axis=0)))
-        spread = 100 * np.std(errors, axis=0, ddof=1) / len(errors) ** 0.5
-        train, test = 100 * np.mean(errors, axis=0)
-        generative = np.std(table[:, best, 1], ddof=1) / len(errors) ** 0.5
+        errors = 100 * np.array(errors)
+        columns = [table[:, best, 0], errors[:, 0], table[:, best, 1], errors[:, 1]]
+        shown = [
+            f"{column.mean():5.1f} ± {np.std(column, ddof=1) / len(column) ** 0.5:3.1f}"
+            for column in [*columns, np.array(n_planes)]
+        ]
+        seconds = time.perf_counter() - began
         print(
-            f"{n:3}  {table[:, best, 0].mean():11.1f} {train:5.1f} "
-            f"{table[:, best, 1].mean():8.1f} ± {generative:3.1f} {test:6.1f} ± "
-            f"{spread[1]:3.1f} {np.mean(n_planes):12.1f} "
-            f"{time.perf_counter() - began:8.1f}   (gap {GAPS[best]})",
+            f"{n:3}  {'  '.join(shown)}  {seconds:.1f} s  (gap {GAPS[best]})",
             flush=True,
         )
 

@@ -12,7 +12,7 @@ row ends, and is put in when the row below reads H:
 
     H(t, c) = max(H'(t, c), E_c + largest source of all stretches before that of c)
 
-This takes 0.6 of the time of cells in order, where the maximum has to run through the
+This takes two thirds of the time of cells in order, where the maximum runs through the
 lanes of each vector.
 
 With whole-number weights, as of BLOSUM62, sixteen cells go together in single

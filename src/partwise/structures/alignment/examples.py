@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,16 +83,19 @@ class Examples(NamedTuple):
         n_true, m_true = n[first[:-1]], m[first[:-1]]
         pair_offset, offset = offsets_of(n), offsets_of(n_true)
         y, counted, unit = _read_truths(truths, n_true, m_true, offset, decoys, core)
-        names = [f"[{i}]" for i in range(len(X))]
         if decoys:
-            sizes = np.diff(first)
+            n_candidates = np.diff(first)
             forbidden, given = (
-                _masks_of_candidates(masks, sizes, chosen, name)
+                _masks_of_candidates(masks, n_candidates, chosen, name)
                 for masks, name in ((forbidden, "forbidden"), (given, "given"))
             )
-            names = [f"[{i}], a candidate" for i in np.repeat(range(len(X)), sizes)]
-        forbid_first, forbid = _read_forbidden(forbidden, n, m, pair_offset, names)
-        given_first, fixed = _read_given(given, n, m, forbidden, names)
+
+        def where(pair: int) -> str:
+            example = int(np.searchsorted(first, pair, "right")) - 1
+            return f"[{example}], a candidate" if decoys else f"[{pair}]"
+
+        forbid_first, forbid = _read_forbidden(forbidden, n, m, pair_offset, where)
+        given_first, fixed = _read_given(given, n, m, forbidden, where)
         return cls(
             banks[0].bank(), banks[1].bank(), np.array(pair_a, np.int64),
             np.array(pair_b, np.int64), np.array(first, np.int64), pair_offset, chosen,
@@ -242,7 +245,11 @@ def _masks_of_candidates(
 
 
 def _read_forbidden(
-    forbidden: Sequence[Any] | None, n: Ints, m: Ints, offset: Ints, names: list[str]
+    forbidden: Sequence[Any] | None,
+    n: Ints,
+    m: Ints,
+    offset: Ints,
+    where: Callable[[int], str],
 ) -> tuple[Ints, Ints]:
     if forbidden is None:
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
@@ -251,7 +258,7 @@ def _read_forbidden(
         pairs = np.asarray(mask, np.int64).reshape(-1, 2)
         if (pairs < 0).any() or (pairs >= (n[i], m[i])).any():
             raise ValueError(
-                f"forbidden{names[i]}: a pair lies outside of the sequences"
+                f"forbidden{where(i)}: a pair lies outside of the sequences"
             )
         tokens.append(offset[i] + pairs[:, 0])
         columns.append(pairs[:, 1])
@@ -266,12 +273,12 @@ def _read_given(
     n: Ints,
     m: Ints,
     forbidden: Sequence[Any] | None,
-    names: list[str],
+    where: Callable[[int], str],
 ) -> tuple[Ints, Ints]:
     if given is None:
         return np.zeros(len(n) + 1, np.int64), np.zeros((0, 2), np.int32)
     fixed = [
-        check_pairs(pairs, n[i], m[i], f"given{names[i]}")
+        check_pairs(pairs, n[i], m[i], f"given{where(i)}")
         for i, pairs in enumerate(given)
     ]
     if forbidden is not None:
@@ -279,6 +286,6 @@ def _read_given(
             mask = np.asarray(forbidden[i], np.int64).reshape(-1, 2)
             masked = {tuple(pair) for pair in mask.tolist()}
             if masked & {tuple(pair) for pair in pairs.tolist()}:
-                raise ValueError(f"given{names[i]}: a pair is forbidden, too")
+                raise ValueError(f"given{where(i)}: a pair is forbidden, too")
     first = offsets_of([len(pairs) for pairs in fixed])
     return first, np.concatenate(fixed).astype(np.int32)
