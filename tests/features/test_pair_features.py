@@ -81,6 +81,7 @@ def test_names_stand_for_templates():
         ("open: bias", "no template of matches"),
         ("a ~ b ~ c", "write ~ once"),
         ("residue ~", "a side is empty"),
+        ("residue\nopen: residue ~ residue", r"line 2 .* a gap has one side"),
         ("residue\nresidue ~ [", r"line 2"),
     ],
 )

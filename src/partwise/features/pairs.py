@@ -122,19 +122,17 @@ class PairFeaturizer:
                 raise TemplateError(f"template line {number}: a side is empty")
             return parse_templates([""] * (number - 1) + [text])
 
-        of_gap = _GAP.fullmatch(line)
+        of_gap, of_product = _GAP.fullmatch(line), _PRODUCT.fullmatch(line)
+        sides = re.split(r'~(?=(?:[^"]*"[^"]*")*[^"]*$)', line)
+        if len(sides) > (1 if of_gap else 2):
+            remedy = "a gap has one side, leave ~ out" if of_gap else "write ~ once"
+            raise TemplateError(f"template line {number} ({line.strip()}): {remedy}")
         if of_gap:
             gaps[of_gap[1]] += read(of_gap[2])
             return
-        of_product = _PRODUCT.fullmatch(line)
         if of_product:
             self.products.append((of_product[1], of_product[2]))
             return
-        sides = re.split(r'~(?=(?:[^"]*"[^"]*")*[^"]*$)', line)
-        if len(sides) > 2:
-            raise TemplateError(
-                f"template line {number} ({line.strip()}): write ~ once"
-            )
         templates = [read(side) for side in sides]
         if len(templates) == 1:
             self.match += zip(templates[0], templates[0], strict=True)

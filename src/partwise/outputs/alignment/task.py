@@ -16,9 +16,9 @@ class AlignTask(Task):
     """Learn to align from files of aligned FASTA, all pairs of rows of each family.
 
     A line `# family NAME` opens an alignment. Files that end in .tsv annotate
-    sequences: name, residue and further columns, a line per residue. Or they list
-    candidates, to learn to find homologues among decoys: query, candidate, match (1 or
-    0), and query_row and candidate_row with the alignment of homologues, if known.
+    sequences, a line per residue: name, residue and further columns (NAME:real has
+    numbers). Or they list candidates, to learn to find homologues among decoys: query,
+    candidate, match (1 or 0); query_row and candidate_row if alignments are known.
 
     Example: `partwise train align train.afa --start BLOSUM62 --model m --dev dev.afa`
     """
