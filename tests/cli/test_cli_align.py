@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 from partwise import SequenceAligner, load
-from partwise.datasets import toy_alignments
+from partwise.datasets import toy_alignments, toy_homologues
 from partwise.metrics import metric
 from partwise.readers import (
+    CandidateLists,
     Family,
     FastaRecord,
     read_families,
     read_matrix,
     write_annotations,
     write_families,
+    write_fasta,
 )
 from partwise.readers.fasta import aligned_pairs, aligned_rows
 
@@ -140,6 +142,115 @@ def test_annotations(folder, run):
         folder / "lines", "--tol", "0.1", "--no-tie-gaps", "--json",
     )  # fmt: skip
     assert done.json["n_features"] == 21 * 3 + 2 * 3
+
+
+def test_profiles_of_numbers(folder, run):
+    """A letter's row of a matrix is a profile; letters are vectors, too."""
+    letters = "ARNDCQEGHILKMFPSTWYV"
+    scores = np.random.default_rng(0).normal(size=(20, 20)) + 3 * np.eye(20)
+    columns = {}
+    for family in read_families(folder / "train.afa"):
+        for record in family.records:
+            text = record.sequence.replace("-", "")
+            place = [letters.index(c) for c in text]
+            columns[f"{family.name}/{record.name}"] = {
+                "residue": list(text),
+                "small": ["y" if c in "AGPST" else "n" for c in text],
+                "profile": scores[place].round(3),
+                "letters": np.eye(20)[place],
+            }
+    train, table, model = folder / "train.afa", folder / "profiles.tsv", folder / "p"
+    write_annotations(table, columns)
+    done = run(
+        "train", "align", train, table, "--model", model, "--preset",
+        "simple+window+profile", "--tol", "0.1", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    templates = run("inspect", model, "--json").json["templates"]
+    assert templates["profile * letters"] == templates["letters * profile"] == 1
+    assert "small[-2] ~ small[-2]" in templates
+    weights = dict(zip(load(model).feature_names, load(model).weights, strict=True))
+    assert weights["profile * letters"] != 0
+    assert run("evaluate", model, train, table, "--json").json["metrics"]["q"] > 60
+    assert run("verify", model, train, table).code == 0
+    done = run("predict", model, train, folder / "columns.tsv", "--output", "-")
+    assert done.code == 2 and "no column 'profile'" in done.err.replace("\n", " ")
+    done = run(
+        "train", "align", train, folder / "columns.tsv", "--model", folder / "none",
+        "--preset", "simple+profile",
+    )  # fmt: skip
+    assert done.code == 2 and "whose name ends in :real" in done.err.replace("\n", " ")
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory):
+    """Queries with candidates, with and without the alignments of homologues."""
+    place = tmp_path_factory.mktemp("lists")
+    for name, seed in (("train", 0), ("dev", 1)):
+        X, y = toy_homologues(12, seed, n_decoys=4)
+        names = [
+            (f"{name}{i}", [f"{name}{i}.{k}" for k in range(5)]) for i in range(len(X))
+        ]
+        records = []
+        for (query, others), (a, texts) in zip(names, X, strict=True):
+            records.append(FastaRecord(query, a))
+            records += map(FastaRecord, others, texts)
+        write_fasta(place / f"{name}.fa", records)
+        CandidateLists(X, y, names).write(place / f"{name}.tsv", [[one] for one in y])
+    text = (place / "train.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t")[:3] for line in text.splitlines()]
+    (place / "hidden.tsv").write_text(
+        "\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8"
+    )
+    return place
+
+
+def test_homologues_among_decoys(lists, run):
+    train, dev = (
+        [lists / f"{name}.fa", lists / f"{name}.tsv"] for name in ("train", "dev")
+    )
+    model = lists / "m"
+    (lists / "matrix").write_text(MATRIX, encoding="utf-8")
+    done = run(
+        "train", "align", *train, "--model", model, "--mode", "local", "--C", "0.1",
+        "--start", lists / "matrix", "--report", lists / "r.html", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["n_examples"] == 12 and done.json["certificate"]["exact_oracle"]
+    shown = run("evaluate", model, *dev, "--json").json
+    assert shown["metrics"]["homologue_accuracy"] > 0.8
+    assert (
+        shown["metrics"]["homologue_accuracy"] >= shown["start"]["homologue_accuracy"]
+    )
+    assert run("verify", model, *train).code == 0
+    # predictions are a table that is the truth of the same model
+    asked = lists / "asked.tsv"
+    text = (lists / "dev.tsv").read_text(encoding="utf-8").splitlines()
+    asked.write_text(
+        "\n".join("\t".join(line.split("\t")[:2]) for line in text), encoding="utf-8"
+    )
+    assert run("predict", model, dev[0], asked, "-o", lists / "p.tsv").code == 0
+    again = run("evaluate", model, dev[0], lists / "p.tsv", "--json").json
+    assert again["metrics"] == {"homologue_accuracy": 1.0}
+    ranked = run("predict", model, dev[0], asked, "--topk", "2", "--json").json["topk"]
+    number, pairs = ranked[0][0]["alignment"]
+    assert 0 <= number < 5 and len(pairs[0]) == 2
+    assert ranked[0][0]["score"] >= ranked[0][1]["score"]
+    assert run("evaluate", model, dev[0], asked).code == 2
+    assert "rather than" in run("explain", model, *dev).out
+    assert "Gap scores" in (lists / "r.html").read_text(encoding="utf-8")
+
+
+def test_homologues_of_unknown_alignment(lists, run):
+    train, model = [lists / "train.fa", lists / "hidden.tsv"], lists / "latent"
+    options = ["--model", model, "--mode", "local", "--C", "0.1", "--json"]
+    done = run("train", "align", *train, *options)
+    assert done.code == 0 and "0 homologues with alignment" in done.err
+    shown = run("evaluate", model, lists / "dev.fa", lists / "dev.tsv", "--json").json
+    assert shown["metrics"]["homologue_accuracy"] > 0.8
+    assert run("verify", model, *train).code == 0
+    done = run("train", "align", lists / "hidden.tsv", "--model", lists / "x")
+    assert done.code == 2 and "no sequence 'train0'" in done.err
 
 
 @pytest.mark.parametrize(

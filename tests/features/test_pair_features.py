@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from partwise.features.pair_presets import expand
+from partwise.features.pair_presets import expand, preset_names
 from partwise.features.pairs import PairFeaturizer
 from partwise.features.templates import TemplateError
 
@@ -58,6 +58,12 @@ def test_names_stand_for_templates():
     ]
     assert expand("tensor+window", x, x)[1:3] == ["s[-2..-1]", "s[1..2]"]
     assert expand("simple+profile", A, B)[-1] == "profile * letters"
+    both = expand("simple+window+profile", A, B)
+    assert both == [
+        "residue ~ residue", "structure ~ residue", "residue[-2..-1]", "residue[1..2]",
+        "profile * letters",
+    ]  # fmt: skip
+    assert "tensor+window+profile" in preset_names()
     for name, x, message in (
         ("simpel", "M", "choose simple"),
         ("simple+windows", "M", "choose simple"),
@@ -75,6 +81,7 @@ def test_names_stand_for_templates():
         ("open: bias", "no template of matches"),
         ("a ~ b ~ c", "write ~ once"),
         ("residue ~", "a side is empty"),
+        ("residue\nopen: residue ~ residue", r"line 2 .* a gap has one side"),
         ("residue\nresidue ~ [", r"line 2"),
     ],
 )
@@ -123,3 +130,25 @@ def test_state_is_checked():
     ):  # fmt: skip
         with pytest.raises(ValueError):
             PairFeaturizer.from_state(state | change)
+
+
+def test_every_sequence_has_positions():
+    made = PairFeaturizer("residue\nopen: position\nextend: position[1]").fit(
+        ["MK", "M"], ["MKV"]
+    )
+    assert made.sides == (["residue"], ["residue"])
+    assert made.values[made.open[0].terms[0].view] == ["<s>", "begin", "end", "middle"]
+    assert made.transform("MKVM", 0)[:, 1:].tolist() == [
+        [1, 3], [3, 3], [3, 2], [2, 0],
+    ]  # fmt: skip
+    assert made.transform("M", 1)[:, 1:].tolist() == [[1, 0]]
+    again = PairFeaturizer.from_state(made.state()[0])
+    assert again.settings() == made.settings()
+    # a column of this name counts instead
+    x = {"residue": "MK", "position": ["buried", "open"]}
+    made = PairFeaturizer("residue\nopen: position").fit([x], ["MK"])
+    codes = made.transform(x, 0)[:, 1]
+    values = made.values[made.open[0].terms[0].view]
+    assert [values[code] for code in codes] == ["buried", "open"]
+    with pytest.raises(ValueError, match="no column 'position'"):
+        made.transform("MK", 0)

@@ -21,6 +21,7 @@ from partwise.readers import (
     read_crfsuite,
     read_families,
     read_graphs,
+    read_homologues,
     read_label_sets,
     read_matrix,
     read_parents,
@@ -48,6 +49,15 @@ SEEDS: dict[str, tuple[Callable[[Any], Any], bytes]] = {
     "families": (read_families, b"# family f\n>a\nMKv-\n>b\nMRi.\n>=core\n1100\n"),
     "sequences": (read_sequences, b"+\tp1\tacgt\n-\tn1\ttttt\n"),
     "annotations": (read_annotations, b"name\tresidue\ts\ns1\tM\tH\ns1\tK\tE\n"),
+    "profiles": (
+        read_annotations,
+        b"name\tresidue\tp:real\ns1\tM\t1e3 .5\ns1\tK\t0 1\n",
+    ),
+    "homologues": (
+        lambda f: read_homologues(f, {"q": "MKV", "h": "MV", "d": "VM"}),
+        b"query\tcandidate\tmatch\tquery_row\tcandidate_row\nq\td\t0\t\t\n"
+        b"q\th\t1\tMKV\tM-V\n",
+    ),
     "matrix": (read_matrix, b"# tiny\n   A  C\nA  4 -1\nC -1  9\n"),
     "svmlight": (read_svmlight, b"1 qid:1 1:0.5 3:2\n-1 qid:2 2:1 # a comment\n"),
     "csv": (read_csv, b'size,legs,animal\n0.3,4,cat\n"0.2",2,"bi""rd"\n'),

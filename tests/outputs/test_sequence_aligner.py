@@ -405,3 +405,20 @@ def test_scikit_learn_and_bits(data, aligner):
     warm = SequenceAligner(tol=0.01, warm_start=True).fit(X, y)
     before = warm.n_iter_
     assert warm.fit(X, y).n_iter_ <= before
+
+
+def test_candidates_may_be_masked():
+    X, y = toy_homologues(10, random_state=0, n_decoys=3)
+    finder = SequenceAligner(C=0.1, mode="local", metric="homologue_accuracy").fit(X, y)
+    first = finder.predict(X)
+    forbidden = [
+        [pairs if k == number else None for k in range(4)] for number, pairs in first
+    ]
+    for (number, pairs), (other, others) in zip(
+        first, finder.predict(X, forbidden=forbidden), strict=True
+    ):
+        lost = set(map(tuple, pairs.tolist())) & set(map(tuple, others.tolist()))
+        assert number != other or not lost
+    given = [[None, [(0, 0)], None, None]] * 10
+    for number, pairs in finder.predict(X, given=given):
+        assert number != 1 or pairs[0].tolist() == [0, 0]

@@ -135,7 +135,7 @@ def test_annotations(tmp_path):
     write_annotations(tmp_path / "x.tsv", columns)
     assert read_annotations(tmp_path / "x.tsv") == columns
     pairs = aligned_pairs(read(b"# family f\n>s1\nMK\n>s2\nMK\n"))
-    with pytest.raises(ReaderError, match="no annotations of 's2'"):
+    with pytest.raises(ReaderError, match="no annotations of 'f/s2'"):
         annotated(pairs, columns)
     ((a, b),) = annotated(pairs, columns | {"f/s2": columns["s1"]})
     assert a["structure"] == b["structure"] == ["H", "E"]
@@ -145,9 +145,31 @@ def test_annotations(tmp_path):
     assert annotated(pairs, {}) is pairs.X
 
 
+def test_columns_of_numbers_are_read_as_written(tmp_path):
+    profile = np.array([[0.1, -2.0], [1e-7, 3.0]])
+    columns = {"s1": {"residue": ["M", "K"], "profile": profile}}
+    columns["s1"]["depth"] = np.array([0.5, 1 / 3])
+    write_annotations(tmp_path / "x.tsv", columns)
+    text = (tmp_path / "x.tsv").read_text(encoding="utf-8")
+    assert text.startswith("name\tresidue\tprofile:real\tdepth:real\n")
+    again = read_annotations(tmp_path / "x.tsv")["s1"]
+    assert again["residue"] == ["M", "K"]
+    np.testing.assert_array_equal(again["profile"], profile)
+    np.testing.assert_array_equal(again["depth"], [[0.5], [1 / 3]])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (b"name\tresidue\tp:real\ns\tM\tx\n", ":2: p: 'x': give finite numbers"),
+        (b"name\tresidue\tp:real\ns\tM\t\n", ":2: p: '': give finite numbers"),
+        (b"name\tresidue\tp:real\ns\tM\tnan\n", ":2: p: 'nan': give finite"),
+        (
+            b"name\tresidue\tp:real\ns\tM\t1 2\nz\tM\t1\n",
+            ":3: p: 1 numbers where the lines before have 2",
+        ),
+        (b"name\tresidue:real\n", ":1: the second column has the letters"),
+        (b"name\tresidue\tp\tp:real\n", ":1: .*different names"),
         (b"", ":1: no header"),
         (b"name\n", ":1: no header"),
         (b"name\tresidue\tresidue\n", ":1: no header"),

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from partwise.features.pairs import PairFeaturizer
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
 from partwise.structures.alignment import Alignment, _best, structure
+from partwise.structures.alignment.weights import weight_tables
 from partwise.testing import check_structure
 
 FORMULATIONS = [
@@ -518,3 +520,51 @@ def test_truths_that_masks_forbid_are_named():
             Alignment((3,)).pack(X, Y, **masks)
     with pytest.raises(ValueError, match="forbidden, too"):
         Alignment((3,)).pack(X, None, given=[[(1, 1)]], forbidden=[[(1, 1)]])
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("tie_gaps", [True, False])
+def test_gaps_by_position_are_those_before_and_behind_the_matches(mode, tie_gaps):
+    """Scores of whole alignments from what each run of tokens is, not from codes."""
+    lines = ["residue", "open: bias", "open: position", "extend: position"]
+    featurizer = PairFeaturizer(lines).fit(["ACD"], ["ACD"])
+    free = ("a_start", "b_end") if mode == "semiglobal" else ENDS
+    alignment = Alignment(
+        **featurizer.settings(), tie_gaps=tie_gaps, mode=mode, free_ends=free
+    )
+    layout = alignment.layout()
+    names = [n for table in weight_tables(featurizer, layout) for n in table.names]
+    rng = np.random.default_rng(tie_gaps)
+    for a, b in (("ACDA", "CDA"), ("A", "CAD"), ("CD", "CD"), ("ACC", "A")):
+        w = rng.normal(size=layout.n_weights)
+        weight = dict(zip(names, w, strict=True))
+        x = featurizer.transform(a, 0), featurizer.transform(b, 1)
+        values = []
+        outputs = list(alignment.enumerate(x))
+        for pairs in outputs:
+            total = sum(weight[f"residue={a[i]} ~ residue={b[j]}"] for i, j in pairs)
+            for side, first, last in alignment.gaps(pairs, len(a), len(b)):
+                gap = "gap" if tie_gaps else f"gap of {'ab'[side]}"
+                place = "begin" if first == 0 else "middle"
+                n = len((a, b)[side])
+                if first == n - 1 and n > 1:
+                    place = "end"
+                is_behind = last == n
+                total += (
+                    weight[f"{gap}, open"] + weight[f"{gap}, open position={place}"]
+                )
+                n_middle = last - first - (first == 0) - (is_behind and n > 1)
+                total += n_middle * weight[f"{gap}, extend position=middle"]
+                total += (first == 0) * weight[f"{gap}, extend position=begin"]
+                if is_behind and n > 1:
+                    total += weight[f"{gap}, extend position=end"]
+            values.append(total)
+        problem = alignment.pack([x], None)
+        (best,), (value,) = problem.align(w)
+        assert value == pytest.approx(max(values))
+        assert as_set(best) == set(outputs[int(np.argmax(values))])
+        assert problem.align(w, trace=False)[1][0] == pytest.approx(max(values))
+        ranked = [score for _, score in problem.k_best(w, 4)[0]]
+        assert ranked == pytest.approx(sorted(values, reverse=True)[:4])
+        log_z = problem.marginals(w)[1][0]
+        assert log_z == pytest.approx(np.logaddexp.reduce(values))

@@ -279,6 +279,61 @@ def test_rounds_over_unknown_alignments_never_rise(convex):
         alignment.pack(X, hidden, base=np.ones(alignment.n_psi_))
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_candidates_keep_their_masks(mode, seed):
+    """Masks belong to a candidate, whichever place the homologue has."""
+    alignment, X, Y = choices(seed, mode=mode)
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=alignment.n_psi_)
+    forbidden, given, fitting = [], [], []
+    for x, y in zip(X, Y, strict=True):
+        outputs = [(k, list(map(tuple, pairs))) for k, pairs in alignment.enumerate(x)]
+        forbidden.append([None] * 3)
+        given.append([None] * 3)
+        for k in range(3):
+            own = [pairs for number, pairs in outputs if number == k]
+            wanted = own[rng.integers(len(own))]
+            if k == y[0]:  # the truth must be possible
+                wanted = list(map(tuple, y[1].tolist()))
+            cells = [(i, j) for i in range(len(x[0])) for j in range(len(x[1][k]))]
+            masked = [c for c in cells if rng.random() < 0.4 and c not in wanted]
+            forbidden[-1][k] = np.array(masked).reshape(-1, 2)
+            if rng.random() < 0.5:
+                given[-1][k] = np.array(wanted[:1]).reshape(-1, 2)
+        no, yes = (
+            [set() if m is None else set(map(tuple, m.tolist())) for m in masks[-1]]
+            for masks in (forbidden, given)
+        )
+        fitting.append(
+            [(k, p) for k, p in outputs if not no[k] & set(p) and yes[k] <= set(p)]
+        )
+    masks = {"forbidden": forbidden, "given": given}
+    problem = alignment.pack(X, None, **masks)
+    predicted = problem.outputs(problem.predict_codes(w))
+    ranked = problem.k_best(w, 3)
+    for i, x in enumerate(X):
+        scores = [alignment.joint_feature(x, o) @ w for o in fitting[i]]
+        number, pairs = predicted[i]
+        assert (number, list(map(tuple, pairs.tolist()))) in fitting[i]
+        value = alignment.joint_feature(x, predicted[i]) @ w
+        assert value == pytest.approx(max(scores))
+        for (k, _), value in ranked[i]:
+            own = [s for s, o in zip(scores, fitting[i], strict=True) if o[0] == k]
+            assert value == pytest.approx(max(own))
+    cuts = alignment.pack(X, Y, **masks).oracle(w)
+    hidden = alignment.pack(X, [y[0] for y in Y], **masks)
+    hidden.complete(w)
+    losses = hidden.oracle(w)
+    for i, x in enumerate(X):
+        scores = [(o[0], alignment.joint_feature(x, o) @ w) for o in fitting[i]]
+        rival = max(value for k, value in scores if k != Y[i][0])
+        truth = alignment.joint_feature(x, Y[i]) @ w
+        assert cuts.violation[i] == pytest.approx(1 - truth + rival)
+        completed = max(value for k, value in scores if k == Y[i][0])
+        assert losses.violation[i] == pytest.approx(1 - completed + rival)
+
+
 def test_decoys_that_make_no_sense_are_refused():
     alignment, X, Y = choices()
     with pytest.raises(ValueError, match="number of the homologue"):
@@ -287,8 +342,19 @@ def test_decoys_that_make_no_sense_are_refused():
         alignment.pack([(X[0][0], X[0][1][:1])], [(0, [[0, 0]])])
     with pytest.raises(ValueError, match="candidate 3"):
         alignment.pack(X[:1], [(3, [[0, 0]])])
-    with pytest.raises(ValueError, match="forbidden"):
+    with pytest.raises(
+        ValueError, match=r"forbidden\[0\]: give a list of pairs for each"
+    ):
         alignment.pack(X, Y, forbidden=[[]] * 4)
+    outside = [[None, [[9, 9]], None]] * 4
+    with pytest.raises(ValueError, match=r"forbidden\[0\], a candidate: .* outside"):
+        alignment.pack(X, Y, forbidden=outside)
+    with pytest.raises(ValueError, match="is 1 for any decoy"):
+        alignment.pack(X, Y, core=[[]] * 4)
+    lost = [[np.asarray(pairs) if k == y[0] else None for k in range(3)]
+            for y in Y for pairs in [y[1]]]  # fmt: skip
+    with pytest.raises(ValueError, match="repair the masks"):
+        alignment.pack(X, Y, forbidden=lost)
     assert not hasattr(alignment.pack(X, Y), "log_likelihood")
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from partwise.features.templates import View
 
 RESIDUE = "residue"  # the column of a sequence that is a mere string
+POSITION = "position"  # a column that all sequences have, see `positions`
+PLACES = ("begin", "middle", "end")
 
 
 def columns_of(x: Any, what: str = "sequence") -> dict[str, Any]:
@@ -24,6 +26,21 @@ def columns_of(x: Any, what: str = "sequence") -> dict[str, Any]:
         sizes = ", ".join(f"{name} {len(column)}" for name, column in x.items())
         raise ValueError(f"{what} has columns of different lengths: {sizes}")
     return dict(x)
+
+
+def positions(n: int) -> list[str]:
+    """Where each of n tokens stands: the first, the last, or between them.
+
+    A gap that opens at the first token lies before the first match, one that has the
+    last token behind the last match.
+
+    Examples
+    --------
+    >>> positions(4), positions(1)
+    (['begin', 'middle', 'middle', 'end'], ['begin'])
+    """
+    begin, middle, end = PLACES
+    return [begin, *[middle] * (n - 2), end][:n]
 
 
 def letters_of(x: Any) -> list[str]:
@@ -82,11 +99,19 @@ def is_real(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.dtype.kind in "fiu"
 
 
-def real_column(columns: Mapping[str, Any], name: str, what: str) -> np.ndarray:
+def real_column(
+    columns: Mapping[str, Any], name: str, what: str, width: int | None = None
+) -> np.ndarray:
     """A column of numbers, (n, width)."""
     if name not in columns or not is_real(columns[name]) or columns[name].ndim != 2:
         raise ValueError(f"{what} has no real column {name!r}, an array (n, width)")
-    return np.asarray(columns[name], np.float64)
+    column = np.asarray(columns[name], np.float64)
+    if width is not None and column.shape[1] != width:
+        raise ValueError(
+            f"{what}: column {name!r} has {column.shape[1]} numbers per token where "
+            f"{width} are needed"
+        )
+    return column
 
 
 def values_of(view: View, column: Any) -> tuple[list[str], np.ndarray]:

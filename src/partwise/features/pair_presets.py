@@ -20,7 +20,7 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
     Parameters
     ----------
     name : str
-        ``simple``, ``anova2`` or ``tensor``, with ``+window`` or ``+profile``.
+        ``simple``, ``anova2`` or ``tensor``, with ``+window``, ``+profile`` or both.
     a, b : sequences
 
     Examples
@@ -31,8 +31,8 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
     model, *additions = name.split("+")
     if model not in MODELS or not set(additions) <= set(ADDITIONS):
         raise SettingsError(
-            f"<templates={name!r}>: choose {', '.join(MODELS)}, with +window or "
-            "+profile, or give templates"
+            f"<templates={name!r}>: choose {', '.join(MODELS)}, with +window, "
+            "+profile or both, or give templates"
         )
     sides = [columns_of(x) for x in (a, b)]
     words = [[n for n, c in side.items() if not is_real(c)] for side in sides]
@@ -62,7 +62,8 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
         ] or [f"{n} * {n}" for n in real[0] if real[1].get(n) == real[0][n]]
         if not products:
             raise SettingsError(
-                f"<templates={name!r}> needs real columns of one width on both sides"
+                f"<templates={name!r}> needs real columns of one width on both sides: "
+                "arrays (n, width), or in a file a column whose name ends in :real"
             )
         lines += products
     return lines
@@ -70,7 +71,8 @@ def expand(name: str, a: Any, b: Any) -> list[str]:
 
 def preset_names() -> list[str]:
     """All names of lists of templates."""
-    return [*MODELS, *(f"{model}+{more}" for model in MODELS for more in ADDITIONS)]
+    more = [*ADDITIONS, "+".join(ADDITIONS)]
+    return [*MODELS, *(f"{model}+{added}" for model in MODELS for added in more)]
 
 
 def is_name(templates: Any) -> bool:

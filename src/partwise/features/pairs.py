@@ -11,18 +11,20 @@ over the annotation columns of a sequence::
     match(residue,"[AVILMFWC]")  whether a letter is one of these
     profile * letters            the inner product of two real columns, one weight
     open: bias                   the opening of a gap, a constant
+    open: position               by place: begin (before the first match) or not
     extend: structure            each token of a gap, by its structure
 
 Without any ``open:`` or ``extend:`` both are constants, so that gaps are affine; with
-``extend:`` alone they are linear. Names stand for lists of templates
-(`partwise.features.pair_presets`):
-``simple`` for all pairs of columns, ``anova2`` for all pairs of pairs, ``tensor`` for
-all columns of a beside all of b, each followed by ``+window`` (all columns after the
-first, or the only one, two tokens to either side) or ``+profile`` (products of all real
-columns of one width).
+``extend:`` alone they are linear. Names stand for lists of templates: ``simple`` for
+all pairs of columns, ``anova2`` for all pairs of pairs, ``tensor`` for all columns of
+a beside all of b, each followed by ``+window`` (all columns after the
+first, or the only one, two tokens to either side), ``+profile`` (products of different
+real columns of one width, or of each with its like) or ``+window+profile``.
 
 A sequence is a string, whose letters are the column ``residue``, or a dict of columns:
-strings, lists of strings, or real arrays (n, width).
+strings, lists of strings, or real arrays (n, width). Each also has the column
+``position``, unless it brings one: ``begin`` for its first token, ``end`` for its last,
+``middle`` for others.
 """
 
 from __future__ import annotations
@@ -36,8 +38,11 @@ import numpy as np
 
 from partwise.bounds import require
 from partwise.features.annotated import (
+    PLACES,
+    POSITION,
     columns_of,
     has_candidates,
+    positions,
     real_column,
     refuse_empty,
     values_of,
@@ -117,19 +122,17 @@ class PairFeaturizer:
                 raise TemplateError(f"template line {number}: a side is empty")
             return parse_templates([""] * (number - 1) + [text])
 
-        of_gap = _GAP.fullmatch(line)
+        of_gap, of_product = _GAP.fullmatch(line), _PRODUCT.fullmatch(line)
+        sides = re.split(r'~(?=(?:[^"]*"[^"]*")*[^"]*$)', line)
+        if len(sides) > (1 if of_gap else 2):
+            remedy = "a gap has one side, leave ~ out" if of_gap else "write ~ once"
+            raise TemplateError(f"template line {number} ({line.strip()}): {remedy}")
         if of_gap:
             gaps[of_gap[1]] += read(of_gap[2])
             return
-        of_product = _PRODUCT.fullmatch(line)
         if of_product:
             self.products.append((of_product[1], of_product[2]))
             return
-        sides = re.split(r'~(?=(?:[^"]*"[^"]*")*[^"]*$)', line)
-        if len(sides) > 2:
-            raise TemplateError(
-                f"template line {number} ({line.strip()}): write ~ once"
-            )
         templates = [read(side) for side in sides]
         if len(templates) == 1:
             self.match += zip(templates[0], templates[0], strict=True)
@@ -150,10 +153,10 @@ class PairFeaturizer:
             Values of the first column that it has in any case.
         """
         refuse_empty([(x, []) for x in (*a, *b)])
-        columns = [[columns_of(x) for x in side] for side in (a, b)]
-        first = [side[0] for side in columns]
+        first = [columns_of(side[0]) for side in (a, b)]
         self.sides = (list(first[0]), list(first[1]))
         self._check_sides()
+        columns = [[self._columns(x, k) for x in xs] for k, xs in enumerate((a, b))]
         self.widths = [
             real_column(first[0], one, "a").shape[1] for one, _ in self.products
         ]
@@ -163,11 +166,11 @@ class PairFeaturizer:
                 for x in side:
                     if view.column in x:
                         values.update(values_of(view, x[view.column])[0])
+        in_any_case = {View(self.sides[0][0]): letters, View(POSITION): PLACES}
         for term in self.terms:
+            values_of_view[term.view].update(in_any_case.get(term.view, ()))
             if term.offset:
                 values_of_view[term.view].add(BOUNDARY)
-            if term.view == View(self.sides[0][0]):
-                values_of_view[term.view].update(letters)
         self.values = {v: sorted(values) for v, values in values_of_view.items()}
         return self
 
@@ -188,7 +191,7 @@ class PairFeaturizer:
         for both in self.match:
             for template, have, name in zip(both, self.sides, "ab", strict=True):
                 for term in template.terms:
-                    if term.view.column not in have:
+                    if term.view.column not in (*have, POSITION):
                         raise SettingsError(
                             f"<templates=>: {template} needs the column "
                             f"{term.view.column!r}, which {name} does not have; there "
@@ -212,7 +215,7 @@ class PairFeaturizer:
         -------
         int array (n, n_terms), or a pair of it and a real array (n, Σ widths)
         """
-        columns = columns_of(x, what)
+        columns = self._columns(x, side, what)
         for name in self.sides[side]:
             if name not in columns:
                 raise ValueError(f"{what} has no column {name!r}; the model needs it")
@@ -221,7 +224,7 @@ class PairFeaturizer:
         known: dict[View, np.ndarray] = {}
         for k, term in enumerate(self.terms):
             view = term.view
-            if view.column not in self.sides[side]:
+            if not self._has(view.column, side):
                 continue  # one code for all
             if view not in known:
                 known[view] = self._codes(view, columns[view.column])
@@ -236,13 +239,10 @@ class PairFeaturizer:
                 codes[:, k] = shifted
         if not self.products:
             return codes
-        real = [real_column(columns, pair[side], what) for pair in self.products]
-        for pair, values, width in zip(self.products, real, self.widths, strict=True):
-            if values.shape[1] != width:
-                raise ValueError(
-                    f"{what}: column {pair[side]!r} has {values.shape[1]} numbers per "
-                    f"token where {width} are needed"
-                )
+        real = [
+            real_column(columns, pair[side], what, width)
+            for pair, width in zip(self.products, self.widths, strict=True)
+        ]
         return codes, np.hstack(real)
 
     def transform_pairs(self, X: Sequence[Any]) -> tuple[bool, list[tuple[Any, Any]]]:
@@ -276,6 +276,17 @@ class PairFeaturizer:
             pairs.append((codes(a, 0, f"X[{i}]: a"), other))
         return decoys, pairs
 
+    def _has(self, column: str, side: int) -> bool:
+        return column == POSITION or column in self.sides[side]
+
+    def _columns(self, x: Any, side: int, what: str = "sequence") -> dict[str, Any]:
+        """Columns of a sequence, with its positions if templates look at them."""
+        columns = columns_of(x, what)
+        is_asked = any(term.view.column == POSITION for term in self.terms)
+        if is_asked and POSITION not in self.sides[side]:
+            columns[POSITION] = positions(len(next(iter(columns.values()))))
+        return columns
+
     def _codes(self, view: View, column: Any) -> np.ndarray:
         strings, inverse = values_of(view, column)
         known = {value: code for code, value in enumerate(self.values[view])}
@@ -293,11 +304,11 @@ class PairFeaturizer:
 
         sizes = [
             tuple(
-                len(self.values[t.view]) + 1 if t.view.column in side else 1
+                len(self.values[t.view]) + 1 if self._has(t.view.column, side) else 1
                 for t in self.terms
             )
             or (1,)
-            for side in self.sides
+            for side in (0, 1)
         ]
         return {
             "sizes": (sizes[0], sizes[1]),
@@ -311,7 +322,7 @@ class PairFeaturizer:
         """The meaning of each code of a template, in the order of codes."""
         names = [
             [f"{term}={value}" for value in [*self.values[term.view], OUTSIDE]]
-            if term.view.column in self.sides[side]
+            if self._has(term.view.column, side)
             else [""]
             for term in template.terms
         ]
@@ -374,10 +385,8 @@ class PairFeaturizer:
         made.sides, made.widths = (sides[0], sides[1]), widths
         made.values = dict(zip(views, values, strict=True))
         for term in made.terms:
-            has_boundary = BOUNDARY in made.values[term.view]
-            require(
-                not term.offset or has_boundary, "no value for the ends of sequences"
-            )
+            has_ends = not term.offset or BOUNDARY in made.values[term.view]
+            require(has_ends, "no value for the ends of sequences")
         made._check_sides()
         return made
 

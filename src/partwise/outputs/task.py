@@ -259,8 +259,12 @@ class Task(ABC):
         """All metrics of the task, by the names of the field."""
         from partwise.metrics import metric
 
-        y = self.reference(data)
-        return {n: float(metric(n).function(y, answers.best)) for n in self.measures}
+        y, names = self.reference(data), self.measures_of(data)
+        return {n: float(metric(n).function(y, answers.best)) for n in names}
+
+    def measures_of(self, data: Data) -> Sequence[str]:
+        """Names of the metrics of these data."""
+        return self.measures
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Warnings and tables of an evaluation."""

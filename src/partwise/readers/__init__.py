@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     )
     from partwise.readers.graphs import Graphs, read_graphs
     from partwise.readers.hierarchies import path_parents, read_parents
+    from partwise.readers.homologues import (
+        CandidateLists,
+        named_sequences,
+        read_homologues,
+    )
     from partwise.readers.label_sets import LabelSets, read_label_sets
     from partwise.readers.source import ReaderError, text_encoding
     from partwise.readers.substitution import (
@@ -73,6 +78,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "read_fasta write_families write_fasta",
         "graphs": "Graphs read_graphs",
         "hierarchies": "path_parents read_parents",
+        "homologues": "CandidateLists named_sequences read_homologues",
         "label_sets": "LabelSets read_label_sets",
         "source": "ReaderError text_encoding",
         "substitution": "SubstitutionMatrix read_matrix write_matrix",

@@ -60,6 +60,44 @@ class AlignedPairs(NamedTuple):
     core: list[np.ndarray]  # (k,) bool each
     names: list[tuple[str, str, str]]  # family and names of both sequences
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return ("q", "q4")
+
+    @property
+    def families(self) -> list[str]:
+        """The family of each pair."""
+        return [family for family, _, _ in self.names]
+
+    @property
+    def n_letters(self) -> int:
+        """Of all pairs."""
+        return sum(len(a) + len(b) for a, b in self.X)
+
+    def reference(self) -> list[np.ndarray]:
+        """The pairs of tokens that count."""
+        return [y[core] for y, core in zip(self.y, self.core, strict=True)]
+
+    def describe(self) -> str:
+        """Sizes in a line."""
+        return (
+            f"{len(self.X):,} pairs of {len(set(self.families)):,} families, "
+            f"{sum(map(len, self.y)):,} aligned residues"
+        )
+
+    def write(self, path: Source, alignments: Iterable[Iterable[Any]]) -> None:
+        """Write a family of two rows for each of several alignments of each pair."""
+        families = []
+        for (family, *names), (a, b), ranked in zip(
+            self.names, self.X, alignments, strict=True
+        ):
+            for alignment in ranked:
+                rows = zip(names, aligned_rows(a, b, alignment), strict=True)
+                records = [FastaRecord(*row) for row in rows]
+                families.append(Family(family or "-", records))
+        write_families(path, families)
+
 
 def read_fasta(path: Source) -> list[FastaRecord]:
     r"""
@@ -175,7 +213,7 @@ def aligned_pairs(
         for record, text in zip(family.records, texts, strict=True):
             if truth and not text:
                 raise ReaderError(f"{where}: sequence {record.name!r} has no letters")
-        places = [_places(record.sequence) for record in family.records]
+        places = [places_of(record.sequence) for record in family.records]
         for i, j in combinations(range(len(texts)), 2):
             if max_length and max(len(texts[i]), len(texts[j])) > max_length:
                 continue
@@ -242,24 +280,15 @@ def write_families(path: Source, families: Iterable[Family]) -> None:
     write_bytes(path, "\n".join(blocks).encode())
 
 
-def write_alignments(
-    path: Source, pairs: AlignedPairs, alignments: Iterable[Iterable[Any]]
-) -> None:
-    """Write a family of two rows for each alignment (k, 2) of each pair."""
-    families = []
-    for (family, *names), (a, b), ranked in zip(
-        pairs.names, pairs.X, alignments, strict=True
-    ):
-        for alignment in ranked:
-            rows = zip(names, aligned_rows(a, b, alignment), strict=True)
-            records = [FastaRecord(*row) for row in rows]
-            families.append(Family(family or "-", records))
-    write_families(path, families)
-
-
 def without_gaps(row: str) -> str:
     """The letters of a row alone."""
     return row.replace("-", "").replace(".", "")
+
+
+def places_of(row: str) -> np.ndarray:
+    """Number of the letter in each column of a row, −1 at gaps."""
+    is_letter = np.array([c not in GAPS for c in row], bool)
+    return np.where(is_letter, np.cumsum(is_letter) - 1, -1)
 
 
 # ------------------------------------------------------------------------ the details
@@ -319,12 +348,6 @@ def _core_row(source: str, number: int, text: str, length: int) -> np.ndarray:
 
 def _plain(row: str) -> str:
     return row.upper().replace(".", "-")
-
-
-def _places(row: str) -> np.ndarray:
-    """Number of the letter in each column, −1 at gaps."""
-    is_letter = np.array([c not in GAPS for c in row], bool)
-    return np.where(is_letter, np.cumsum(is_letter) - 1, -1)
 
 
 def _text(records: Iterable[FastaRecord]) -> str:

@@ -37,7 +37,7 @@ class SequenceAligner(PartlyLabelledEstimator):
     ----------
     templates : str, list of str or None
         Features of matches and gaps: simple (the default), anova2 or tensor, with
-        +window or +profile.
+        +window, +profile or both.
         Or lines of the language of `partwise.features.pairs`.
     tie_gaps : bool
         Gaps in either sequence have the same scores.
@@ -169,7 +169,7 @@ class SequenceAligner(PartlyLabelledEstimator):
         X : as in `fit`
             With candidates, an output is (number of the best candidate, alignment).
         given, forbidden : list of int arrays (g, 2), optional
-            Pairs that each alignment must have, or must not have.
+            Pairs that alignments must have, or must not have; lists per candidate.
         """
         self._check_fitted()
         masks = {"given": given, "forbidden": forbidden}

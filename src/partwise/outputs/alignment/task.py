@@ -16,7 +16,9 @@ class AlignTask(Task):
     """Learn to align from files of aligned FASTA, all pairs of rows of each family.
 
     A line `# family NAME` opens an alignment. Files that end in .tsv annotate
-    sequences: name, residue and further columns, a line per residue.
+    sequences, a line per residue: name, residue and further columns (NAME:real has
+    numbers). Or they list candidates, to learn to find homologues among decoys: query,
+    candidate, match (1 or 0); query_row and candidate_row if alignments are known.
 
     Example: `partwise train align train.afa --start BLOSUM62 --model m --dev dev.afa`
     """
@@ -30,7 +32,7 @@ class AlignTask(Task):
     measures: ClassVar[tuple[str, ...]] = ("q", "q4")
 
     def __init__(self) -> None:
-        self.annotations: dict[str, dict[str, list[str]]] = {}
+        self.annotations: dict[str, dict[str, Any]] = {}
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
@@ -43,14 +45,13 @@ class AlignTask(Task):
     # -------------------------------------------------------------------- files
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """All pairs of each family, with their alignments if asked."""
-        from partwise.readers.annotations import read_aligned
+        """All pairs of each family, or lists of candidates; if asked, the truth."""
+        from partwise.readers.annotations import read_alignments
 
-        X, pairs = read_aligned(
+        X, source = read_alignments(
             paths, self.annotations, truth=truth, max_length=self.max_length
         )
-        n_letters = sum(len(a) + len(b) for a, b in pairs.X)
-        return Data(X, pairs.y if truth else None, n_letters, pairs)
+        return Data(X, source.y if truth else None, source.n_letters, source)
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
         """Which pairs of tokens are core."""
@@ -58,54 +59,51 @@ class AlignTask(Task):
 
     def describe(self, data: Data) -> str:
         """Pairs, families, letters."""
-        n_families = len({family for family, _, _ in data.source.names})
-        n_pairs = sum(map(len, data.y))
-        return (
-            f"{data.n_examples:,} pairs of {n_families:,} families, "
-            f"{n_pairs:,} aligned residues"
-        )
+        return str(data.source.describe())
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
-        """A family of two rows for each alignment; of several, the best first."""
-        from partwise.readers.fasta import write_alignments
-
-        alignments = [[best] for best in answers.best]
-        if topk > 1:
-            alignments = [[pairs for pairs, _ in one] for one in answers.ranked]
-        write_alignments(output, data.source, alignments)
+        """A family of two rows for each alignment, or a table of candidates."""
+        ranked = [[y for y, _ in one] for one in answers.ranked]
+        data.source.write(output, ranked or [[best] for best in answers.best])
 
     # --------------------------------------------------------------- evaluation
 
     def reference(self, data: Data) -> list[Any]:
-        """The pairs of tokens that count."""
-        return [y[core] for y, core in zip(data.y, data.source.core, strict=True)]
+        """The pairs of tokens that count, or the homologues."""
+        return list(data.source.reference())
+
+    def measures_of(self, data: Data) -> Sequence[str]:
+        """Q and Q4, or how many homologues are found."""
+        return tuple(data.source.measures)
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
-        """Q and Q4 of each family, and those of the start."""
+        """Q and Q4 of each family, and the measures of the start."""
         from partwise.metrics.alignments import by_family
 
-        owners = [family for family, _, _ in data.source.names]
-        rows = by_family(owners, self.reference(data), answers.best)
-        names = ("family", "q", "q4", "pairs")
-        families = [dict(zip(names, row, strict=True)) for row in rows]
-        json: dict[str, Any] = {"families": families}
-        cells = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
-        listings = [Listing("", names, cells)]
+        json: dict[str, Any] = {}
+        listings = []
+        if owners := data.source.families:
+            rows = by_family(owners, self.reference(data), answers.best)
+            names = ("family", "q", "q4", "pairs")
+            json["families"] = [dict(zip(names, row, strict=True)) for row in rows]
+            cells = [[f, f"{a:.2f}", f"{b:.2f}", f"{n:,}"] for f, a, b, n in rows]
+            listings.append(Listing("", names, cells))
         if scores := self._beside_start(model, data, answers):
-            json["start"] = dict(zip(("q", "q4"), scores[0][1:], strict=True))
-            cells = [[name, f"{a:.2f}", f"{b:.2f}"] for name, a, b in scores]
-            listings.append(Listing("", ("scores", "q", "q4"), cells))
+            header = ("scores", *data.source.measures)
+            json["start"] = dict(zip(header[1:], scores[0][1:], strict=True))
+            cells = [[name, *(f"{v:.2f}" for v in row)] for name, *row in scores]
+            listings.append(Listing("", header, cells))
         return Details([], json, listings)
 
     def _beside_start(self, model: Any, data: Data, answers: Answers) -> list[Any]:
-        """Q and Q4 of the scores that training started from, and of the learned."""
-        from partwise.metrics.alignments import q, q4
-
+        """Measures of the scores that training started from, and of the learned."""
         if model.start is None:
             return []
-        y, start = self.reference(data), model.at_start().predict(data.X)
-        predictions = {"start": start, "learned": answers.best}
-        return [(name, q(y, best), q4(y, best)) for name, best in predictions.items()]
+        at_start = Answers(model.at_start().predict(data.X))
+        return [
+            (name, *self.measure(data, each).values())
+            for name, each in (("start", at_start), ("learned", answers))
+        ]
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -116,13 +114,15 @@ class AlignTask(Task):
         from partwise.report.alignments import alignment_sections
         from partwise.report.content import MetricTable
 
-        y, names = self.reference(data), data.source.names
-        letters = [(letters_of(a), letters_of(b)) for a, b in data.X]
-        sections = alignment_sections(letters, y, answers.best, names, model.matrices())
+        drawn: tuple[Any, Any, Any, Any] = [], [], [], []  # decoys have no reference
+        if data.source.families:
+            letters = [(letters_of(a), letters_of(b)) for a, b in data.X]
+            drawn = letters, self.reference(data), answers.best, data.source.names
+        sections = alignment_sections(*drawn, model.matrices())
         gaps = [t for t in model.tables() if t.title.startswith("gap")]
         tables = [weight_table("Gap scores", gaps, model.weights, model.start)]
         if scores := self._beside_start(model, data, answers):
-            header = ("scores", "Q", "Q4")
+            header = ("scores", *data.source.measures)
             tables.insert(0, MetricTable("Start and learned", {}, header, scores))
         return {"metrics": tables, **sections}
 

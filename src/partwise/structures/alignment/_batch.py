@@ -42,10 +42,10 @@ def chart_of(blocks, work, w, i):
         scores, symbol = np.empty((n, m)), np.arange(n).astype(np.int32)
         for t in range(n):
             fill_row(blocks.pairs, w, a + t, b, m, work.stripe, scores, t)
-    begin = blocks.offset[i]
+    begin, given_first = blocks.pair_offset[pair], blocks.given_first
     return make_chart(
         scores, symbol, m, blocks.forbid_first[begin : begin + n + 1], blocks.forbid,
-        blocks.given[blocks.given_first[i] : blocks.given_first[i + 1]], work.a_open,
+        blocks.given[given_first[pair] : given_first[pair + 1]], work.a_open,
         work.a_extend, work.b_open, work.b_extend, work.low, work.high, work.ends,
     )  # fmt: skip
 

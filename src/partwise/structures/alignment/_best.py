@@ -72,7 +72,7 @@ def find_best(blocks, work, w, i, pair, with_loss, trace):
         is_traced = trace and last == n
         fill_rows(blocks, work, w, i, pair, with_loss, first, last, m, is_traced)
     value, place = best_end(rows, m)
-    if blocks.given_first[i] == blocks.given_first[i + 1]:
+    if blocks.given_first[pair] == blocks.given_first[pair + 1]:
         # no pair at all: every token stands before the first one
         empty = start_score(ends, n, m)
         if empty > value:
@@ -85,7 +85,7 @@ def fill_rows(blocks, work, w, i, pair, with_loss, first, last, n_columns, is_tr
     """The rows [first, last) of cells, of the first `n_columns` columns."""
     _, n, _, m = bounds_of(blocks, pair)
     rows, ends, scores = work.rows, work.ends, work.scores
-    first_given, last_given = blocks.given_first[i], blocks.given_first[i + 1]
+    first_given, last_given = blocks.given_first[pair], blocks.given_first[pair + 1]
     row_first, column_first, row_last = -1, -1, -1
     if first_given < last_given:
         row_first = blocks.given[first_given, 0]

@@ -32,14 +32,15 @@ class AlignmentBlocks(NamedTuple):
     pair_a: np.ndarray  # (n_pairs,) int64, number of a sequence
     pair_b: np.ndarray  # (n_pairs,) int64
     pair_first: np.ndarray  # (n_blocks + 1,) int64, pairs of each example
+    pair_offset: np.ndarray  # (n_pairs + 1,) int64, tokens of a of each pair
     offset: np.ndarray  # (n_blocks + 1,) int64, tokens of a of each example
     y: np.ndarray  # (offset[-1],) int32, true partners
     counted: np.ndarray  # (offset[-1],) uint8, whether the loss looks at the token
     unit: np.ndarray  # (n_blocks,) loss of one lost pair
     tolerance: int  # how far a partner may be off
-    forbid_first: np.ndarray  # (offset[-1] + 1,) int64, or (1,) without masks
+    forbid_first: np.ndarray  # (pair_offset[-1] + 1,) int64, or (1,) without masks
     forbid: np.ndarray  # (n_forbidden,) int32, tokens of b
-    given_first: np.ndarray  # (n_blocks + 1,) int64
+    given_first: np.ndarray  # (n_pairs + 1,) int64
     given: np.ndarray  # (n_given, 2) int32
     band: int  # −1 without
     free: int  # which ends are free, bits
@@ -213,7 +214,7 @@ def search_losses(blocks, work, i, pair, code):
         (
             work.scores, blocks.pairs.a_symbol[a : a + n], m,
             blocks.forbid_first[begin : begin + n + 1], blocks.forbid,
-            blocks.given[blocks.given_first[i] : blocks.given_first[i + 1]],
+            blocks.given[blocks.given_first[pair] : blocks.given_first[pair + 1]],
             work.a_open, work.a_extend, work.b_open, work.b_extend, work.low, work.high,
             ends.lead_a, ends.lead_b, ends.tail_a, ends.tail_b, ends.shorter,
             y, counted, blocks.unit[i], blocks.tolerance,

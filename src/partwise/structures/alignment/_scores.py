@@ -50,7 +50,7 @@ def prepare(blocks, work, w, i, pair):
     fill_gaps(pairs.b_open, w, b, m, work.b_open)
     fill_gaps(pairs.b_extend, w, b, m, work.b_extend)
     fill_ends(blocks.free, n, m, work)
-    fill_ranges(blocks, i, n, m, work.low, work.high)
+    fill_ranges(blocks, pair, n, m, work.low, work.high)
     if blocks.keeps_rows:
         n_symbols = 0
         for t in range(n):
@@ -113,7 +113,7 @@ def tail_gap(opening, extension, n, is_free, out):
 
 
 @kernel
-def fill_ranges(blocks, i, n, m, low, high):
+def fill_ranges(blocks, pair, n, m, low, high):
     """Columns of each row that the band and the given pairs leave."""
     band = blocks.band
     for t in range(n):
@@ -123,7 +123,7 @@ def fill_ranges(blocks, i, n, m, low, high):
             high[t] = min(m, t * m // n + band + 1)
     for t in range(n - 1):  # neighbouring rows touch
         high[t] = max(high[t], low[t + 1])
-    for g in range(blocks.given_first[i], blocks.given_first[i + 1]):
+    for g in range(blocks.given_first[pair], blocks.given_first[pair + 1]):
         row, column = blocks.given[g, 0], blocks.given[g, 1]
         for t in range(row):
             high[t] = min(high[t], column)
@@ -156,7 +156,8 @@ def row_of_scores(blocks, work, w, i, pair, t, with_loss):
         for c in range(max(0, y - blocks.tolerance), min(m, y + blocks.tolerance + 1)):
             scores[edited, c] -= blocks.unit[i]
     if has_mask:
-        for p in range(blocks.forbid_first[token], blocks.forbid_first[token + 1]):
+        place = blocks.pair_offset[pair] + t
+        for p in range(blocks.forbid_first[place], blocks.forbid_first[place + 1]):
             scores[edited, blocks.forbid[p]] = -np.inf
     for c in range(low // LANES * LANES, low):
         scores[edited, c] = -np.inf

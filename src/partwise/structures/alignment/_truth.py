@@ -31,9 +31,10 @@ def first_forbidden(blocks, where):
     for i in range(blocks.offset.shape[0] - 1):
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
-        other = blocks.pair_b[blocks.pair_first[i]]
+        pair = blocks.pair_first[i]
+        place, other = blocks.pair_offset[pair], blocks.pair_b[pair]
         m = blocks.b_offset[other + 1] - blocks.b_offset[other]
-        fill_ranges(blocks, i, n, m, low, high)
+        fill_ranges(blocks, pair, n, m, low, high)
         where[0] = i
         row, column = -1, -1
         for t in range(n):
@@ -45,7 +46,7 @@ def first_forbidden(blocks, where):
                 return where
             if blocks.forbid.shape[0] > 0:
                 for p in range(
-                    blocks.forbid_first[begin + t], blocks.forbid_first[begin + t + 1]
+                    blocks.forbid_first[place + t], blocks.forbid_first[place + t + 1]
                 ):
                     if blocks.forbid[p] == c:
                         return where
@@ -57,7 +58,7 @@ def first_forbidden(blocks, where):
                 if column + 1 < c and (column + 1 < low[t - 1] or c > high[t - 1]):
                     return where
             row, column = t, c
-        for g in range(blocks.given_first[i], blocks.given_first[i + 1]):
+        for g in range(blocks.given_first[pair], blocks.given_first[pair + 1]):
             where[1] = blocks.given[g, 0]
             if blocks.y[begin + blocks.given[g, 0]] != blocks.given[g, 1]:
                 return where

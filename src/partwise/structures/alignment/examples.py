@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ class Examples(NamedTuple):
     pair_a: Ints  # (n_pairs,)
     pair_b: Ints
     pair_first: Ints  # (n_blocks + 1,)
+    pair_offset: Ints  # (n_pairs + 1,) tokens of a of each pair
     chosen: Ints  # (n_blocks,) place of the true candidate in the user's list
     offset: Ints  # (n_blocks + 1,) tokens of a of each example
     y: Ints  # (offset[-1],) true partners, −1 for none
@@ -77,16 +78,28 @@ class Examples(NamedTuple):
                     name = names[sizes.index(0)]
                     raise ValueError(f"{name} has no tokens; leave the example out")
             first.append(len(pair_a))
-        n = np.array([banks[0].lengths[pair_a[p]] for p in first[:-1]], np.int64)
-        m = np.array([banks[1].lengths[pair_b[p]] for p in first[:-1]], np.int64)
-        offset = offsets_of(n)
-        y, counted, unit = _read_truths(truths, n, m, offset, decoys, core)
-        forbid_first, forbid = _read_forbidden(forbidden, n, m, offset)
-        given_first, fixed = _read_given(given, n, m, forbidden)
+        n = np.array([banks[0].lengths[k] for k in pair_a], np.int64)
+        m = np.array([banks[1].lengths[k] for k in pair_b], np.int64)
+        n_true, m_true = n[first[:-1]], m[first[:-1]]
+        pair_offset, offset = offsets_of(n), offsets_of(n_true)
+        y, counted, unit = _read_truths(truths, n_true, m_true, offset, decoys, core)
+        if decoys:
+            n_candidates = np.diff(first)
+            forbidden, given = (
+                _masks_of_candidates(masks, n_candidates, chosen, name)
+                for masks, name in ((forbidden, "forbidden"), (given, "given"))
+            )
+
+        def where(pair: int) -> str:
+            example = int(np.searchsorted(first, pair, "right")) - 1
+            return f"[{example}], a candidate" if decoys else f"[{pair}]"
+
+        forbid_first, forbid = _read_forbidden(forbidden, n, m, pair_offset, where)
+        given_first, fixed = _read_given(given, n, m, forbidden, where)
         return cls(
             banks[0].bank(), banks[1].bank(), np.array(pair_a, np.int64),
-            np.array(pair_b, np.int64), np.array(first, np.int64), chosen, offset, y,
-            hidden, counted, unit, forbid_first, forbid, given_first, fixed,
+            np.array(pair_b, np.int64), np.array(first, np.int64), pair_offset, chosen,
+            offset, y, hidden, counted, unit, forbid_first, forbid, given_first, fixed,
         )  # fmt: skip
 
 
@@ -213,8 +226,30 @@ def _read_truths(
     return y, counted, unit
 
 
+def _masks_of_candidates(
+    masks: Sequence[Any] | None, sizes: Ints, chosen: Ints, name: str
+) -> list[Any] | None:
+    """Pairs of each candidate of all examples, in the order of `_candidates`."""
+    if masks is None:
+        return None
+    ordered = []
+    for i, (mask, size, first) in enumerate(zip(masks, sizes, chosen, strict=True)):
+        if not isinstance(mask, list | tuple) or len(mask) != size:
+            raise ValueError(
+                f"{name}[{i}]: give a list of pairs for each of the {size} candidates, "
+                "None for one without"
+            )
+        items = [() if pairs is None else pairs for pairs in mask]
+        ordered += [items.pop(first), *items]
+    return ordered
+
+
 def _read_forbidden(
-    forbidden: Sequence[Any] | None, n: Ints, m: Ints, offset: Ints
+    forbidden: Sequence[Any] | None,
+    n: Ints,
+    m: Ints,
+    offset: Ints,
+    where: Callable[[int], str],
 ) -> tuple[Ints, Ints]:
     if forbidden is None:
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
@@ -222,7 +257,9 @@ def _read_forbidden(
     for i, mask in enumerate(forbidden):
         pairs = np.asarray(mask, np.int64).reshape(-1, 2)
         if (pairs < 0).any() or (pairs >= (n[i], m[i])).any():
-            raise ValueError(f"forbidden[{i}]: a pair lies outside of the sequences")
+            raise ValueError(
+                f"forbidden{where(i)}: a pair lies outside of the sequences"
+            )
         tokens.append(offset[i] + pairs[:, 0])
         columns.append(pairs[:, 1])
     token, column = np.concatenate(tokens), np.concatenate(columns)
@@ -232,17 +269,23 @@ def _read_forbidden(
 
 
 def _read_given(
-    given: Sequence[Any] | None, n: Ints, m: Ints, forbidden: Sequence[Any] | None
+    given: Sequence[Any] | None,
+    n: Ints,
+    m: Ints,
+    forbidden: Sequence[Any] | None,
+    where: Callable[[int], str],
 ) -> tuple[Ints, Ints]:
     if given is None:
         return np.zeros(len(n) + 1, np.int64), np.zeros((0, 2), np.int32)
     fixed = [
-        check_pairs(pairs, n[i], m[i], f"given[{i}]") for i, pairs in enumerate(given)
+        check_pairs(pairs, n[i], m[i], f"given{where(i)}")
+        for i, pairs in enumerate(given)
     ]
     if forbidden is not None:
         for i, pairs in enumerate(fixed):
-            masked = {tuple(pair) for pair in np.asarray(forbidden[i]).tolist()}
+            mask = np.asarray(forbidden[i], np.int64).reshape(-1, 2)
+            masked = {tuple(pair) for pair in mask.tolist()}
             if masked & {tuple(pair) for pair in pairs.tolist()}:
-                raise ValueError(f"example {i}: a given pair is forbidden, too")
+                raise ValueError(f"given{where(i)}: a pair is forbidden, too")
     first = offsets_of([len(pairs) for pairs in fixed])
     return first, np.concatenate(fixed).astype(np.int32)

@@ -181,9 +181,11 @@ class Alignment(AlignmentReference, PackedStructure):
         core : list of bool arrays (k,), optional
             Which pairs of Y the loss counts; all by default.
         forbidden : list of int arrays (f, 2), optional
-            Matches that no alignment may have.
+            Matches that no alignment may have. With `decoys` an item is a list of such
+            arrays, one per candidate, None for one without.
         given : list of int arrays (g, 2), optional
-            Matches that every alignment must have, as in completing a partial one.
+            Matches that every alignment must have, as in completing a partial one; with
+            `decoys` likewise.
         base : array (n_weights,), optional
             Weights w₀ from which training starts: solvers minimise
             ½‖w − w₀‖² + Σ c_i ξ_i(w). Their model is w − w₀; `compact` adds w₀. Not
@@ -197,8 +199,11 @@ class Alignment(AlignmentReference, PackedStructure):
         """
         formulation = (formulation or Formulation()).validate()
         layout, free, tolerance = self.layout(), self.free(), self.tolerance()
-        if self.decoys and (core, forbidden, given) != (None, None, None):
-            raise ValueError("decoys=True takes no core, forbidden or given pairs")
+        if self.decoys and core is not None:
+            raise ValueError(
+                "core says which pairs the loss counts, and with candidates the loss "
+                "is 1 for any decoy; leave core out"
+            )
         if self.band is not None and self.band < 0:
             raise ValueError(f"band={self.band!r}: give a whole number ≥ 0")
         if self.band is not None and given is not None:
@@ -223,6 +228,7 @@ class Alignment(AlignmentReference, PackedStructure):
             pair_a=examples.pair_a,
             pair_b=examples.pair_b,
             pair_first=examples.pair_first,
+            pair_offset=examples.pair_offset,
             offset=examples.offset,
             y=examples.y,
             counted=examples.counted,
@@ -244,14 +250,15 @@ class Alignment(AlignmentReference, PackedStructure):
             keeps_weights=int(self.decoys or not keeps_rows or len(base) > 0),
             base=base,
         )
-        if Y is not None:
-            check_truths(blocks)
         settings = self, layout, blocks, examples.chosen, n_symbols, formulation, n_jobs
         if len(examples.hidden):
             latent = LatentChoiceProblem(*settings)
             latent.hidden = examples.hidden
             latent.complete(latent.zero())
+            check_truths(blocks)
             return latent
+        if Y is not None:
+            check_truths(blocks)
         return (ChoiceProblem if self.decoys else AlignmentProblem)(*settings)
 
 
