@@ -30,7 +30,7 @@ from scipy.stats import wilcoxon
 from sklearn.svm import LinearSVC
 
 from partwise import Ranker
-from partwise.outputs.ranking.metrics import query_measures
+from partwise.metrics.rankings import query_measures
 
 SHOWN = ("p@1", "p@3", "p@5", "p@10", "map", "ndcg@10")
 GRID = (0.1, 1.0, 10.0, 100.0)
