@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -108,6 +109,50 @@ def test_in_pipelines_and_again():
     warm = TaxonomyClassifier(parents="/", warm_start=True, tol=1e-4).fit(X, y)
     calls = warm.certificate_.oracle_calls
     assert warm.fit(X, y).certificate_.oracle_calls < calls
+
+
+def texts_of_topics(n, seed):
+    """Texts with common words, words of the topic's parent, and words of the topic."""
+    rng = np.random.default_rng(seed)
+    topics = ["animal/bird", "animal/fish", "plant/tree", "plant/moss"]
+    texts, labels = [], []
+    for k in range(n):
+        topic = topics[k % 4]
+        parent, leaf = topic.split("/")
+        bags = [[f"{stem}{i}" for i in range(m)]
+                for stem, m in (("the", 30), (parent, 12), (leaf, 12))]  # fmt: skip
+        kinds = rng.choice(3, size=14, p=[0.6, 0.2, 0.2])
+        texts.append(" ".join(str(rng.choice(bags[kind])) for kind in kinds))
+        labels.append(topic)
+    return texts, np.array(labels)
+
+
+def test_texts_in_a_pipeline(tmp_path):
+    texts, y = texts_of_topics(60, seed=0)
+    new, y_new = texts_of_topics(200, seed=1)
+    pipeline = make_pipeline(TfidfVectorizer(), TaxonomyClassifier(parents="/"))
+    grid = {
+        "tfidfvectorizer__ngram_range": [(1, 1), (1, 2)],
+        "taxonomyclassifier__C": [6.0, 60.0],
+    }
+    search = GridSearchCV(pipeline, grid, cv=3).fit(texts, y)
+    assert search.score(new, y_new) > 0.8
+    vectoriser, classifier = search.best_estimator_
+    assert classifier.n_features_in_ == len(vectoriser.get_feature_names_out())
+    # words of the parent weigh most at the parent
+    names = vectoriser.get_feature_names_out()
+    weights = classifier.node_coef_[classifier.nodes_.index("animal")]
+    heaviest = names[np.argsort(-weights)[:5]]
+    assert np.mean([name.startswith("animal") for name in heaviest]) > 0.7
+    classifier.save(tmp_path / "m")
+    again = TaxonomyClassifier.load(tmp_path / "m")
+    rows = vectoriser.transform(new)
+    assert np.array_equal(again.predict(rows), search.predict(new))
+    several = make_pipeline(
+        TfidfVectorizer(), TaxonomyClassifier(parents="/", multiple=True, C=300.0)
+    )
+    several.fit(texts, [[label] for label in y])
+    assert several.score(new, [[label] for label in y_new]) > 0.8
 
 
 @pytest.mark.parametrize(
