@@ -227,6 +227,42 @@ def test_several_classes(tmp_path, leaves):
     assert list(sparse) == list(predicted)
 
 
+def test_several_classes_in_a_lattice(tmp_path):
+    rng = np.random.default_rng(0)
+    table = {"owl": ["bird", "hunter"], "shark": ["fish", "hunter"], "carp": "fish"}
+    leaves = ["owl", "shark", "carp"]
+    centres = rng.normal(size=(3, 6))
+    has = rng.random((300, 3)) < 0.5
+    X = has @ centres + 0.2 * rng.normal(size=(300, 6))
+    y = [[leaf for leaf, is_there in zip(leaves, row, strict=True) if is_there]
+         for row in has]  # fmt: skip
+    classifier = TaxonomyClassifier(parents=table, multiple=True, C=3000.0)
+    classifier.fit(X[:200], y[:200])
+    assert classifier.certificate_.relative_gap <= 1e-3
+    assert classifier.score(X[200:], y[200:]) > 0.95
+    structure = classifier.model_.structure
+    for row in classifier.model_.predict_nodes(X[200:]):
+        assert structure.is_valid(row)
+    classifier.save(tmp_path / "m")
+    again = TaxonomyClassifier.load(tmp_path / "m")
+    assert again.predict(X).tolist() == classifier.predict(X).tolist()
+    # from the shell, with its report and a certificate of the file
+    lines = [f"{'@'.join(row)},{','.join(map(str, x))}\n"
+             for row, x in zip(y, X.round(3), strict=True) if row]  # fmt: skip
+    pairs = "bird/owl,hunter/owl,hunter/shark,fish/shark,fish/carp"
+    pairs += ",root/bird,root/hunter,root/fish"
+    heading = f"@relation r\n@attribute class hierarchical {pairs}\n"
+    heading += "".join(f"@attribute x{k} numeric\n" for k in range(6)) + "@data\n"
+    data, model = str(tmp_path / "d.arff"), str(tmp_path / "n")
+    (tmp_path / "d.arff").write_text(heading + "".join(lines))
+    report = ["--report", str(tmp_path / "r.html"), "--dev", data]
+    assert (
+        run(["train", "taxonomy", data, "--multiple", "--model", model, *report]) == 0
+    )
+    assert "hunter" in (tmp_path / "r.html").read_text()
+    assert run(["verify", model, data]) == 0
+
+
 def test_several_classes_refuse_what_they_cannot_do():
     X, y = toy_taxonomy(20, multiple=True)
     with pytest.raises(ValueError, match="kernel= does not go with multiple=True"):
