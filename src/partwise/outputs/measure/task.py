@@ -23,13 +23,8 @@ class MeasureTask(RowTask):
         """Labels, and the scores that they come from."""
         scores = model.scores(data.X, n_jobs=n_jobs)
         labels = [model.labels[k] for k in (scores > 0).astype(int).tolist()]
-        return Answers(
-            labels,
-            (),
-            scores=scores,
-            positive=model.labels[1],
-            structure=model.structure,
-        )
+        positive, structure = model.labels[1], model.structure
+        return Answers(labels, scores=scores, positive=positive, structure=structure)
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """All measures, that of the training by its own settings."""
