@@ -203,6 +203,17 @@ def test_sets_pass_the_public_check(leaves):
     assert certificate.primal == pytest.approx(best.value, rel=1e-4)
 
 
+def test_sets_in_a_lattice_do_not_depend_on_the_size_of_scores():
+    structure = NodeSets(random_nodes(3, 7, lattice=True))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        score = rng.normal(size=7)
+        best = max(structure.enumerate(None), key=lambda y: y @ score)
+        for scale in (1e-30, 1.0, 1e30):
+            np.testing.assert_array_equal(structure.best(scale * score), best)
+    assert not structure.best(np.zeros(7)).any()
+
+
 def test_costs_of_nodes():
     nodes = Nodes.read("/", ["a/b", "a/c", "d"])
     cost = NodeSets(nodes, "siblings").costs()

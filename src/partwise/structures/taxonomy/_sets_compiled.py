@@ -39,12 +39,12 @@ def best_closure(score, ends, near_ptr, near, code):
     """
     n, n_edges = code.shape[0], ends.shape[0]
     unary, pairs = np.zeros((n, 2)), np.zeros((n_edges, 4))
-    most = 1.0
+    total = 0.0
     for z in range(n):
         unary[z, 0] = score[z]
-        most += abs(score[z])
+        total += abs(score[z])
     for e in range(n_edges):
-        pairs[e, 1] = -most
+        pairs[e, 1] = -2.0 * total
     cut_graph(unary, pairs, ends, near_ptr, near, code)
     for z in range(n):
         code[z] = 1 - code[z]
