@@ -38,7 +38,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from partwise import MeasureClassifier
-from partwise.outputs.measure.metrics import prbep
+from partwise.metrics.binary import prbep
 
 MEASURES = ("f1", "prbep", "roc_auc")
 # times n/4, which for errors is C = 1 of LinearSVC

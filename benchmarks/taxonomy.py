@@ -124,7 +124,8 @@ def table(name, options):
         ]
         return options.c[int(np.argmin(values))]
 
-    for n_per_class, n_folds in ((4, 3), (2, 5)):
+    for n_per_class in options.rows:
+        n_folds = {4: 3, 2: 5}[n_per_class]
         losses = {m: np.full((n_folds, len(y)), np.nan) for m in MODELS}
         errors = {m: np.full((n_folds, len(y)), np.nan) for m in MODELS}
         chosen = {m: [] for m in MODELS}
@@ -274,6 +275,9 @@ def main():
     parser.add_argument("--only", nargs="*", default=["newsgroups", *FILES])
     grid = [0.1, 1.0, 10.0, 100.0]
     parser.add_argument("--c", nargs="*", type=float, default=grid, help="C/n")
+    parser.add_argument(
+        "--rows", nargs="*", type=int, default=[4, 2], choices=[4, 2], help="per class"
+    )
     parser.add_argument("--formulation", default="margin")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--tol", type=float, default=1e-4)

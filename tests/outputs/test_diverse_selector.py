@@ -139,7 +139,10 @@ def test_the_command_line(tmp_path, capsys):
         "--dev", new, "--report", report, "--search-nodes", 100_000,
     )  # fmt: skip
     assert done["certificate"]["relative_gap"] <= 1e-3
-    assert "Without learning" in report.read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8")
+    assert "Without learning" in page
+    _, _, picture = page.partition("subtopic coverage against candidate sets")
+    assert picture.partition("</svg>")[0].count("<rect") == 10
     answer = ask("evaluate", model, new)
     assert answer["metrics"]["subtopic_loss"] == done["dev"]["subtopic_loss"]
     assert answer["metrics"]["least_subtopic_loss"] <= done["dev"]["subtopic_loss"]

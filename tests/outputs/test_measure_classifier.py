@@ -6,13 +6,18 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
     f1_score,
+    fbeta_score,
     precision_recall_curve,
     precision_score,
     recall_score,
     roc_auc_score,
     roc_curve,
 )
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
@@ -119,9 +124,136 @@ def test_weights_of_rows_are_how_often_they_count():
         repeated = MeasureClassifier(measure=measure).fit(X[rows], y[rows])
         assert np.array_equal(weighted.coef_, repeated.coef_)
         assert weighted.threshold_ == repeated.threshold_
-    for bad in (np.full(60, 0.5), np.where(times == 3, -1, times)):
-        with pytest.raises(ValueError, match="whole numbers of at least zero"):
-            MeasureClassifier().fit(X, y, sample_weight=bad)
+    with pytest.raises(ValueError, match="this measure counts rows, so give whole"):
+        MeasureClassifier().fit(X, y, sample_weight=np.full(60, 0.5))
+    with pytest.raises(ValueError, match="numbers of at least zero"):
+        MeasureClassifier().fit(X, y, sample_weight=np.where(times == 3, -1, times))
+
+
+@pytest.mark.parametrize("kernel", [None, "linear"])
+def test_error_with_weights_is_the_weighted_linear_svm(kernel):
+    X, y = rare(150)
+    weight = np.random.default_rng(0).uniform(0.0, 3.0, size=150)
+    weight[:20] = 0.0
+    settings = {"measure": "error", "fit_intercept": False, "tol": 1e-6}
+    ours = MeasureClassifier(kernel=kernel, **settings)
+    ours.fit(X, y, sample_weight=weight)  # by default C = Σ weight/4
+    peer = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-8, max_iter=10**6)
+    peer.fit(X, y, sample_weight=weight)
+    scores = ours.decision_function(X) + ours.threshold_
+    assert np.allclose(2 * scores, peer.decision_function(X), atol=1e-2)
+
+
+def test_balanced_error_with_weights():
+    X, y = rare(150)
+    weight = np.random.default_rng(0).uniform(0.0, 3.0, size=150)
+    settings = {"measure": "balanced_error", "fit_intercept": False, "tol": 1e-6}
+    C = 40.0
+    ours = MeasureClassifier(C=C, **settings).fit(X, y, sample_weight=weight)
+    # Δ = Σ cost·wrong, Ψ = Σ share·y·x: hinges 1 − 2·(share/cost)·y <w, x>
+    total = np.array([weight[y == k].sum() for k in (0, 1)])
+    cost, share = weight / total[y] / 2, weight / weight.sum()
+    sign = np.where(y, 1, -1)
+    margins = 2 * (share / cost * sign)[:, None] * X
+    turn = np.where(np.arange(150) % 2, 1, -1)
+    peer = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-8, max_iter=10**6)
+    peer.set_params(C=C).fit(turn[:, None] * margins, turn, sample_weight=cost)
+    assert np.allclose(ours.coef_, peer.coef_, atol=1e-2)
+    is_wrong = (ours.predict(X) != y) * weight
+    errors = [is_wrong[y == k].sum() / total[k] for k in (0, 1)]
+    actual = ours.score(X, y, sample_weight=weight)
+    assert actual == pytest.approx(1 - np.mean(errors))
+    # no other cut of the scores has a lower weighted error
+    scores = ours.decision_function(X)
+    for cut in np.quantile(scores, np.linspace(0, 1, 30)):
+        other = ((scores > cut) != y) * weight
+        assert np.mean([other[y == k].sum() / total[k] for k in (0, 1)]) >= np.mean(
+            errors
+        )
+
+
+def test_whole_weights_of_errors_are_repeated_rows():
+    X, y = rare(60)
+    times = np.random.default_rng(0).integers(0, 4, size=60)
+    times[:11] = 1
+    rows = np.repeat(np.arange(60), times)
+    settings = {"measure": "error", "tol": 1e-6}
+    weighted = MeasureClassifier(**settings).fit(X, y, sample_weight=times)
+    repeated = MeasureClassifier(**settings).fit(X[rows], y[rows])
+    assert np.allclose(weighted.coef_, repeated.coef_, atol=2e-3)
+    squared = MeasureClassifier(measure="error", penalty="l2")
+    assert squared.fit(X, y, sample_weight=times).certificate_.relative_gap <= 1e-3
+    with pytest.raises(ValueError, match="this measure counts rows"):
+        squared.fit(X, y, sample_weight=times / 2)
+
+
+def test_score_is_the_measure_that_was_trained():
+    X, y = rare(300)
+    X_new, y_new = rare(200, seed=1)
+    weight = np.arange(200) % 3
+
+    def best(scores, k):
+        rows = np.argsort(-scores)[:k]
+        return y_new[rows].sum()
+
+    n_positive = y_new.sum()
+    for settings, expected in (
+        ({"measure": "f1"}, lambda p, s: f1_score(y_new, p)),
+        ({"measure": "fbeta", "beta": 2.0}, lambda p, s: fbeta_score(y_new, p, beta=2)),
+        ({"measure": "error"}, lambda p, s: accuracy_score(y_new, p)),
+        ({"measure": "balanced_error"}, lambda p, s: balanced_accuracy_score(y_new, p)),
+        ({"measure": "prbep"}, lambda p, s: best(s, n_positive) / n_positive),
+        ({"measure": "precision_at_k", "k": 7}, lambda p, s: best(s, 7) / 7),
+        ({"measure": "precision_at_k"}, lambda p, s: best(s, n_positive) / n_positive),
+        ({"measure": "recall_at_k", "k": 7}, lambda p, s: best(s, 7) / n_positive),
+        ({"measure": "roc_auc"}, lambda p, s: roc_auc_score(y_new, s)),
+        (
+            {"measure": "average_precision"},
+            lambda p, s: average_precision_score(y_new, s),
+        ),
+        ({"measure": share_of_all}, lambda p, s: np.mean(p * y_new) / y_new.mean()),
+    ):
+        classifier = MeasureClassifier(**settings).fit(X, y)
+        predicted = classifier.predict(X_new)
+        scores = classifier.decision_function(X_new)
+        value = classifier.score(X_new, y_new)
+        assert value == pytest.approx(expected(predicted, scores)), settings
+        repeated = classifier.score(
+            np.repeat(X_new, weight, 0), np.repeat(y_new, weight)
+        )
+        assert classifier.score(X_new, y_new, weight) == pytest.approx(repeated)
+
+
+def share_of_all(tp, fp, fn, tn):
+    """Recall, minus nothing."""
+    return tp / (tp + fn)
+
+
+def test_grid_search_chooses_by_the_measure():
+    X, y = rare(400)
+    y = y ^ (np.random.default_rng(0).random(400) < 0.03)
+    grid = {"C": [0.3, 30.0, 3000.0]}
+    ours = GridSearchCV(MeasureClassifier(measure="roc_auc"), grid, cv=3).fit(X, y)
+    named = GridSearchCV(
+        MeasureClassifier(measure="roc_auc"), grid, cv=3, scoring="roc_auc"
+    ).fit(X, y)
+    for mine, theirs in zip(
+        ours.cv_results_["mean_test_score"],
+        named.cv_results_["mean_test_score"],
+        strict=True,
+    ):
+        assert mine == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("measure", ["roc_auc", "average_precision"])
+def test_measures_of_orders_predict_as_many_positives_as_there_are(measure):
+    X, y = rare(300)
+    # a constant in the features, which cancels in Ψ, moves no label
+    classifier = MeasureClassifier(measure=measure, C=300.0).fit(X + 3.0, y)
+    assert classifier.predict(X + 3.0).sum() == y.sum()
+    assert f1_score(y, classifier.predict(X + 3.0)) > 0.6
+    scores = classifier.decision_function(X + 3.0) + classifier.threshold_
+    assert np.allclose(scores, (X + 3.0) @ classifier.coef_[0])
 
 
 def test_the_measure_is_what_gets_better():
@@ -158,7 +290,14 @@ def test_metrics_agree_with_scikit_learn():
     X, y = rare(120)
     scores = np.round(X[:, 0], 1)
     predicted = (scores > 0.5).astype(int)
-    actual = all_measures(y, predicted, scores)
+    actual = all_measures(y, predicted, scores, LabelVector("fbeta", beta=0.5))
+    expected = fbeta_score(y, predicted, beta=0.5)
+    assert actual["f0.5"] == pytest.approx(expected)
+    assert actual["error"] == pytest.approx(1 - accuracy_score(y, predicted))
+    balanced = balanced_accuracy_score(y, predicted)
+    assert actual["balanced_error"] == pytest.approx(1 - balanced)
+    ranked = average_precision_score(y, scores)
+    assert actual["average_precision"] == pytest.approx(ranked)
     assert actual["f1"] == pytest.approx(f1_score(y, predicted))
     assert actual["precision"] == pytest.approx(precision_score(y, predicted))
     assert actual["recall"] == pytest.approx(recall_score(y, predicted))
@@ -283,12 +422,23 @@ def test_the_command_line(tmp_path, capsys):
     )  # fmt: skip
     page = (tmp_path / "r.html").read_text()
     assert "precision against recall" in page and "true positives against" in page
-    assert set(done["dev"]) == {"f1", "precision", "recall", "prbep", "roc_auc"}
+    always = {
+        "f1", "precision", "recall", "error", "balanced_error", "prbep", "roc_auc",
+        "average_precision",
+    }  # fmt: skip
+    assert set(done["dev"]) == always | {"f2"} and ">f2<" in page
     assert ask("evaluate", model, new)["metrics"] == done["dev"]
     assert set(ask("predict", model, new)["labels"]) <= {-1, 1}
     assert ask("verify", model, train)["holds"]
     assert ask("inspect", model)["measure"] == "fbeta"
     assert ask("explain", model, new)["contributions"]
+    settings = ["--measure", "recall_at_k", "--k", 25]
+    done = ask("train", "measure", train, "--model", model, "--dev", new, *settings)
+    assert set(done["dev"]) == always | {"recall@25"}
+    rows = np.hstack([np.zeros((200, 1)), X.round(3)])  # svmlight's first column is 0
+    assert done["dev"]["recall@25"] == MeasureClassifier.load(model).score(
+        rows, 2 * y - 1
+    )
     ask("train", "measure", train, "--model", model, "--kernel", "rbf")
     assert ask("verify", model, train)["holds"]
     assert ask("inspect", model)["kernel"]["kernel"] == "rbf.v1"

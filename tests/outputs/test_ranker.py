@@ -14,9 +14,10 @@ from sklearn.svm import LinearSVC
 from partwise import Ranker, Ranking
 from partwise.certificate import certify
 from partwise.cli.app import run
+from partwise.metrics.rankings import query_measures, ranked_queries
 from partwise.objective import Objective
 from partwise.outputs.ranking.estimator import first_weights
-from partwise.outputs.ranking.metrics import all_measures, ranked_queries
+from partwise.outputs.ranking.metrics import all_measures
 from partwise.report.curves import mean_precision
 from partwise.solvers.cccp import CCCP
 
@@ -25,10 +26,10 @@ MEASURES = (
 )  # fmt: skip
 
 
-def queries(n=12, size=9, seed=0):
+def queries(n=12, size=9, seed=0, noise=0.3):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n * size, 4))
-    quality = X[:, 0] - 0.5 * X[:, 1] + 0.3 * rng.normal(size=len(X))
+    quality = X[:, 0] - 0.5 * X[:, 1] + noise * rng.normal(size=len(X))
     return X, np.digitize(quality, [0.5, 1.3]), np.arange(len(X)) // size
 
 
@@ -108,6 +109,88 @@ def test_precision_at_a_recall_is_the_largest_from_there_on():
     assert np.allclose(actual, np.transpose([np.arange(11) / 10, expected]))
 
 
+def test_swapped_pairs_are_counted_one_by_one():
+    rng = np.random.default_rng(0)
+    _, y, groups = queries(n=6)
+    y = y * 1.0
+    y[groups == 2] = 1.0  # no pairs
+    scores = rng.integers(0, 4, size=len(y))
+    expected = []
+    for q in range(6):
+        g, s = y[groups == q], scores[groups == q]
+        pairs = [(i, j) for i in range(9) for j in range(9) if g[i] > g[j]]
+        wrong = [float(s[i] < s[j]) + 0.5 * float(s[i] == s[j]) for i, j in pairs]
+        expected.append(np.mean(wrong) if pairs else 0.0)
+    actual = query_measures(y, scores, np.arange(7) * 9)["swapped_pairs"]
+    assert np.allclose(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "of_query"),
+    [
+        ({}, lambda g, s, r: 1 - Ranking().loss(g, s)),
+        ({"loss": "log"}, lambda g, s, r: 1 - Ranking().loss(g, s)),
+        (
+            {"measure": "average_precision"},
+            lambda g, s, r: average_precision_score(g > 0, s) if g.any() else 0.0,
+        ),
+        (
+            {"measure": "reciprocal_rank"},
+            lambda g, s, r: 1 / (1 + np.argmax(g[r] > 0)) if g.any() else 0.0,
+        ),
+        (
+            {"measure": "precision_at_k", "k": 4},
+            lambda g, s, r: np.mean(g[r[:4]] > 0),
+        ),
+        ({"measure": "ndcg", "k": 3},
+         lambda g, s, r: ndcg_score([2.0**g - 1], [s], k=3)),
+        ({"measure": "ndcg"}, lambda g, s, r: ndcg_score([2.0**g - 1], [s])),
+        ({"measure": "ndcg_pairs", "k": 2},
+         lambda g, s, r: ndcg_score([2.0**g - 1], [s], k=2)),
+    ],
+)  # fmt: skip
+def test_score_is_the_measure_that_was_trained(settings, of_query):
+    X, y, groups = queries(noise=2.0)
+    new_X, new_y, _ = queries(noise=2.0, seed=1)
+    ranker = Ranker(**settings).fit(X, y, groups=groups)
+    scores = ranker.predict(new_X)
+    each = []
+    for q in range(12):
+        g, s = new_y[groups == q], scores[groups == q]
+        each.append(of_query(g, s, np.argsort(-s)))
+    assert ranker.score(new_X, new_y, groups=groups) == pytest.approx(np.mean(each))
+    assert len(set(each)) > 2  # the data tell measures apart
+
+
+def test_weights_of_places_are_chosen(tmp_path):
+    X, y, groups = queries()
+    settings = {"measure": "ndcg", "k": 3, "C": 60.0}
+    given = Ranker(place_weights=[3.0, 2.0, 0.5], **settings).fit(X, y, groups=groups)
+    assert given.certificate_.relative_gap <= 1e-3
+    plain = Ranker(**settings).fit(X, y, groups=groups)
+    assert not np.allclose(given.coef_, plain.coef_, atol=1e-3)
+    same = Ranker(place_weights=lambda r: [3.0, 2.0, 0.5][r - 1], **settings)
+    same.fit(X, y, groups=groups)
+    assert np.array_equal(same.coef_, given.coef_)
+    # the discounts themselves, found by assignment instead of by sorting
+    discounts = Ranker(place_weights=lambda r: 1 / np.log2(1 + r), **settings)
+    discounts.fit(X, y, groups=groups)
+    assert discounts.certificate_.primal == pytest.approx(
+        plain.certificate_.primal, rel=2e-3
+    )
+    same.save(tmp_path / "m")
+    again = Ranker.load(tmp_path / "m")
+    assert again.get_params()["place_weights"] == [3.0, 2.0, 0.5]
+    with pytest.raises(ValueError, match="weighs pairs; leave place_weights= out"):
+        Ranker(place_weights=[1.0]).fit(X, y, groups=groups)
+    for bad in ([1.0, 2.0, 3.0], [1.0, 0.5]):
+        with pytest.raises(ValueError, match="do not rise for 3 places"):
+            Ranker(place_weights=bad, **settings).fit(X, y, groups=groups)
+    endless = Ranker(measure="ndcg", place_weights=lambda r: 1 / r)
+    with pytest.raises(ValueError, match="a function cannot be kept"):
+        endless.fit(X, y, groups=groups).save(tmp_path / "m")
+
+
 def test_lists_and_groups_in_any_order_are_the_same():
     X, y, groups = queries()
     one = Ranker().fit(X, y, groups=groups)
@@ -158,7 +241,19 @@ def test_the_command_line(tmp_path, capsys):
     )  # fmt: skip
     assert "average precision against queries" in (tmp_path / "r.html").read_text()
     assert done["dev"]["ndcg@10"] > 0.8
+    assert {"ndcg", "swapped_pairs", "mrr"} < set(done["dev"])
     assert ask("evaluate", model, new)["metrics"] == done["dev"]
+    told = ask("explain", model, new, "--query", 3)
+    X, _, _ = queries(seed=1)
+    scores = Ranker.load(model).predict(np.hstack([np.zeros((108, 1)), X.round(3)]))
+    best, second = 27 + np.argsort(-scores[27:36])[:2]
+    assert (told["winner"], told["runner_up"]) == ([f"row {best}"], [f"row {second}"])
+    assert run(["explain", str(model), str(new), "--query", "99"]) == 2
+    assert "--query 99: the data has no qid:99" in capsys.readouterr().err
+    settings = ["--measure", "precision_at_k", "--k", 7]
+    done = ask("train", "rank", train, "--model", model, "--dev", new, *settings)
+    assert "p@7" in done["dev"]
+    ask("train", "rank", train, "--model", model, "--measure", "ndcg")
     assert len(ask("predict", model, new)["scores"]) == 108
     assert ask("verify", model, train)["holds"]
     assert ask("inspect", model)["measure"] == "ndcg"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -110,6 +111,50 @@ def test_in_pipelines_and_again():
     assert warm.fit(X, y).certificate_.oracle_calls < calls
 
 
+def texts_of_topics(n, seed):
+    """Texts with common words, words of the topic's parent, and words of the topic."""
+    rng = np.random.default_rng(seed)
+    topics = ["animal/bird", "animal/fish", "plant/tree", "plant/moss"]
+    texts, labels = [], []
+    for k in range(n):
+        topic = topics[k % 4]
+        parent, leaf = topic.split("/")
+        bags = [[f"{stem}{i}" for i in range(m)]
+                for stem, m in (("the", 30), (parent, 12), (leaf, 12))]  # fmt: skip
+        kinds = rng.choice(3, size=14, p=[0.6, 0.2, 0.2])
+        texts.append(" ".join(str(rng.choice(bags[kind])) for kind in kinds))
+        labels.append(topic)
+    return texts, np.array(labels)
+
+
+def test_texts_in_a_pipeline(tmp_path):
+    texts, y = texts_of_topics(60, seed=0)
+    new, y_new = texts_of_topics(200, seed=1)
+    pipeline = make_pipeline(TfidfVectorizer(), TaxonomyClassifier(parents="/"))
+    grid = {
+        "tfidfvectorizer__ngram_range": [(1, 1), (1, 2)],
+        "taxonomyclassifier__C": [6.0, 60.0],
+    }
+    search = GridSearchCV(pipeline, grid, cv=3).fit(texts, y)
+    assert search.score(new, y_new) > 0.8
+    vectoriser, classifier = search.best_estimator_
+    assert classifier.n_features_in_ == len(vectoriser.get_feature_names_out())
+    # words of the parent weigh most at the parent
+    names = vectoriser.get_feature_names_out()
+    weights = classifier.node_coef_[classifier.nodes_.index("animal")]
+    heaviest = names[np.argsort(-weights)[:5]]
+    assert np.mean([name.startswith("animal") for name in heaviest]) > 0.7
+    classifier.save(tmp_path / "m")
+    again = TaxonomyClassifier.load(tmp_path / "m")
+    rows = vectoriser.transform(new)
+    assert np.array_equal(again.predict(rows), search.predict(new))
+    several = make_pipeline(
+        TfidfVectorizer(), TaxonomyClassifier(parents="/", multiple=True, C=300.0)
+    )
+    several.fit(texts, [[label] for label in y])
+    assert several.score(new, [[label] for label in y_new]) > 0.8
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -180,6 +225,42 @@ def test_several_classes(tmp_path, leaves):
     assert "none" in str(again.explain(X_new[0]))
     sparse = again.predict(csr_array(X_new))
     assert list(sparse) == list(predicted)
+
+
+def test_several_classes_in_a_lattice(tmp_path):
+    rng = np.random.default_rng(0)
+    table = {"owl": ["bird", "hunter"], "shark": ["fish", "hunter"], "carp": "fish"}
+    leaves = ["owl", "shark", "carp"]
+    centres = rng.normal(size=(3, 6))
+    has = rng.random((300, 3)) < 0.5
+    X = has @ centres + 0.2 * rng.normal(size=(300, 6))
+    y = [[leaf for leaf, is_there in zip(leaves, row, strict=True) if is_there]
+         for row in has]  # fmt: skip
+    classifier = TaxonomyClassifier(parents=table, multiple=True, C=3000.0)
+    classifier.fit(X[:200], y[:200])
+    assert classifier.certificate_.relative_gap <= 1e-3
+    assert classifier.score(X[200:], y[200:]) > 0.95
+    structure = classifier.model_.structure
+    for row in classifier.model_.predict_nodes(X[200:]):
+        assert structure.is_valid(row)
+    classifier.save(tmp_path / "m")
+    again = TaxonomyClassifier.load(tmp_path / "m")
+    assert again.predict(X).tolist() == classifier.predict(X).tolist()
+    # from the shell, with its report and a certificate of the file
+    lines = [f"{'@'.join(row)},{','.join(map(str, x))}\n"
+             for row, x in zip(y, X.round(3), strict=True) if row]  # fmt: skip
+    pairs = "bird/owl,hunter/owl,hunter/shark,fish/shark,fish/carp"
+    pairs += ",root/bird,root/hunter,root/fish"
+    heading = f"@relation r\n@attribute class hierarchical {pairs}\n"
+    heading += "".join(f"@attribute x{k} numeric\n" for k in range(6)) + "@data\n"
+    data, model = str(tmp_path / "d.arff"), str(tmp_path / "n")
+    (tmp_path / "d.arff").write_text(heading + "".join(lines))
+    report = ["--report", str(tmp_path / "r.html"), "--dev", data]
+    assert (
+        run(["train", "taxonomy", data, "--multiple", "--model", model, *report]) == 0
+    )
+    assert "hunter" in (tmp_path / "r.html").read_text()
+    assert run(["verify", model, data]) == 0
 
 
 def test_several_classes_refuse_what_they_cannot_do():

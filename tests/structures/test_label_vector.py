@@ -267,6 +267,46 @@ def test_solvers_reach_the_enumerated_optimum(measure, formulation):
             assert state.dual <= best.value * (1 + 1e-7)
 
 
+@pytest.mark.parametrize("measure", ["error", "balanced_error"])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_rows_with_weights_are_the_enumerated_maximum(measure, seed):
+    rng = np.random.default_rng(seed)
+    x, w = rng.normal(size=(6, 2)), rng.normal(size=2)
+    y = np.array([1, -1, 1, -1, -1, -1])
+    weight = rng.uniform(0.1, 3.0, size=6)
+    share = weight / weight.sum()
+    cost = share if measure == "error" else weight / 2
+    if measure == "balanced_error":
+        cost[y == 1] /= weight[y == 1].sum()
+        cost[y == -1] /= weight[y == -1].sum()
+    values = [
+        np.sum(cost * (o != y)) - w @ (x.T @ (share * (y - o)))
+        for o in map(np.array, product((-1, 1), repeat=6))
+    ]
+    structure = LabelVector(measure).setup([x], [y])
+    problem = structure.pack(x, y, row_weight=weight)
+    model = problem.expand(w)
+    cuts = problem.oracle(model)
+    assert cuts.violation[0] == pytest.approx(max(values))
+    (labels,) = problem.outputs(cuts)
+    assert cuts.b[0] == pytest.approx(np.sum(cost * (labels != y)))
+    assert problem.margins(model, cuts)[0] == pytest.approx(
+        w @ (x.T @ (share * (y - labels)))
+    )
+
+
+def test_weights_of_rows_are_refused_where_a_measure_counts():
+    x, y = np.ones((2, 1)), np.array([1, -1])
+    with pytest.raises(CapabilityError, match="repeat rows"):
+        LabelVector("f1").pack(x, y, row_weight=[1.0, 2.0])
+    with pytest.raises(CapabilityError, match="slack rescaling"):
+        LabelVector("error").pack(x, y, Formulation("slack"), row_weight=[1.0, 2.0])
+    for bad in ([1.0], [1.0, 0.0], [1.0, np.nan]):
+        with pytest.raises(ValueError, match="row_weight"):
+            LabelVector("error").pack(x, y, row_weight=bad)
+
+
 def test_error_rate_is_a_linear_svm():
     rng = np.random.default_rng(0)
     n, C = 80, 7.0

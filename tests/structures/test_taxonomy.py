@@ -149,11 +149,14 @@ def test_training_reaches_the_enumerated_optimum(rescaling):
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10_000), st.integers(1, 7),
-    st.sampled_from(["optional", "mandatory"]),
+    st.sampled_from(["optional", "mandatory", "in a lattice"]),
     st.sampled_from(["uniform", "siblings"]), st.booleans(),
 )  # fmt: skip
-def test_sets_of_nodes_are_searched_exactly(seed, n, leaves, node_cost, dense):
-    structure = NodeSets(random_nodes(seed, n), node_cost, leaves)
+def test_sets_of_nodes_are_searched_exactly(seed, n, kind, node_cost, dense):
+    is_lattice = kind == "in a lattice"
+    nodes = random_nodes(seed, n, is_lattice)
+    structure = NodeSets(nodes, node_cost, "optional" if is_lattice else kind)
+    assert structure.costs().sum() == pytest.approx(1.0)
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(4, 3)).astype(float)
     valid = structure.enumerate(X[0])
@@ -182,9 +185,12 @@ def test_sets_of_nodes_are_searched_exactly(seed, n, leaves, node_cost, dense):
         assert structure.joint_feature(x, structure.argmax(x, w)) @ w == max(scores)
 
 
-@pytest.mark.parametrize("leaves", ["optional", "mandatory"])
+@pytest.mark.parametrize("leaves", ["optional", "mandatory", "in a lattice"])
 def test_sets_pass_the_public_check(leaves):
     nodes = Nodes.read("/", ["a/b", "a/c", "d", "d/e/f"])
+    if leaves == "in a lattice":
+        leaves, table = "optional", nodes.table()
+        nodes = Nodes.read(table | {"a/b": ["a", "d"], "d/e/f": ["d/e", "a"]})
     structure = NodeSets(nodes, "siblings", leaves)
     X = np.random.default_rng(0).normal(size=(3, 2))
     Y = structure.closure([["a/b"], ["a/c", "d/e/f"], ["d/e/f", "a/b"]])
@@ -195,6 +201,17 @@ def test_sets_pass_the_public_check(leaves):
     state = BCFW(tol=1e-6).solve(problem, objective)
     certificate = certify(problem, objective, state.model, dual=state.dual)
     assert certificate.primal == pytest.approx(best.value, rel=1e-4)
+
+
+def test_sets_in_a_lattice_do_not_depend_on_the_size_of_scores():
+    structure = NodeSets(random_nodes(3, 7, lattice=True))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        score = rng.normal(size=7)
+        best = max(structure.enumerate(None), key=lambda y: y @ score)
+        for scale in (1e-30, 1.0, 1e30):
+            np.testing.assert_array_equal(structure.best(scale * score), best)
+    assert not structure.best(np.zeros(7)).any()
 
 
 def test_costs_of_nodes():
@@ -210,7 +227,7 @@ def test_costs_of_nodes():
 def test_refusals():
     lattice = Nodes.read({"a": ["b", "c"]})
     with pytest.raises(CapabilityError, match="several parents"):
-        NodeSets(lattice).pack(np.eye(2), None)
+        NodeSets(lattice, leaves="mandatory").pack(np.eye(2), None)
     tree = Nodes.read("/", ["a/b"])
     with pytest.raises(ValueError, match="closed under parents"):
         NodeSets(tree).pack(np.eye(1), [[0, 1]])

@@ -22,6 +22,12 @@ def explain(
             metavar="N", help="Which sentence, row or other input, counting from 0."
         ),
     ] = 0,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QID", help="Of a ranking: the query whose first two rows to show."
+        ),
+    ] = None,
     top: Annotated[
         int, typer.Option(metavar="N", help="Number of reasons to show.")
     ] = 10,
@@ -45,9 +51,10 @@ def explain(
             f"--sentence {sentence}: the data has {examples.n_examples:,} "
             f"{task.examples_name}; give a number from 0 to {examples.n_examples - 1}"
         )
-    document, text = task.explain(trained, examples, sentence, top)
+    document, text = task.explain(trained, examples, sentence, top, query)
     if json:
-        print_json({"sentence": sentence, **document})
+        which = {"sentence": sentence} if query is None else {"query": query}
+        print_json({**which, **document})
     else:
         print_text(text)
     return 0

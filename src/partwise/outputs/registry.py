@@ -134,7 +134,7 @@ OUTPUTS = [
         _kinds("MeasureModel", "KernelMeasureModel"),
         ("measure", "MeasureTask", "Two classes, for a measure of all rows."),
         _structures("label_vector", "LabelVector"),
-        metrics=("f1", "precision", "recall"),
+        metrics=("f1", "precision", "recall", "error", "balanced_error"),
         toy="partwise.datasets.toy_binary",
         variants=({"measure": "prbep"}, {"measure": "roc_auc"}, {"kernel": "rbf"}),
     ),

@@ -23,7 +23,7 @@ from partwise.outputs.row_refusals import with_remedies
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.scoring import WARM, FeatureFit, ScoringFit
-from partwise.protocol import Floats, Ints
+from partwise.protocol import Floats
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -181,16 +181,23 @@ class RowClassifier(ClassifierMixin, RowEstimator):
         return model.class_weights()[-1]
 
 
-def repetitions(weight: Floats) -> Ints:
-    """Numbers of rows, each repeated by its weight.
+def counted_rows(weight: Any, has_fractions: bool) -> tuple[Any, Floats | None]:
+    """Rows that count, each as often as it does; with fractions once, and weights.
 
     A measure is a function of how many rows are right and wrong, so a row may count
-    several times or not at all, but not one and a half times.
+    several times or not at all, but not one and a half times, unless it is a sum.
     """
-    whole = np.round(weight)
-    if (weight < 0).any() or (weight != whole).any():
+    if weight is None:
+        return slice(None), None
+    if (weight < 0).any():
+        raise ValueError("sample_weight: give numbers of at least zero")
+    if has_fractions:
+        rows = np.flatnonzero(weight)
+        return rows, weight[rows]
+    times = np.round(weight)
+    if (weight != times).any():
         raise ValueError(
-            "sample_weight: a measure counts rows, so give whole numbers of at least "
-            "zero, how often each row counts"
+            "sample_weight: this measure counts rows, so give whole numbers, how often "
+            "each row counts"
         )
-    return np.repeat(np.arange(len(weight)), whole.astype(np.int64))
+    return np.repeat(np.arange(len(weight)), times.astype(np.int64)), None

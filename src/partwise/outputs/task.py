@@ -62,6 +62,7 @@ class Answers(NamedTuple):
     n_too_long: int = 0  # those of them that are longer than the model allows
     scores: Any = None  # (n,) where outputs follow from a score per example
     positive: Any = None  # the label of high scores
+    structure: Any = None  # of the model, where metrics depend on its settings
     # of --confidence and --marginals, for JSON
     probabilities: Mapping[str, Any] = MappingProxyType({})
     more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
@@ -348,11 +349,18 @@ class Task(ABC):
             raise ValueError("explain does not go with this model")
         return model.explain(data.X[row], top=top)
 
+    def query_explanation(self, model: Any, data: Data, query: str, top: int) -> Any:
+        """Why the best row of a query won, of rankings."""
+        raise ValueError("--query is for rankings; drop it")
+
     def explain(
-        self, model: Any, data: Data, row: int, top: int
+        self, model: Any, data: Data, row: int, top: int, query: str | None = None
     ) -> tuple[dict[str, Any], str]:
         """Why the prediction of an example won: for JSON, and as text."""
-        explanation = self.explanation(model, data, row, top)
+        if query is None:
+            explanation = self.explanation(model, data, row, top)
+        else:
+            explanation = self.query_explanation(model, data, query, top)
         return explanation.to_dict(), str(explanation)
 
     # ------------------------------------------------------- what `verify` needs

@@ -90,13 +90,23 @@ class DiversityTask(Task):
     def report_sections(
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
-        """Losses of selections that learn nothing."""
-        from partwise.report.content import MetricTable
+        """Losses of selections that learn nothing, and the coverage of each set."""
+        from partwise.outputs.diversity.metrics import subtopic_losses
+        from partwise.report.content import MetricTable, Picture
+        from partwise.report.curves import bars
 
         losses = self.details(model, data, answers).json["baselines"]
         header = ("selection", "subtopic loss")
         table = MetricTable("Without learning", {}, header, list(losses.items()))
-        return {"metrics": [table]}
+        coverage = 1.0 - subtopic_losses(data.y, answers.best)
+        names = "candidate sets, the best first", "subtopic coverage"
+        title = "Weight of the covered subtopics of each candidate set"
+        pictures = [Picture(title, bars(coverage, *names))]
+        return {
+            "metrics": [table],
+            "pictures": pictures,
+            "pictures_title": "Selections",
+        }
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:

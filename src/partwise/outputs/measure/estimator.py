@@ -8,11 +8,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+)
 
 from partwise.outputs.labels import check_labels
+from partwise.outputs.measure.metrics import trained_measure
 from partwise.outputs.measure.model import MeasureModel, one_block
-from partwise.outputs.row_estimator import KernelRowEstimator, repetitions
+from partwise.outputs.row_estimator import KernelRowEstimator, counted_rows
 from partwise.outputs.row_keys import ClassHasher
 from partwise.outputs.row_refusals import with_remedies
 from partwise.parameters import (
@@ -23,7 +28,7 @@ from partwise.parameters import (
 )
 from partwise.protocol import Floats
 from partwise.structures.label_vector import LabelVector
-from partwise.structures.label_vector.measures import MEASURES
+from partwise.structures.label_vector.measures import MEASURES, WEIGHTED
 from partwise.structures.label_vector.thresholds import best_threshold
 
 
@@ -42,7 +47,7 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         balanced_error, average_precision.
         Or a function of floats ``(tp, fp, fn, tn)``; see `LabelVector`.
     C : float or None
-        Weight of the loss; by default a quarter of the number of rows.
+        Weight of the loss; by default a quarter of the number (or weight) of rows.
         For ``measure="error"`` this is C = 1 of liblinear.
     beta : float
         Of fbeta: recall counts so many times as much as precision.
@@ -69,7 +74,8 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     intercept_ : array (1,)
     threshold_ : float
         Rows that score higher are positive: where the measure of the training rows is
-        best, 0 for ROC area and average precision.
+        best; for ROC area and average precision, which look at no labels, where as
+        many training rows are positive as in truth.
 
     Examples
     --------
@@ -119,8 +125,9 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         X : array or sparse matrix (n, n_features)
         y : array (n,) of two different labels
         sample_weight : array (n,), optional
-            How often each row counts in the measure, a whole number; rows of weight 0
-            are left out.
+            How often each row counts in the measure, a whole number; any number for
+            error and balanced_error with margin rescaling and an L1 penalty, which are
+            sums over rows. Rows of weight 0 are left out.
         feature_names : list of str, optional
             Of the columns; those of a data frame are known.
         """
@@ -130,9 +137,12 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
             check_classification_targets(y)
             if sample_weight is not None:
                 sample_weight = _check_sample_weight(sample_weight, X)
+        self._weighted = sample_weight is not None
+        structure = LabelVector(self.measure, beta=self.beta, k=self.k)
+        has_fractions = structure.weighs_rows(self._formulation())
+        rows, weight = counted_rows(sample_weight, has_fractions)
         if sample_weight is not None:
-            times = repetitions(sample_weight)
-            X, y = X[times], y[times]
+            X, y = X[rows], y[rows]
         classes = np.unique(y)
         if len(classes) > 2:
             raise ValueError(
@@ -144,20 +154,21 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         check_labels(classes.tolist())
         self.classes_ = self._ordered(classes)
         truth = np.where(y == self.classes_[1], 1, -1)
-        structure = LabelVector(self.measure, beta=self.beta, k=self.k)
         labels = self.classes_.tolist()
         hasher = ClassHasher(labels[1:], structure)
         fit = self._scoring_fit(X, feature_names, hasher, self.fit_intercept)
         n_jobs = self._n_jobs()
         problem = structure.pack(
             one_block(fit.parts), truth, self._formulation(), n_jobs=n_jobs,
-            scorer=fit.scorer(n_jobs),
+            scorer=fit.scorer(n_jobs), row_weight=weight,
         )  # fmt: skip
-        self._n_rows, self._weighted = len(y), False
+        self._total_weight = float(len(y) if weight is None else weight.sum())
         model = MeasureModel(None, structure, labels, np.zeros(0), 0.0, {})
         weights = self._learn(model, problem, fit)
         scores = problem.scores(problem.expand(weights))
-        self.threshold_ = model.threshold = best_threshold(structure, truth, scores)
+        self.threshold_ = model.threshold = best_threshold(
+            structure, truth, scores, weight
+        )
         return self._keep(model)
 
     def _ordered(self, classes: np.ndarray) -> np.ndarray:
@@ -171,7 +182,7 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         return classes if is_positive[-1] else classes[::-1]
 
     def _default_C(self, n: int) -> float:
-        return self._n_rows / 4
+        return self._total_weight / 4
 
     # ---------------------------------------------------------------- prediction
 
@@ -181,11 +192,7 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         return self.model_.scores(rows, n_jobs=self._n_jobs())
 
     def margin(self, X: Any) -> Floats:
-        """How far the label of each row is ahead of the other one, (n, 2).
-
-        The other label scores nothing, so both columns are the distance of the row's
-        score from the threshold.
-        """
+        """Distance of each row's score from the threshold, twice: (n, 2)."""
         distance = np.abs(self.decision_function(X))
         return np.column_stack([distance, distance])
 
@@ -193,6 +200,25 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
         """The label of each row, (n,)."""
         is_positive = self.decision_function(X) > 0
         return self.classes_[is_positive.astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The measure that was trained, by its settings; 1 − error for errors.
+
+        Classifiers of scikit-learn return their accuracy; here `GridSearchCV` should
+        choose by what is trained, without ``scoring=``. PRBEP, precision and recall at
+        k look at the best rows of X, whatever the threshold.
+        """
+        scores = self.decision_function(X)
+        structure = self.model_.structure
+        with with_remedies():
+            y = column_or_1d(y)
+            check_consistent_length(scores, y)
+            if sample_weight is not None:
+                sample_weight = _check_sample_weight(sample_weight, scores)
+        rows, weight = counted_rows(sample_weight, structure.measure in WEIGHTED)
+        truth, scores = (y == self.classes_[1])[rows], scores[rows]
+        _, value = trained_measure(structure, truth, scores > 0, scores, weight)
+        return 1.0 - value if structure.measure in WEIGHTED else value
 
     # --------------------------------------------------------- files, attributes
 

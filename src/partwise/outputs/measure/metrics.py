@@ -1,4 +1,4 @@
-"""Measures of binary labels and of scores; the positive label is 1."""
+"""Measures of binary labels and of scores, and the one that a model was trained for."""
 
 from __future__ import annotations
 
@@ -6,73 +6,50 @@ from typing import Any
 
 import numpy as np
 
-from partwise.metrics.registry import Metric
+from partwise.metrics import binary
+from partwise.metrics.binary import METRICS as METRICS
+from partwise.structures.label_vector import LabelVector
+from partwise.structures.label_vector.measures import count_table
 
 
-def f1(y_true: Any, y_pred: Any) -> float:
-    """2·tp / (2·tp + fp + fn), zero without true positives.
+def all_measures(
+    y_true: Any, y_pred: Any, scores: Any, structure: LabelVector | None = None
+) -> dict[str, float]:
+    """Every measure by its name, from 0/1 labels and scores of rows.
 
-    Examples
-    --------
-    >>> f1([1, 1, 0, 0], [1, 0, 1, 0])
-    0.5
+    That of `structure` has its own settings, as in ``recall@25``.
     """
-    true, predicted = np.asarray(y_true) == 1, np.asarray(y_pred) == 1
-    tp = int(np.sum(true & predicted))
-    return 2 * tp / max(int(true.sum()) + int(predicted.sum()), 1)
-
-
-def precision(y_true: Any, y_pred: Any) -> float:
-    """Share of the predicted positives that are true."""
-    true, predicted = np.asarray(y_true) == 1, np.asarray(y_pred) == 1
-    return float(np.sum(true & predicted)) / max(int(predicted.sum()), 1)
-
-
-def recall(y_true: Any, y_pred: Any) -> float:
-    """Share of the true positives that are predicted."""
-    return precision(y_pred, y_true)
-
-
-def prbep(y_true: Any, scores: Any) -> float:
-    """Precision among as many best scores as there are positives.
-
-    Examples
-    --------
-    >>> prbep([1, 0, 1, 0], [0.9, 0.8, 0.3, 0.1])
-    0.5
-    """
-    true = np.asarray(y_true) == 1
-    best = np.argsort(-np.asarray(scores), kind="stable")[: int(true.sum())]
-    return float(true[best].mean()) if len(best) else 0.0
-
-
-def roc_auc(y_true: Any, scores: Any) -> float:
-    """Share of pairs of a positive and a negative in the right order, ties ½.
-
-    Examples
-    --------
-    >>> roc_auc([1, 0, 1, 0], [0.9, 0.8, 0.8, 0.1])
-    0.875
-    """
-    true, values = np.asarray(y_true) == 1, np.asarray(scores, float)
-    _, group, size = np.unique(values, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(size) - (size - 1) / 2)[group]
-    n = int(true.sum())
-    n_pairs = n * (len(true) - n)
-    return float((rank[true].sum() - n * (n + 1) / 2) / n_pairs) if n_pairs else 0.5
-
-
-def all_measures(y_true: Any, y_pred: Any, scores: Any) -> dict[str, Any]:
-    """Every measure by its name."""
     values = {name: metric.function(y_true, y_pred) for name, metric in METRICS.items()}
-    return values | {"prbep": prbep(y_true, scores), "roc_auc": roc_auc(y_true, scores)}
+    for measure in (binary.prbep, binary.roc_auc, binary.average_precision):
+        values[measure.__name__] = measure(y_true, scores)
+    if structure is not None:
+        name, value = trained_measure(structure, y_true, y_pred, scores)
+        values[name] = value
+    return values
 
 
-METRICS = {
-    entry.name: entry
-    for entry in (
-        Metric("f1", f1, True, "harmonic mean of precision and recall", "binary"),
-        Metric("precision", precision, True, "predicted positives that are", "binary"),
-        Metric("recall", recall, True, "positives that are predicted", "binary"),
-    )
-}
+def trained_measure(
+    structure: LabelVector, y_true: Any, y_pred: Any, scores: Any, weight: Any = None
+) -> tuple[str, float]:
+    """Name and value of the measure of `structure`, by its settings.
+
+    With k, the k rows of the highest scores count as predicted. Errors are errors, so
+    less is better; `weight` is how much each row counts in them.
+    """
+    measure, k = structure.measure, structure.k
+    if callable(measure):
+        true, predicted = (np.asarray(y) == 1 for y in (y_true, y_pred))
+        tp, fp = count_table(true, predicted)
+        fn = int(true.sum()) - tp
+        table = map(float, (tp, fp, fn, len(true) - tp - fp - fn))
+        return getattr(measure, "__name__", "measure"), float(measure(*table))
+    if measure in ("error", "balanced_error"):
+        return measure, getattr(binary, measure)(y_true, y_pred, weight)
+    if measure in ("f1", "fbeta"):
+        beta = 1.0 if measure == "f1" else structure.beta
+        return f"f{beta:g}", binary.f_beta(y_true, y_pred, beta)
+    if measure in ("precision_at_k", "recall_at_k"):
+        kind = measure.removesuffix("_at_k")
+        size = k or int(np.sum(np.asarray(y_true) == 1))
+        return f"{kind}@{k or 'k'}", getattr(binary, f"{kind}_at")(y_true, scores, size)
+    return measure, getattr(binary, measure)(y_true, scores)

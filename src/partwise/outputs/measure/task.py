@@ -23,16 +23,17 @@ class MeasureTask(RowTask):
         """Labels, and the scores that they come from."""
         scores = model.scores(data.X, n_jobs=n_jobs)
         labels = [model.labels[k] for k in (scores > 0).astype(int).tolist()]
-        return Answers(labels, scores=scores, positive=model.labels[1])
+        positive, structure = model.labels[1], model.structure
+        return Answers(labels, scores=scores, positive=positive, structure=structure)
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """F1, precision, recall, PRBEP and ROC area."""
+        """All measures, that of the training by its own settings."""
         from partwise.outputs.measure.metrics import all_measures
 
         truth, predicted = (
             is_label(labels, answers.positive) for labels in (data.y, answers.best)
         )
-        return all_measures(truth, predicted, answers.scores)
+        return all_measures(truth, predicted, answers.scores, answers.structure)
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -42,6 +43,11 @@ class MeasureTask(RowTask):
 
         curves = curve_sections(is_label(data.y, answers.positive), answers.scores)
         return super().report_sections(model, data, answers) | curves
+
+    @classmethod
+    def report_facts(cls, model: Any) -> list[tuple[str, str]]:
+        """The measure."""
+        return [("Measure", model.structure.measure), *super().report_facts(model)]
 
     @classmethod
     def structure_facts(cls, model: Any) -> dict[str, Any]:

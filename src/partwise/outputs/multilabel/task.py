@@ -84,8 +84,8 @@ class MultilabelTask(RowTask):
 
     def _by_label(self, data: Data, answers: Answers) -> list[Any]:
         """Precision, recall, F1 and number of each label."""
+        from partwise.metrics.binary import f1, precision, recall
         from partwise.metrics.tokens import LabelRow
-        from partwise.outputs.measure.metrics import f1, precision, recall
 
         columns = zip(self.labels, data.y.T, self._marks(answers).T, strict=True)
         return [

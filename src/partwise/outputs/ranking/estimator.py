@@ -10,23 +10,15 @@ import numpy as np
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import CompletingEstimator
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
-from partwise.outputs.ranking.metrics import all_measures
+from partwise.outputs.ranking.metrics import all_measures, trained_measure
 from partwise.outputs.ranking.model import RankingModel
 from partwise.outputs.row_estimator import RowEstimator
 from partwise.outputs.rows import RowFeatureScoring, count_rows
 from partwise.parameters import SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.ranking import Ranking
+from partwise.structures.ranking.measures import PLACE_MEASURES
 from partwise.structures.ranking.queries import by_query, stacked
-
-SCORED_BY = {
-    "average_precision": "map",
-    "reciprocal_rank": "mrr",
-    "ndcg": "ndcg@10",
-    "ndcg_pairs": "ndcg@10",
-    "precision_at_k": "p@5",
-    "swapped_pairs": "map",
-}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -46,6 +38,11 @@ class Ranker(CompletingEstimator, RowEstimator):
         Weight of the losses; by default ten times the number of queries.
     k : int or None
         Places that NDCG (by default all) and precision at k look at.
+    place_weights : array, callable or None
+        What ndcg and precision_at_k weigh the features of a place with, see `Ranking`.
+        Numbers that do not rise, of the first k places or all, or a function of the
+        place 1, 2, …; by default the discounts of the measure, which are searched by
+        sorting and not by a linear assignment.
     latent : bool
         For precision at k and NDCG: complete the order of equally relevant rows in
         rounds, beginning with weights that classify rows (Yu and Joachims, ICML 2009,
@@ -74,6 +71,7 @@ class Ranker(CompletingEstimator, RowEstimator):
         "precision_at_k",
     ] = "swapped_pairs"  # fmt: skip
     k: int | None = None
+    place_weights: Any = None
     latent: bool = False
 
     model_: RankingModel = field(init=False)
@@ -86,7 +84,11 @@ class Ranker(CompletingEstimator, RowEstimator):
         check_whole("k", self.k, 1)
         if self.measure == "precision_at_k" and self.k is None:
             raise SettingsError("<measure='precision_at_k'> needs <k=>")
-        if self.latent and self.measure not in ("precision_at_k", "ndcg"):
+        if self.place_weights is not None and self.measure not in PLACE_MEASURES:
+            raise SettingsError(
+                f"<measure={self.measure!r}> weighs pairs; leave <place_weights=> out"
+            )
+        if self.latent and self.measure not in PLACE_MEASURES:
             raise SettingsError(
                 f"<measure={self.measure!r}> does not depend on the order of equal "
                 "rows; leave <latent=True> out"
@@ -122,7 +124,7 @@ class Ranker(CompletingEstimator, RowEstimator):
             )
         featurizer = self._featurizer(feature_names, has_intercept=False)
         ties = "latent" if self.latent else "mean"
-        structure = Ranking(self.measure, k=self.k, ties=ties)
+        structure = Ranking(self.measure, self.k, self.place_weights, ties)
         model = RankingModel(RowFeatureScoring(featurizer), structure, np.zeros(0), {})
         problem = model.training_problem(
             X[order], y[order], offset, self._formulation(), self._n_jobs()
@@ -140,7 +142,9 @@ class Ranker(CompletingEstimator, RowEstimator):
     def predict(self, X: Any, groups: Any = None) -> Any:
         """Score of each row, (n,), or a list of arrays for a list of matrices.
 
-        `groups` is ignored: scores do not depend on the other rows of a query.
+        `groups` is there so that `fit`, `predict` and `score` take the same arguments.
+        It changes nothing: the score of a row does not depend on the others of its
+        query, whose ranking is ``np.argsort(-scores)``.
         """
         self._check_fitted()
         if isinstance(X, list) and not X:
@@ -167,15 +171,18 @@ class Ranker(CompletingEstimator, RowEstimator):
         return self.model_.explain_query(rows, top=top)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """The measure that was trained, a mean over queries.
+        """The measure that was trained, with its k, a mean over queries.
 
-        Average precision for swapped pairs, NDCG@10 and precision@5 for the others.
+        1 − the share of swapped pairs, average precision, reciprocal rank, NDCG or
+        precision at k. Queries without relevant rows count 0, without pairs 1.
         """
         rows, grades, groups = stacked(X, y, groups)
         order, offset = by_query(groups, rows.shape[0])
         scores = np.asarray(self.predict(rows))[order]
-        values = all_measures(np.asarray(grades)[order], scores, offset)
-        return values[SCORED_BY[self.measure]]
+        structure = self.model_.structure
+        values = all_measures(np.asarray(grades)[order], scores, offset, structure)
+        value = values[trained_measure(structure)]
+        return 1.0 - value if structure.measure == "swapped_pairs" else value
 
     # --------------------------------------------------------- files, attributes
 

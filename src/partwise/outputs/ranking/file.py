@@ -16,6 +16,8 @@ def to_state(model: RankingModel) -> State:
     structure = model.structure
     scoring, arrays = model.scoring.to_state(model.weights)
     settings = {"measure": structure.measure, "k": structure.k, **scoring}
+    if structure.place_weights is not None:
+        settings["place_weights"] = structure.listed_weights()
     if structure.ties != "mean":  # files from before hidden rankings have none
         settings["ties"] = structure.ties
     return settings, arrays
@@ -29,7 +31,9 @@ def from_state(
     require(k is None or (type(k) is int and 0 < k < 2**62), "k out of range")
     ties = settings.get("ties", "mean")
     require(ties in ("mean", "latent"), f"ties {ties!r}")
-    structure = Ranking(entry(settings, "measure", str), k=k, ties=ties)
+    weights = settings.get("place_weights")
+    require(weights is None or isinstance(weights, list), "place_weights")
+    structure = Ranking(entry(settings, "measure", str), k, weights, ties)
     structure.check()
-    scoring, weights = RowFeatureScoring.from_state(settings, arrays, [""])
-    return RankingModel(scoring, structure, weights, info)
+    scoring, coef = RowFeatureScoring.from_state(settings, arrays, [""])
+    return RankingModel(scoring, structure, coef, info)

@@ -45,12 +45,18 @@ class RankingModel(ScoreModel):
         """Score of each row."""
         return self.row_scores(X).tolist()
 
-    def explain_query(self, X: Any, *, top: int = 10) -> Explanation:
-        """Why the best row of a query leads the second; X is (n_rows, n_features)."""
+    def explain_query(
+        self, X: Any, *, numbers: Any = None, top: int = 10
+    ) -> Explanation:
+        """Why the best row of a query leads the second; X is (n_rows, n_features).
+
+        Rows have `numbers`, or count from 0.
+        """
         shares = self.scoring.row_shares(X, self.weights)
         scores = self.row_scores(X)
         best, second = np.argsort(-scores, kind="stable")[:2].tolist()
-        winner, runner_up = f"row {best}", f"row {second}"
+        numbers = range(len(scores)) if numbers is None else numbers
+        winner, runner_up = f"row {numbers[best]}", f"row {numbers[second]}"
         reasons = self.contributions(
             shares[best] - shares[second], winner, runner_up, top
         )

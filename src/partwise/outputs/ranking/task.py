@@ -36,13 +36,14 @@ class RankTask(RowTask):
         grades = np.concatenate([np.asarray(file.y, float) for file in files])
         order, offset = by_query(queries, X.shape[0])
         line = np.argsort(order, kind="stable")  # back to the lines of the files
-        return Data(X[order], grades[order], X.shape[0], (offset, line))
+        names = np.concatenate([file.groups for file in files])[order[offset[:-1]]]
+        return Data(X[order], grades[order], X.shape[0], (offset, line, names))
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
         """The query of each row."""
         import numpy as np
 
-        offset, _ = data.source
+        offset = data.source[0]
         return {"groups": np.repeat(np.arange(len(offset) - 1), np.diff(offset))}
 
     def describe(self, data: Data) -> str:
@@ -52,13 +53,14 @@ class RankTask(RowTask):
     def predictions(self, model: Any, data: Data, n_jobs: int) -> Answers:
         """Scores, in the order of the lines."""
         scores = model.predict(data.X, n_jobs=n_jobs)
-        return Answers([scores[row] for row in data.source[1].tolist()], scores=scores)
+        by_line = [scores[row] for row in data.source[1].tolist()]
+        return Answers(by_line, scores=scores, structure=model.structure)
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """MAP, NDCG@10, precision at 1, 5 and 10, MRR."""
+        """MAP, NDCG, precision at k, MRR, swapped pairs; that of the training."""
         from partwise.outputs.ranking.metrics import all_measures
 
-        return all_measures(data.y, answers.scores, data.source[0])
+        return all_measures(data.y, answers.scores, data.source[0], answers.structure)
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Number of queries."""
@@ -68,7 +70,7 @@ class RankTask(RowTask):
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """Precision against recall, and the average precision of each query."""
-        from partwise.outputs.ranking.metrics import query_measures, ranked_queries
+        from partwise.metrics.rankings import query_measures, ranked_queries
         from partwise.report.content import Picture
         from partwise.report.curves import bars, curve, mean_precision
 
@@ -99,6 +101,20 @@ class RankTask(RowTask):
         place = int(data.source[1][row])
         return model.explain_row(data.X[place : place + 1], top=top)
 
+    def query_explanation(self, model: Any, data: Data, query: str, top: int) -> Any:
+        """Why the best row of a query leads the second; lines count from 0."""
+        import numpy as np
+
+        offset, line, names = data.source
+        at = np.flatnonzero(names.astype(str) == query)
+        if not len(at):
+            raise ValueError(f"--query {query}: the data has no qid:{query}")
+        first, last = offset[at[0] : at[0] + 2]
+        if last - first < 2:
+            raise ValueError(f"--query {query}: it has one row, nothing to compare")
+        numbers = np.argsort(line)[first:last]
+        return model.explain_query(data.X[first:last], numbers=numbers, top=top)
+
     def n_blocks(self, data: Data) -> int:
         """Queries."""
         return len(data.source[0]) - 1
@@ -107,5 +123,5 @@ class RankTask(RowTask):
         self, model: Any, data: Data, formulation: Formulation, n_jobs: int
     ) -> Problem:
         """The training problem."""
-        offset, _ = data.source
+        offset = data.source[0]
         return model.training_problem(data.X, data.y, offset, formulation, n_jobs)

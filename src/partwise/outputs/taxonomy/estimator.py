@@ -50,9 +50,9 @@ class TaxonomyClassifier(MulticlassClassifier):
     multiple : bool
         Whether rows have several classes.
         y is then a list of lists, and a prediction a list of the most specific nodes:
-        the best set of nodes that contains the parents of its nodes, in a tree.
+        the best set of nodes that contains the parents of its nodes.
     leaves : {"optional", "mandatory"}
-        With several classes: whether each way down must end at a leaf.
+        With several classes: whether each way down must end at a leaf, in a tree.
     node_cost : {"uniform", "siblings"}, or array (N,)
         With several classes: loss of a node too many or too few.
         The same for all, or that of a parent shared by its children; the sum is 1.

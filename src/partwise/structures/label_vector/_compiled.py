@@ -60,6 +60,19 @@ score_block, weighted_score = weighted.score_block, weighted.weighted_score
 weighted_scores = weighted.weighted_scores
 
 
+@kernel
+def loss_of_weights(blocks, i, code):
+    """Δ of rows with weights: u or v for each wrong one, as much as it counts."""
+    begin = blocks.offset[i]
+    total = 0.0
+    for r in range(blocks.offset[i + 1] - begin):
+        is_predicted = (np.int64(code[r >> 5]) >> (r & 31)) & 1
+        if is_predicted != blocks.y[begin + r]:
+            loss = blocks.v[i] if is_predicted else blocks.u[i]
+            total += loss * blocks.weight[begin + r]
+    return total
+
+
 @uncounted
 @weighted.row_operations
 class LabelBlocks(NamedTuple):
@@ -75,6 +88,8 @@ class LabelBlocks(NamedTuple):
     u: np.ndarray  # (n_blocks,)
     v: np.ndarray  # (n_blocks,)
     function: Any  # address of a user's measure
+    weight: np.ndarray  # (n_rows,) weights of rows, for LINEAR alone, or (1,)
+    weight_step: int  # 0 where all rows count alike
     way: int  # EACH, FIXED, CONCAVE, BOXES or PREDICT
     rule: int  # how a loss becomes a plane, see `Formulation.rule`
     shape: np.ndarray  # (n_blocks, 3) int64: rows and columns of a box, boxes in a row
@@ -90,9 +105,12 @@ class LabelBlocks(NamedTuple):
         y = np.int64(blocks.y[begin + r])
         if y == bit:
             return 0.0
-        return 2.0 * (y - bit) / (blocks.offset[i + 1] - begin)
+        weight = blocks.weight[(begin + r) * blocks.weight_step]
+        return 2.0 * weight * (y - bit) / (blocks.offset[i + 1] - begin)
 
     def output_loss(blocks, i, code):
+        if blocks.weight_step:
+            return loss_of_weights(blocks, i, code)
         begin = blocks.offset[i]
         a, b = np.int64(0), np.int64(0)
         for r in range(blocks.offset[i + 1] - begin):
@@ -148,7 +166,10 @@ def write_bit(code, r):
 
 @kernel
 def choose_each(blocks, score, i, code):
-    """Each row decides: its loss u or v against the margin (2/n)·y·s."""
+    """Each row decides: its loss u or v against the margin (2/n)·y·s.
+
+    A row's weight is a factor of both.
+    """
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     for k in range(code.shape[0]):

@@ -37,6 +37,7 @@ MEASURES = (
     "balanced_error", "average_precision",
 )  # fmt: skip
 
+WEIGHTED = ("error", "balanced_error")  # sums over rows, which may have weights
 RANKED = ("roc_auc", "average_precision")  # of the order of rows, not of their labels
 
 # How kernels compute a loss from (a, b), with two numbers u and v per block.
@@ -47,17 +48,17 @@ GIVEN = 3  # 1 − f(tp, fp, fn, tn)
 
 
 class ContingencyLoss(NamedTuple):
-    """The loss of a label vector with P positive and N negative rows."""
+    """The loss of a label vector with P positive and N negative rows, or weights."""
 
-    n_positive: int
-    n_negative: int
+    n_positive: float
+    n_negative: float
     kind: int
     u: float
     v: float
     size: int  # predicted positives of every labelling, or −1
     function: Callable[..., float] | None
 
-    def __call__(self, tp: int, fp: int) -> float:
+    def __call__(self, tp: float, fp: float) -> float:
         """Δ of a labelling with these true and false positives."""
         fn, tn = self.n_positive - tp, self.n_negative - fp
         if (fn, fp) == (0, 0):
@@ -73,9 +74,9 @@ class ContingencyLoss(NamedTuple):
 
 
 def contingency_loss(
-    measure: Any, n_positive: int, n_negative: int, beta: float, k: int | None
+    measure: Any, n_positive: float, n_negative: float, beta: float, k: int | None
 ) -> ContingencyLoss:
-    """The loss of a measure on so many positive and negative rows."""
+    """The loss of a measure on so many positive and negative rows, or their weights."""
     n = n_positive + n_negative
     if callable(measure):
         return _given_loss(measure, n_positive, n_negative)
@@ -97,7 +98,7 @@ def contingency_loss(
             raise ValueError(f"beta={beta!r}: give a positive number")
         kind, u = F_BETA, (1.0 if measure == "f1" else float(beta) ** 2)
     elif measure in ("prbep", "precision_at_k", "recall_at_k"):
-        kind, size = SHARE, n_positive
+        kind, size = SHARE, int(n_positive)
         if k is not None and measure != "prbep":
             size = k
         if not 1 <= size <= n:
@@ -107,7 +108,7 @@ def contingency_loss(
 
 
 def _given_loss(
-    function: Callable[..., float], n_positive: int, n_negative: int
+    function: Callable[..., float], n_positive: float, n_negative: float
 ) -> ContingencyLoss:
     loss = ContingencyLoss(n_positive, n_negative, GIVEN, 0.0, 0.0, -1, function)
     name = getattr(function, "__name__", repr(function))

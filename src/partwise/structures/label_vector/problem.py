@@ -9,10 +9,12 @@ from numba import cfunc
 from numba.core import config
 from numba.core.errors import NumbaError
 
+from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.digests import row_digests
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.label_vector._compiled import (
     LabelBlocks,
@@ -69,6 +71,15 @@ class LabelVectorProblem(WeightedRowsProblem):
     def _search_block(self, blocks: Any, work: Any, i: int, code: Ints) -> Any:
         return search_labels(blocks, work, i, code)
 
+    def keys(self) -> list[bytes] | None:
+        """Digests of features, and of truths with the weights of rows."""
+        if self.is_euclidean and getattr(self.blocks, "weight_step", False):
+            truths = np.where(self.blocks.y, 1.0, -1.0) * self.blocks.weight
+            return row_digests(
+                self.blocks.rows, self.number, truths, self.blocks.offset
+            )
+        return super().keys()
+
     def outputs(self, cuts: Cuts) -> list[Any]:
         """Labels −1 and 1 of the cuts, or `PairOrders`."""
         rows = zip(cuts.block, cuts.codes, strict=True)
@@ -121,13 +132,18 @@ def pack_labels(
     formulation: Formulation,
     n_jobs: int,
     scorer: Any,
+    row_weight: Any = None,
 ) -> LabelVectorProblem:
     """Lay rows and labels end to end; choose the search."""
     from partwise.structures.label_vector.structure import as_positive
 
     features, labels = as_blocks(X, Y)
     truths = [as_positive(y) for y in labels]
-    losses = [structure.loss_of(y) for y in truths]
+    if row_weight is None:
+        losses = [structure.loss_of(y) for y in truths]
+    else:
+        weights = _weights(row_weight, features.offset)
+        losses = list(map(structure.loss_of, truths, weights))
     scorer = scorer or LinearScorer()
     rows, number = scorer.ordered(scorer.bind(features, 1))
     offset = plain_array(features.offset, np.int64)
@@ -139,7 +155,7 @@ def pack_labels(
         "member": np.concatenate(
             [np.argsort(1 - y, kind="stable") for y in truths]
         ).astype(np.int32),
-        "n_positive": np.array([loss.n_positive for loss in losses], np.int64),
+        "n_positive": np.array([y.sum() for y in truths], np.int64),
     }
     most = int(np.diff(offset).max())
     if structure.is_pairwise:
@@ -169,6 +185,8 @@ def pack_labels(
         u=np.array([loss.u for loss in losses]),
         v=np.array([loss.v for loss in losses]),
         function=address,
+        weight=np.ones(1) if row_weight is None else np.concatenate(weights),
+        weight_step=int(row_weight is not None),
         way=way,
         rule=formulation.rule,
         shape=shape,
@@ -183,6 +201,16 @@ def pack_labels(
     )  # fmt: skip
     problem.function = function
     return problem
+
+
+def _weights(row_weight: Any, offset: Ints) -> list[Floats]:
+    """Weights of the rows of each block, with a mean of one."""
+    weight: Floats = plain_array(row_weight, np.float64)
+    if weight.shape != (offset[-1],) or not (weight > 0).all():
+        raise ValueError("row_weight: give one positive number per row")
+    check_magnitude(weight, MAX_FEATURE, "row_weight")
+    blocks = np.split(weight, offset[1:-1])
+    return [block / np.mean(block) for block in blocks]
 
 
 def _way(kind: int, formulation: Formulation) -> int:
@@ -223,7 +251,7 @@ def _boxes(
 
 def _boxes_of(loss: ContingencyLoss, address: Any, n_jobs: int) -> tuple[Ints, Floats]:
     """Rows and columns of a box and boxes in a row, and the largest loss of each."""
-    n_positive, n_negative = loss.n_positive, loss.n_negative
+    n_positive, n_negative = int(loss.n_positive), int(loss.n_negative)
     n_tables = (n_positive + 1) * (n_negative + 1)
     if n_tables > MOST_TABLES:
         raise ValueError(

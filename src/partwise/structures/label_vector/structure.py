@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from partwise.features.label_keys import LabelKeys
-from partwise.objective import Formulation
-from partwise.protocol import Floats, Ints
+from partwise.objective import MARGIN, Formulation
+from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.structures.label_vector.measures import (
     RANKED,
+    WEIGHTED,
     ContingencyLoss,
     contingency_loss,
     count_table,
@@ -99,10 +100,15 @@ class LabelVector(WeightedRowsStructure):
         self.positive_share_ = float(np.mean(y > 0))
         return self
 
-    def loss_of(self, y: Any) -> ContingencyLoss:
+    def loss_of(self, y: Any, weight: Any = None) -> ContingencyLoss:
         """The loss over tables of true and false positives, for these labels."""
-        n_positive = int(np.sum(np.asarray(y) > 0))
-        n_negative = len(y) - n_positive
+        is_positive = np.asarray(y) > 0
+        if weight is None:
+            n_positive: float = int(np.sum(is_positive))
+            n_negative = len(y) - n_positive
+        else:
+            n_positive = float(np.sum(weight[is_positive]))
+            n_negative = float(np.sum(weight[~is_positive]))
         return contingency_loss(self.measure, n_positive, n_negative, self.beta, self.k)
 
     def joint_feature(self, x: Any, y: Any) -> Floats:
@@ -151,6 +157,40 @@ class LabelVector(WeightedRowsStructure):
         labels = np.full(len(score), -1, np.int8)
         labels[np.argsort(-score, kind="stable")[:size]] = 1
         return labels
+
+    def weighs_rows(self, formulation: Formulation) -> bool:
+        """Whether rows may have weights that are no whole numbers."""
+        has_sum = isinstance(self.measure, str) and self.measure in WEIGHTED
+        return has_sum and formulation.rule == MARGIN
+
+    def pack(
+        self,
+        X: Any,
+        Y: Any,
+        formulation: Formulation | None = None,
+        *,
+        n_jobs: int = 1,
+        scorer: Any = None,
+        row_weight: Any = None,
+    ) -> Any:
+        """Lay rows out for a solver, see `RowStructure.pack`.
+
+        Parameters
+        ----------
+        row_weight : array (n_rows,), optional
+            How much each row counts, in the loss and in Ψ: positive numbers. Only for
+            ``"error"`` and ``"balanced_error"`` with margin rescaling and an L1
+            penalty; other measures count rows.
+        """
+        if row_weight is None:
+            return super().pack(X, Y, formulation, n_jobs=n_jobs, scorer=scorer)
+        formulation = (formulation or Formulation()).validate()
+        if not self.weighs_rows(formulation):
+            raise CapabilityError(
+                f"measure={self.measure!r} with {formulation.rescaling} rescaling and "
+                f"penalty {formulation.penalty!r} has no `row_weight`: repeat rows"
+            )
+        return pack_labels(self, X, Y, formulation, n_jobs, scorer, row_weight)
 
     def pack_rows(
         self, X: Any, Y: Any, formulation: Formulation, n_jobs: int, scorer: Any

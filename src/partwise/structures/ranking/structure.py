@@ -19,6 +19,7 @@ from partwise.structures.ranking.measures import (
     Places,
     average_precision,
     make_places,
+    place_weights,
     reciprocal_rank,
 )
 from partwise.structures.ranking.problem import RankingProblem, pack_queries
@@ -123,6 +124,8 @@ class Ranking(WeightedRowsStructure):
             raise ValueError(
                 f"measure={self.measure!r} weighs pairs: leave place_weights out"
             )
+        if self.place_weights is not None and not callable(self.place_weights):
+            place_weights(self.place_weights, len(self.place_weights))
         if self.ties not in ("mean", "latent"):
             raise ValueError(f"ties={self.ties!r}: choose 'mean' or 'latent'")
         if self.is_pairwise and self.ties == "latent":
@@ -130,6 +133,17 @@ class Ranking(WeightedRowsStructure):
                 f"measure={self.measure!r} does not depend on the order of equal rows: "
                 "leave ties out"
             )
+
+    def listed_weights(self) -> list[float]:
+        """`place_weights` as numbers, for files."""
+        weights = self.place_weights
+        if not callable(weights):
+            return place_weights(weights, len(weights)).tolist()
+        if self.k is None:
+            raise ValueError(
+                "place_weights: a function cannot be kept in a file; give numbers, or k"
+            )
+        return place_weights(weights, self.k).tolist()
 
     def places(self, grades: Any) -> Places:
         """The terms of a measure of places, for these grades."""

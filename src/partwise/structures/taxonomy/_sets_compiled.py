@@ -7,8 +7,50 @@ node, padded to whole vectors. A code has a 0 or 1 for each node.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
+from partwise.compiled import (
+    add_row,
+    called_at,
+    dot_row,
+    jitted,
+    kernel,
+    score_rows,
+    uncounted,
+    wipe_row,
+)
+from partwise.structures.graph._cuts import cut_graph
+
+CLOSURE = types.void(
+    types.float64[::1],  # scores of nodes
+    types.int32[:, ::1],  # ends of edges, child and parent
+    types.int64[::1], types.int32[::1],  # edges of each node
+    types.int32[::1],  # receives the set
+)  # fmt: skip
+
+
+@jitted
+def best_closure(score, ends, near_ptr, near, code):
+    """Write the set of highest score that is closed under parents, in a lattice.
+
+    A minimum cut (Picard, Management Science 1976) with label 0 for nodes of the set: a
+    child without one of its parents costs more than all scores. Of several sets the one
+    without what adds nothing.
+    """
+    n, n_edges = code.shape[0], ends.shape[0]
+    unary, pairs = np.zeros((n, 2)), np.zeros((n_edges, 4))
+    total = 0.0
+    for z in range(n):
+        unary[z, 0] = score[z]
+        total += abs(score[z])
+    for e in range(n_edges):
+        pairs[e, 1] = -2.0 * total
+    cut_graph(unary, pairs, ends, near_ptr, near, code)
+    for z in range(n):
+        code[z] = 1 - code[z]
+
+
+call_closure = called_at(CLOSURE)
 
 
 class SetWork(NamedTuple):
@@ -33,6 +75,11 @@ class SetBlocks(NamedTuple):
     has_loss: int  # 0 for predictions
     must_reach_leaf: int
     width: int  # columns of a model, padding included
+    is_tree: int
+    closure: Any  # address of `best_closure`, for lattices
+    ends: np.ndarray  # (n_edges, 2) int32, child and parent
+    near_ptr: np.ndarray  # (N + 1,) int64
+    near: np.ndarray  # (2·n_edges,) int32, edges of each node
 
     def code_length(blocks, i):
         return blocks.parent.shape[0]
@@ -51,7 +98,12 @@ class SetBlocks(NamedTuple):
             work.change[z] = work.parts[0, z]
             if blocks.has_loss:
                 work.change[z] += blocks.cost[z] * (1.0 - 2.0 * blocks.y[i, z])
-        best_set(blocks.parent, blocks.must_reach_leaf, work, code)
+        if blocks.is_tree:
+            best_set(blocks.parent, blocks.must_reach_leaf, work, code)
+        else:
+            call_closure(blocks.closure, (
+                work.change, blocks.ends, blocks.near_ptr, blocks.near, code
+            ))  # fmt: skip
         margin = 0.0
         for z in range(code.shape[0]):
             if code[z] != blocks.y[i, z]:

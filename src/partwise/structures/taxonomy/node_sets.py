@@ -1,4 +1,4 @@
-"""Several classes of a tree per example: sets of nodes closed under parents."""
+"""Several classes per example: sets of nodes that are closed under parents."""
 
 from __future__ import annotations
 
@@ -8,46 +8,50 @@ from typing import Any, Self
 
 import numpy as np
 
-from partwise.compiled import plain_array
+from partwise.compiled import address_of, plain_array
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Floats, Ints
+from partwise.protocol import CapabilityError, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.multiclass.problem import padded
 from partwise.structures.multiclass.structure import example_rows
 from partwise.structures.packed import aligned_zeros
 from partwise.structures.row_structure import RowStructure, SetProblem, row_vector
-from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
+from partwise.structures.taxonomy._sets_compiled import (
+    CLOSURE,
+    SetBlocks,
+    SetWork,
+    best_closure,
+)
 from partwise.structures.taxonomy.nodes import Nodes
 
 NODE_COSTS = ("uniform", "siblings")
 
 
 class NodeSets(RowStructure):
-    """Sets of nodes of a tree that contain the parent of each of their nodes.
+    """Sets of nodes of a tree or lattice that contain the parents of their nodes.
 
     Ψ(x, S) = Σ_{z ∈ S} Φ(x) ⊗ e_z: each node has weights of its own, and the score of a
     set is the sum over its nodes. The loss is Σ c_z over the nodes in which two sets
-    differ. Both are sums over nodes, so one program from the leaves up finds the best
-    set exactly: with s_z the score of node z (and what the loss adds to it),
+    differ. Both are sums over nodes, so in a tree one program from the leaves up finds
+    the best set exactly: with s_z the score of node z (and what the loss adds to it),
 
         f(z) = s_z + Σ_{children c} max(0, f(c)),
 
     where leaves are mandatory and all f(c) ≤ 0, the largest f(c) in place of the sum.
+    In a lattice the best set is a maximum closure, found exactly by a minimum cut.
 
     Parameters
     ----------
     nodes : Nodes
-        Of a tree. In a lattice the best set is a maximum closure, which this program
-        does not find: refused.
     node_cost : {"uniform", "siblings"} or array (N,)
         c_z: the same for all nodes; 1 for all nodes at the top together, and the cost
-        of a parent shared by its children (Cesa-Bianchi et al., JMLR 2006), so that
-        errors near the top cost more; or numbers. Scaled to the sum 1: the loss is 1 at
-        most.
+        of a parent shared by its children (Cesa-Bianchi et al., JMLR 2006; in a lattice
+        the sum of such shares), so that errors near the top cost more; or numbers.
+        Scaled to the sum 1: the loss is 1 at most.
     leaves : {"optional", "mandatory"}
         Whether a set may end at an inner node, or be empty; or has at least one leaf,
-        and one below each of its nodes.
+        and one below each of its nodes, in a tree.
 
     Notes
     -----
@@ -79,17 +83,17 @@ class NodeSets(RowStructure):
         return len(self.nodes)
 
     def check(self) -> None:
-        """Refuse unknown settings, and lattices."""
+        """Refuse unknown settings, and mandatory leaves in a lattice."""
         if self.leaves not in ("optional", "mandatory"):
             raise SettingsError(
                 f"<leaves={self.leaves!r}>: choose 'optional' or 'mandatory'"
             )
-        if not self.nodes.is_tree:
+        if self.leaves == "mandatory" and not self.nodes.is_tree:
             k = next(k for k, up in enumerate(self.nodes.parents) if len(up) > 1)
             raise CapabilityError(
-                f"node {self.nodes.names[k]!r} has several parents; the search for "
-                "several classes per example is exact in trees only: give each node "
-                "one parent"
+                f"node {self.nodes.names[k]!r} has several parents: with "
+                "<leaves='mandatory'> the search is exact in trees only; give each "
+                "node one parent, or leave <leaves=> out"
             )
 
     def costs(self) -> Floats:
@@ -103,10 +107,11 @@ class NodeSets(RowStructure):
                 )
             cost = np.ones(size)
             if self.node_cost == "siblings":
-                ups = [up[0] if up else -1 for up in self.nodes.parents]
-                n_siblings = np.bincount(np.array(ups, np.int64) + 1)
-                for z, up in enumerate(ups):
-                    cost[z] = (cost[up] if up >= 0 else 1.0) / n_siblings[up + 1]
+                parents = self.nodes.parents
+                n_children = np.bincount([p for up in parents for p in up or (size,)])
+                for z, up in enumerate(parents):
+                    shares = [cost[p] / n_children[p] for p in up]
+                    cost[z] = sum(shares) if up else 1.0 / n_children[size]
         else:
             cost = plain_array(self.node_cost, np.float64)
             if cost.shape != (size,):
@@ -164,8 +169,12 @@ class NodeSets(RowStructure):
         return self.best(score + self.costs() * (1.0 - 2.0 * np.asarray(y)))
 
     def best(self, score: Floats) -> Ints:
-        """The valid set of the highest sum of scores, by the plain program."""
+        """The valid set of the highest sum of scores; in a tree by plain Python."""
         self.check()
+        if not self.nodes.is_tree:
+            code: Ints = np.empty(self.n_labels, np.int32)
+            best_closure(plain_array(score, np.float64), *self._edges(), code)
+            return code
         must = self.leaves == "mandatory"
         size = self.n_labels
         children: list[list[int]] = [[] for _ in range(size + 1)]  # the root last
@@ -185,6 +194,15 @@ class NodeSets(RowStructure):
             y[z] = 1
             waiting += taken[z]
         return y
+
+    def _edges(self) -> tuple[Ints, Ints, Ints]:
+        """Children with their parents, and the edges of each node, for cuts."""
+        pairs = [(z, p) for z, up in enumerate(self.nodes.parents) for p in up]
+        ends: Ints = np.array(pairs, np.int32).reshape(-1, 2)
+        nodes = ends.T.ravel()
+        near = np.tile(np.arange(len(ends), dtype=np.int32), 2)
+        counts = np.bincount(nodes, minlength=self.n_labels)
+        return ends, offsets_of(counts), near[np.argsort(nodes, kind="stable")]
 
     def enumerate(self, x: Any) -> list[Ints]:
         """All valid sets; for tiny trees."""
@@ -226,6 +244,8 @@ class NodeSets(RowStructure):
             y = self._check_sets(Y, n)
             rows, number = scorer.ordered(rows)
         parent = [up[0] if up else -1 for up in self.nodes.parents]
+        is_tree = self.nodes.is_tree
+        ends, near_ptr, near = self._edges()
         blocks = SetBlocks(
             rows=rows,
             y=y,
@@ -234,6 +254,11 @@ class NodeSets(RowStructure):
             has_loss=1,
             must_reach_leaf=int(self.leaves == "mandatory"),
             width=padded(size),
+            is_tree=int(is_tree),
+            closure=0 if is_tree else address_of(CLOSURE, best_closure),
+            ends=ends,
+            near_ptr=near_ptr,
+            near=near,
         )
         return NodeSetsProblem(
             self, blocks, features.offset, formulation, n_jobs, scorer, number
