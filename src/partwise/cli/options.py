@@ -86,6 +86,13 @@ Encoding = Annotated[
     ),
 ]
 MaxLength = Annotated[int | None, _optional("N", "Leave out longer sentences.")]
+Unknown = Annotated[
+    str | None,
+    _optional(
+        "TEXT",
+        "What stands for a label that is not known, _ by default; '' for nothing.",
+    ),
+]
 
 FILE_OPTIONS = {
     "label": Label,
@@ -93,6 +100,7 @@ FILE_OPTIONS = {
     "separator": Separator,
     "comment": Comment,
     "max_length": MaxLength,
+    "unknown": Unknown,
 }
 
 # ------------------------------------------------------- training, whatever the task

@@ -71,8 +71,9 @@ class LabelModel(LabelledModel):
             The anchors of a kernel model are not in these sequences.
         """
         parts, scorer = self.scoring.training(X, n_jobs)
+        hiding = {"may_hide": True} if (np.asarray(codes) < 0).any() else {}
         problem = self.structure.pack(
-            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer
+            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer, **hiding
         )
         if offers(problem, Latent):
             problem.complete(problem.expand(self.weights))

@@ -30,6 +30,7 @@ class FileOptions(NamedTuple):
     separator: str | None = None
     comment: str | None = None
     max_length: int | None = None
+    unknown: str | None = None  # what stands for a label that is not known
 
     def refuse(self, *names: str) -> None:
         """Raise when the user gave an option that the task has no use for."""

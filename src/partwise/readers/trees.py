@@ -10,9 +10,10 @@ class DependencyTree(NamedTuple):
     Parameters
     ----------
     heads : list of int
-        0 for the root, else the number of the head token from 1.
+        0 for the root, else the number of the head token from 1; None where it is not
+        known.
     labels : list of str
-        Relation of each token to its head.
+        Relation of each token to its head; None where it is not known.
 
     Examples
     --------

@@ -83,9 +83,18 @@ class DependencyTask(TreeTask):
         from partwise.readers.treebank import Treebank
 
         bank = Treebank.read(
-            paths, trees=truth, single_root=self.single_root, max_length=self.max_length
-        )
+            paths, trees=truth, single_root=self.single_root,
+            max_length=self.max_length, partial=True,
+        )  # fmt: skip
         return Data(bank.table, bank.trees, bank.table.n_tokens, bank)
+
+    def describe(self, data: Data) -> str:
+        """Also words of which something is not known."""
+        trees = list(zip(*data.y, strict=True))
+        counts = [sum(row.count(None) for row in rows) for rows in trees]
+        names = zip(counts, ("head", "relation"), strict=True)
+        hidden = [f"{n:,} words without {name} (_)" for n, name in names if n]
+        return ", ".join([super().describe(data), *hidden])
 
     def reader_info(self) -> dict[str, Any]:
         """How many roots a tree may have, and words a sentence."""
@@ -146,7 +155,9 @@ class DependencyTask(TreeTask):
         from partwise.readers import is_projective
 
         return {
-            name: sum(not is_projective(tree[0]) for tree in trees)
+            name: sum(
+                None not in heads and not is_projective(heads) for heads, _ in trees
+            )
             for name, trees in (("true", data.y), ("predicted", answers.best))
         }
 
@@ -170,11 +181,22 @@ class DependencyTask(TreeTask):
         """Scores by relation and length, confusions, errors and support drawn."""
         from partwise.metrics import confusion
         from partwise.metrics.dependencies import universal_relation
+        from partwise.readers.trees import DependencyTree
         from partwise.report import Confusion
         from partwise.report.errors import arc_errors
         from partwise.report.support import support_sections, support_tree_pictures
 
-        pairs, X = (data.y, answers.best), data.X
+        # what is not known counts as right
+        truths = [
+            DependencyTree(
+                *(
+                    [b if a is None else a for a, b in zip(*rows, strict=True)]
+                    for rows in zip(*trees, strict=True)
+                )
+            )
+            for trees in zip(data.y, answers.best, strict=True)
+        ]
+        pairs, X = (truths, answers.best), data.X
         sections = super().report_sections(model, data, answers)
         relations, *others = sections["metrics"]
         sections["metrics"] = [*others, relations]  # the longest table last
@@ -227,8 +249,8 @@ class DependencyTask(TreeTask):
     # ------------------------------------------------------------------- verify
 
     def labels_in(self, data: Data) -> Iterator[str]:
-        """Relations of all words."""
-        return (label for tree in data.y for label in tree.labels)
+        """Relations of all words that have one."""
+        return (label for tree in data.y for label in tree.labels if label is not None)
 
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By what makes a tree."""

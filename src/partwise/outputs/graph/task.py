@@ -58,12 +58,10 @@ class GraphTask(Task):
 
     def _known(self, data: Data, answers: Answers) -> tuple[list[Any], list[Any]]:
         """True and predicted labels, as strings, of nodes whose label is known."""
-        rows = [
-            [(str(a), str(b)) for a, b in zip(*labels, strict=True) if a is not None]
-            for labels in zip(data.y, answers.best, strict=True)
-        ]
-        truth, predicted = ([[pair[k] for pair in row] for row in rows] for k in (0, 1))
-        return truth, predicted
+        from partwise.outputs.labels import as_strings, known_pairs
+
+        truth, predicted = known_pairs(data.y, answers.best)
+        return as_strings(truth), as_strings(predicted)
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """Nodes and graphs without errors, and the mean F1 of labels."""

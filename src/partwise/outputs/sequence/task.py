@@ -10,7 +10,6 @@ from partwise.outputs.listings import label_details, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
 from partwise.readers.layout import Layout, find_column, read_tables, split_label
 
-UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
 
 
@@ -26,7 +25,7 @@ class TagTask(Task):
     title: ClassVar[str] = "Tagger"
     writes_probabilities: ClassVar[bool] = True
     file_options: ClassVar[tuple[str, ...]] = (
-        "label", "columns", "separator", "comment",
+        "label", "columns", "separator", "comment", "unknown",
     )  # fmt: skip
 
     def __init__(self, layout: Layout) -> None:
@@ -35,7 +34,14 @@ class TagTask(Task):
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """With the layout that the options describe."""
-        return cls(Layout.create(*options[:4]))
+        return cls(cls._layout(options))
+
+    @staticmethod
+    def _layout(options: FileOptions, default: Layout | None = None) -> Layout:
+        columns, label, separator, comment = options[:4]
+        return Layout.create(
+            columns, label, separator, comment, options.unknown, default
+        )
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
@@ -58,7 +64,7 @@ class TagTask(Task):
                 "column files; use it from Python with partwise.load"
             )
         options.refuse("max_length")
-        return cls(Layout.create(*options[:4], default=Layout.of_model(model)))
+        return cls(cls._layout(options, Layout.of_model(model)))
 
     # -------------------------------------------------------------------- files
 
@@ -68,8 +74,10 @@ class TagTask(Task):
         if not truth:
             return Data(table, None, table.n_tokens, table)
         label = find_column(table, self.layout.label, paths)
-        X, y = split_label(table, label, paths)
+        X, texts = split_label(table, label, paths)
         self.layout = replace(self.layout, columns=list(table.columns), label=label)
+        unknown = self.layout.unknown
+        y = [[None if text == unknown else text for text in row] for row in texts]
         return Data(X, y, table.n_tokens, table)
 
     def shown_tokens(self, X: Any) -> list[list[str]]:
@@ -78,8 +86,11 @@ class TagTask(Task):
 
     def describe(self, data: Data) -> str:
         """Sentences, tokens, labels."""
-        n_labels = len(set(self.labels_in(data)))
-        return f"{len(data.X):,} sentences, {data.n_tokens:,} tokens, {n_labels} labels"
+        known = list(self.labels_in(data))
+        sizes = f"{len(data.X):,} sentences, {data.n_tokens:,} tokens"
+        n_unknown = data.n_tokens - len(known)
+        hidden = f", {n_unknown:,} tokens without one ({self.layout.unknown})"
+        return f"{sizes}, {len(set(known))} labels{hidden if n_unknown else ''}"
 
     def reader_info(self) -> dict[str, Any]:
         """The layout."""
@@ -145,16 +156,27 @@ class TagTask(Task):
         """`given` is a column with labels that must be kept."""
         column = find_column(data.source, given, ["the data"])
         rows = data.source.strings(column)
-        names = {UNKNOWN: None} | {str(label): label for label in model.labels}
+        names: dict[str, Any] = {self.layout.unknown: None}
+        names |= {str(label): label for label in model.labels}
         return [[names.get(text, text) for text in row] for row in rows]
 
     # --------------------------------------------------------------- evaluation
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """All metrics that these labels have."""
+        """All metrics that these labels have; of known ones alone, without spans."""
         from partwise.metrics import measure_labels
 
-        return measure_labels(data.y, _as_strings(answers.best))
+        pairs, is_whole = self._known(data, answers)
+        return measure_labels(*pairs, with_spans=is_whole)
+
+    def _known(self, data: Data, answers: Answers) -> tuple[tuple[Any, Any], bool]:
+        """True and predicted labels where known, and whether that is everywhere."""
+        from partwise.outputs.labels import as_strings, known_pairs
+
+        predicted = as_strings(answers.best)
+        if all(label is not None for row in data.y for label in row):
+            return (data.y, predicted), True
+        return known_pairs(data.y, predicted), False
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Labels the model has never seen; precision and recall of each label."""
@@ -163,8 +185,9 @@ class TagTask(Task):
         unseen = unseen_warning(
             "labels", self.labels_in(data), model.labels, ", counted as errors"
         )
-        pairs = data.y, _as_strings(answers.best)
-        labels, spans = label_report(*pairs), as_span_tags(*pairs)
+        pairs, is_whole = self._known(data, answers)
+        labels = label_report(*pairs)
+        spans = as_span_tags(*pairs) if is_whole else None
         details = label_details("label", labels, unseen, n_tokens=data.n_tokens)
         by_span = label_details("span", [] if spans is None else span_report(*spans))
         details.json["spans"] = by_span.json["labels"]
@@ -174,9 +197,10 @@ class TagTask(Task):
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """Tables, confusion, worst errors, support structures."""
+        from partwise.outputs.labels import as_strings
         from partwise.outputs.sequence.report import sequence_sections
 
-        predicted = _as_strings(answers.best)
+        predicted = as_strings(answers.best)
         return sequence_sections(model, self.shown_tokens(data.X), data.y, predicted)
 
     # ------------------------------------------------------------ inside a model
@@ -212,10 +236,16 @@ class TagTask(Task):
     # ------------------------------------------------------------------- verify
 
     def labels_in(self, data: Data) -> Iterator[str]:
-        """Labels of all tokens."""
-        return (label for row in data.y for label in row)
+        """Labels of all tokens that have one."""
+        return (label for row in data.y for label in row if label is not None)
 
-    truths = Task.label_numbers
+    def truths(self, model: Any, data: Data) -> Any:
+        """Numbers of the labels, −1 where they are not known."""
+        import numpy as np
+
+        number: dict[Any, int] = {str(label): k for k, label in enumerate(model.labels)}
+        number[None] = -1
+        return np.array([number[a] for row in data.y for a in row], np.int32)
 
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
@@ -251,7 +281,3 @@ class ItemTask(TagTask):
     def known_parts(self, model: Any, data: Data, given: str) -> Any:
         """Refuse: the only labels of the file are those to be predicted."""
         raise ValueError("--given needs a file with columns; drop it")
-
-
-def _as_strings(rows: list[Any]) -> list[list[str]]:
-    return [[str(label) for label in row] for row in rows]
