@@ -112,6 +112,13 @@ def test_labels_that_are_not_known(run, toys, tmp_path):
     assert run("verify", model, data).code == 0
     plain = run("verify", model, data, "--plain")
     assert plain.code == 2 and "--plain needs data in which all labels" in plain.err
+    for cost in ("hamming", "normalized", "zero_one"):
+        options = ("--cost", cost, "--keep-dual", "--tol", "1e-4")
+        assert run(*train[:5], *options).code == 0
+        checks = run("verify", model, data, "--json").json
+        dual = checks["checks"]["dual"]
+        assert checks["holds"] and dual["how"].startswith("D("), cost
+        assert abs(dual["recomputed"] - dual["stated"]) < 1e-3 * dual["stated"]
     scores = run("evaluate", model, data, "--json").json["metrics"]
     assert scores["token_accuracy"] > 0.9 and "span_f1" not in scores
     refused = run(*train, "--solver", "hmm")

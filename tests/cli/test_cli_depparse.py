@@ -309,6 +309,13 @@ def test_heads_and_relations_that_are_not_known(run, treebank, tmp_path):
     labels = run("inspect", model, "--json").json["labels"]
     assert "_" not in labels and len(labels) > 3
     assert run("verify", model, data).code == 0
+    train = ("train", "depparse", data, "--model", model, "--hash-bits", 12)
+    for options in ((), ("--normalized",)):
+        assert run(*train, "--keep-dual", "--tol", 0.001, *options).code == 0
+        checks = run("verify", model, data, "--json").json
+        dual = checks["checks"]["dual"]
+        assert checks["holds"] and dual["how"].startswith("D(")
+        assert abs(dual["recomputed"] - dual["stated"]) < 1e-2 * dual["stated"]
     scores = run("evaluate", model, data, "--json")  # of what is known
     assert scores.json["metrics"]["uas"] > 0.9, scores.err
     assert run("report", model, data, "--output", tmp_path / "s.html").code == 0

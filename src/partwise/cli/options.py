@@ -86,6 +86,14 @@ Encoding = Annotated[
     ),
 ]
 MaxLength = Annotated[int | None, _optional("N", "Leave out longer sentences.")]
+Background = Annotated[
+    str | None,
+    _optional(
+        "FILE",
+        "More sequences without the motif, FASTA or a table, of weight "
+        "--background-weight each.",
+    ),
+]
 Unknown = Annotated[
     str | None,
     _optional(
@@ -101,6 +109,7 @@ FILE_OPTIONS = {
     "comment": Comment,
     "max_length": MaxLength,
     "unknown": Unknown,
+    "background": Background,
 }
 
 # ------------------------------------------------------- training, whatever the task

@@ -35,6 +35,7 @@ class SavedEstimator(StructuredEstimator):
     model_: Any = field(init=False)
     _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
+    keeps_dual: ClassVar[bool] = False  # whether models have support structures
     unit: ClassVar[str] = "sentence"  # what an example is called in messages
     # parameters among the settings of a model file
     settings_names: ClassVar[tuple[str, ...]] = (
@@ -51,7 +52,8 @@ class SavedEstimator(StructuredEstimator):
         ----------
         path : path
         keep_dual : bool
-            Also keep the support structures, so that `verify` can recompute the dual.
+            Also keep the support structures, so that `verify` can recompute the dual,
+            where the model has any.
         """
         from partwise.model_file import save_model
 

@@ -130,6 +130,7 @@ class DependencyParser(TreeParser):
     has_baseline = False
     measured = "dependencies"
     model_class = DependencyModel
+    keeps_dual = True
     as_given = ("templates", "cost", "projective", "single_root")
 
     # ------------------------------------------------------------------ learning

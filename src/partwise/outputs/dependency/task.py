@@ -252,6 +252,20 @@ class DependencyTask(TreeTask):
         """Relations of all words that have one."""
         return (label for tree in data.y for label in tree.labels if label is not None)
 
+    def plain_loss(
+        self, structure: Any, data: Data, row: int, truth: Any, output: Any
+    ) -> float:
+        """What is not known of the truth is as in the output."""
+        import numpy as np
+
+        size = max(structure.n_labels, 1)
+        parts = np.array(np.divmod(truth, size))
+        hidden = np.array([[a is None for a in part] for part in data.y[row]])
+        n_known = np.sum(~hidden.all(axis=0))
+        parts[hidden] = np.array(np.divmod(output, size))[hidden]
+        loss = float(structure.loss(parts[0] * size + parts[1], output))
+        return loss * len(truth) / n_known if structure.normalized and loss else loss
+
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By what makes a tree."""
         from partwise.structures.dependency.codes import is_allowed

@@ -123,6 +123,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
 
     model_: SequenceModel = field(init=False)
     model_class = SequenceModel
+    keeps_dual = True
     settings_names = (*SavedEstimator.settings_names, "scheme")
 
     # ------------------------------------------------------------------ learning

@@ -247,6 +247,15 @@ class TagTask(Task):
         number[None] = -1
         return np.array([number[a] for row in data.y for a in row], np.int32)
 
+    def plain_loss(
+        self, structure: Any, data: Data, row: int, truth: Any, output: Any
+    ) -> float:
+        """That of the tokens whose label is known."""
+        known = [t for t, label in enumerate(data.y[row]) if label is not None]
+        if len(known) == len(truth):
+            return float(structure.loss(truth, output))
+        return float(structure.loss(truth[known], output[known])) if known else 0.0
+
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
