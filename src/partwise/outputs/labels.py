@@ -114,27 +114,6 @@ def is_unknown(label: Any) -> bool:
     return label is None or bool(label != label)
 
 
-def known_pairs(y: Any, y_pred: Any) -> tuple[list[Any], list[Any]]:
-    """True and predicted labels of what has a known label.
-
-    Examples
-    --------
-    >>> known_pairs([["a", None]], [["b", "a"]])
-    ([['a']], [['b']])
-    """
-    rows = [
-        [(a, b) for a, b in zip(*labels, strict=True) if not is_unknown(a)]
-        for labels in zip(y, y_pred, strict=True)
-    ]
-    truth, predicted = ([[pair[k] for pair in row] for row in rows] for k in (0, 1))
-    return truth, predicted
-
-
-def as_strings(rows: list[Any]) -> list[list[str]]:
-    """Labels of all sequences as files have them."""
-    return [[str(label) for label in row] for row in rows]
-
-
 def encode_labels(
     y: Any, offset: Ints, labels: list[Any], what: str = "y", first: int = 0
 ) -> Ints:

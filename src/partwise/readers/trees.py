@@ -177,6 +177,11 @@ def is_projective(heads: Sequence[int]) -> bool:
     return True
 
 
+def n_crossing(trees: Sequence[Any]) -> int:
+    """How many dependency trees, of those that are wholly known, have crossing arcs."""
+    return sum(None not in heads and not is_projective(heads) for heads, _ in trees)
+
+
 def phrase_labels(tree: PhraseTree) -> set[str]:
     """Labels of the phrases of a tree, without its tags."""
     label, children = tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from partwise.metrics import as_span_tags, label_report, span_report
-from partwise.outputs.labels import known_pairs
+from partwise.outputs.hidden_truths import filled, known_pairs
 from partwise.outputs.listings import label_sections
 from partwise.report.errors import label_errors
 from partwise.report.support import support_pictures, support_sections
@@ -27,9 +27,5 @@ def sequence_sections(
         by_span = label_sections("span", span_report(*spans))
         sections["metrics"] = by_span["metrics"] + sections["metrics"]
     cost = model.structure.cost_matrix()
-    y = [
-        [b if a is None else a for a, b in zip(*rows, strict=True)]
-        for rows in zip(y, y_pred, strict=True)
-    ]
-    errors = label_errors(tokens, y, y_pred, model.labels, cost)
+    errors = label_errors(tokens, filled(y, y_pred), y_pred, model.labels, cost)
     return sections | {"errors": errors} | support_sections(support_pictures(model))

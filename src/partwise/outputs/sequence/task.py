@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from partwise.outputs.hidden_truths import n_unknown
+from partwise.outputs.label_task import LabelTask
 from partwise.outputs.listings import label_details, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
 from partwise.readers.layout import Layout, find_column, read_tables, split_label
 
 ABSENT = "-"  # a sentence has fewer than k labellings
 
 
-class TagTask(Task):
+class TagTask(LabelTask):
     """Learn a tagger from column files, one token per line.
 
     Ctrl-C ends training early: the best model so far is written with its gap, and the
@@ -34,14 +36,7 @@ class TagTask(Task):
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """With the layout that the options describe."""
-        return cls(cls._layout(options))
-
-    @staticmethod
-    def _layout(options: FileOptions, default: Layout | None = None) -> Layout:
-        columns, label, separator, comment = options[:4]
-        return Layout.create(
-            columns, label, separator, comment, options.unknown, default
-        )
+        return cls(Layout.create(*options[:4], options.unknown))
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
@@ -56,6 +51,8 @@ class TagTask(Task):
         from partwise.model_file import ModelFileError
 
         if model.takes == "dicts":
+            from partwise.outputs.crfsuite import ItemTask
+
             options.refuse(*options._fields)
             return ItemTask(Layout())  # type: ignore[return-value]
         if model.takes != "columns":
@@ -64,7 +61,8 @@ class TagTask(Task):
                 "column files; use it from Python with partwise.load"
             )
         options.refuse("max_length")
-        return cls(cls._layout(options, Layout.of_model(model)))
+        trained = Layout.of_model(model)
+        return cls(Layout.create(*options[:4], options.unknown, trained))
 
     # -------------------------------------------------------------------- files
 
@@ -86,11 +84,10 @@ class TagTask(Task):
 
     def describe(self, data: Data) -> str:
         """Sentences, tokens, labels."""
-        known = list(self.labels_in(data))
-        sizes = f"{len(data.X):,} sentences, {data.n_tokens:,} tokens"
-        n_unknown = data.n_tokens - len(known)
-        hidden = f", {n_unknown:,} tokens without one ({self.layout.unknown})"
-        return f"{sizes}, {len(set(known))} labels{hidden if n_unknown else ''}"
+        n, n_hidden = len(set(self.labels_in(data))), n_unknown(data.y)
+        hidden = f", {n_hidden:,} tokens without one ({self.layout.unknown})"
+        sizes = f"{len(data.X):,} sentences, {data.n_tokens:,} tokens, {n} labels"
+        return sizes + hidden * (n_hidden > 0)
 
     def reader_info(self) -> dict[str, Any]:
         """The layout."""
@@ -166,17 +163,8 @@ class TagTask(Task):
         """All metrics that these labels have; of known ones alone, without spans."""
         from partwise.metrics import measure_labels
 
-        pairs, is_whole = self._known(data, answers)
-        return measure_labels(*pairs, with_spans=is_whole)
-
-    def _known(self, data: Data, answers: Answers) -> tuple[tuple[Any, Any], bool]:
-        """True and predicted labels where known, and whether that is everywhere."""
-        from partwise.outputs.labels import as_strings, known_pairs
-
-        predicted = as_strings(answers.best)
-        if all(label is not None for row in data.y for label in row):
-            return (data.y, predicted), True
-        return known_pairs(data.y, predicted), False
+        has_spans = not n_unknown(data.y)
+        return measure_labels(*self.known(data, answers), with_spans=has_spans)
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Labels the model has never seen; precision and recall of each label."""
@@ -185,9 +173,9 @@ class TagTask(Task):
         unseen = unseen_warning(
             "labels", self.labels_in(data), model.labels, ", counted as errors"
         )
-        pairs, is_whole = self._known(data, answers)
+        pairs = self.known(data, answers)
         labels = label_report(*pairs)
-        spans = as_span_tags(*pairs) if is_whole else None
+        spans = None if n_unknown(data.y) else as_span_tags(*pairs)
         details = label_details("label", labels, unseen, n_tokens=data.n_tokens)
         by_span = label_details("span", [] if spans is None else span_report(*spans))
         details.json["spans"] = by_span.json["labels"]
@@ -197,10 +185,9 @@ class TagTask(Task):
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """Tables, confusion, worst errors, support structures."""
-        from partwise.outputs.labels import as_strings
         from partwise.outputs.sequence.report import sequence_sections
 
-        predicted = as_strings(answers.best)
+        predicted = [[str(label) for label in row] for row in answers.best]
         return sequence_sections(model, self.shown_tokens(data.X), data.y, predicted)
 
     # ------------------------------------------------------------ inside a model
@@ -235,58 +222,6 @@ class TagTask(Task):
 
     # ------------------------------------------------------------------- verify
 
-    def labels_in(self, data: Data) -> Iterator[str]:
-        """Labels of all tokens that have one."""
-        return (label for row in data.y for label in row if label is not None)
-
-    def truths(self, model: Any, data: Data) -> Any:
-        """Numbers of the labels, −1 where they are not known."""
-        import numpy as np
-
-        number: dict[Any, int] = {str(label): k for k, label in enumerate(model.labels)}
-        number[None] = -1
-        return np.array([number[a] for row in data.y for a in row], np.int32)
-
-    def plain_loss(
-        self, structure: Any, data: Data, row: int, truth: Any, output: Any
-    ) -> float:
-        """That of the tokens whose label is known."""
-        known = [t for t, label in enumerate(data.y[row]) if label is not None]
-        if len(known) == len(truth):
-            return float(structure.loss(truth, output))
-        return float(structure.loss(truth[known], output[known])) if known else 0.0
-
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
-
-
-class ItemTask(TagTask):
-    """Predict and evaluate on data files of CRFsuite, one item per line."""
-
-    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """Items; with `truth`, also their labels, which the file has in any case."""
-        from partwise.readers import read_crfsuite
-
-        files = [read_crfsuite(path) for path in paths]
-        X = [items for file in files for items in file[0]]
-        y = [labels for file in files for labels in file[1]]
-        return Data(X, y if truth else None, sum(map(len, X)), X)
-
-    def shown_tokens(self, X: Any) -> list[list[str]]:
-        """All attributes of each item."""
-        return [[" ".join(item) for item in sequence] for sequence in X]
-
-    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
-        """The labels of an item in a line, then probabilities, separated by tabs."""
-        from partwise.readers.sink import write_bytes
-
-        lines = []
-        for sequence in zip(*self.new_columns(answers, topk), strict=True):
-            lines += ["\t".join(map(str, item)) for item in zip(*sequence, strict=True)]
-            lines.append("")
-        write_bytes(output, "".join(f"{line}\n" for line in lines).encode())
-
-    def known_parts(self, model: Any, data: Data, given: str) -> Any:
-        """Refuse: the only labels of the file are those to be predicted."""
-        raise ValueError("--given needs a file with columns; drop it")
