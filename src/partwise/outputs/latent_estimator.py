@@ -37,11 +37,17 @@ class PartlyLabelledEstimator(CompletingEstimator):
     These are completed in rounds, and the loss does not count them.
     """
 
+    def _sums_hidden(self) -> bool:
+        """Whether likelihoods are those of what is known, summed over the rest."""
+        return False
+
     def _refuse_hidden(self, codes: Any) -> None:
         """Refuse what cannot complete hidden parts, −1 in the codes of truths."""
         if not (np.asarray(codes) < 0).any():
             return
         if self.loss == "log":
+            if self._sums_hidden():
+                return
             raise SettingsError("<loss='log'> needs truths without None in y")
         name = self.solver if isinstance(self.solver, str) else "auto"
         if name != "auto" and is_generative(name):

@@ -23,6 +23,7 @@ from partwise.structures.clustering._compiled import (
 )
 from partwise.structures.clustering.partitions import best_partition
 from partwise.structures.hidden_truths import replace_truths
+from partwise.structures.packed import ForkedTruths
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
@@ -89,13 +90,14 @@ class PartitionProblem(LinkProblem):
         cuts.bound[r] = max(min(base + best.bound, cuts.bound[r]), cuts.violation[r])
 
 
-class ForestProblem(LinkProblem):
+class ForestProblem(ForkedTruths, LinkProblem):
     """A spanning forest counts, whose links are hidden in truths (`Latent`).
 
     At first each item is linked to the nearest one before it in its cluster, the
     chronological chain of the paper.
     """
 
+    truth_fields = ("truth",)
     _true: Any
 
     def complete(self, model: Floats) -> Cuts:

@@ -20,7 +20,7 @@ from partwise.structures.motif._compiled import (
     MotifWork,
 )
 from partwise.structures.motif.sequences import encode, n_contexts
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import ForkedTruths, PackedProblem
 
 if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 SEED_SAMPLE = 500  # sequences on which seeds are compared
 
 
-class MotifProblem(PackedProblem):
+class MotifProblem(ForkedTruths, PackedProblem):
     """Packed sequences; a model is 4·l weights of the motif, then the background's.
 
     Truths have hidden windows (`Latent`); at first the first one of each sequence.
     """
+
+    truth_fields = ("truth",)
 
     def __init__(
         self,
@@ -153,11 +155,6 @@ class MotifProblem(PackedProblem):
         one = np.arange(self.n_blocks + 1)
         pieces = [(self._tag.letter, self._tag.offset), (self._tag.y, one)]
         return digests(pieces, self.n_blocks)
-
-    def fork(self) -> MotifProblem:
-        """The same sequences with a copy of the completions, for one thread."""
-        tag = self._tag._replace(truth=self._tag.truth.copy())
-        return MotifProblem(self.structure, tag, self.formulation, 1)
 
 
 def pack_motifs(
