@@ -155,7 +155,7 @@ class SavedEstimator(StructuredEstimator):
         problem : PackedProblem
         sample_weight : array (n_examples,) or None
         first : array (n_features,), optional
-            Weights to begin with, where there is no last model to go on with.
+            Weights to begin with; else those of the last model, if it goes on.
         """
         check_labels(model.labels)
         last = self._last_model
@@ -167,7 +167,7 @@ class SavedEstimator(StructuredEstimator):
                     f"{n_weights}"
                 )
         self._weighted = sample_weight is not None
-        weights = first if last is None else last.weights
+        weights = last.weights if first is None and last is not None else first
         start = None if weights is None else problem.expand(weights)
         state, _ = self._solve(problem, sample_weight, start)
         model.weights = problem.compact(state.model)

@@ -129,6 +129,9 @@ class SupervisedClusterer(LatentEstimator):
         y: Sequence[Any],
         sample_weight: Any = None,
         feature_names: Any = None,
+        *,
+        completions: Any = None,
+        weights: Any = None,
     ) -> Self:
         """Learn from documents and their clusterings.
 
@@ -141,6 +144,11 @@ class SupervisedClusterer(LatentEstimator):
             Cluster labels.
         sample_weight : array (n,), optional
         feature_names : list of str, optional
+        completions : list of bool arrays (m,), optional
+            For forests: the candidate links that the first run begins with, which hold
+            each true cluster together without a circle.
+        weights : array (n_features + 1,), optional
+            Or weights whose forests it begins with; the last is the intercept.
         """
         self.check_parameters()
         documents = as_items(X, self.pair_features)
@@ -167,7 +175,12 @@ class SupervisedClusterer(LatentEstimator):
         if sample_weight is not None:
             used = [len(x.pairs) > 0 for x in documents]
             sample_weight = np.asarray(sample_weight)[used]
-        self._learn_weights(model, problem, sample_weight)
+        if completions is not None:
+            completions = [
+                c for c, x in zip(completions, documents, strict=True) if len(x.pairs)
+            ]
+        first = self._begin(problem, completions, weights)
+        self._learn_weights(model, problem, sample_weight, first)
         self.splits_ = sum(map(n_splits, documents, labels))
         return self
 

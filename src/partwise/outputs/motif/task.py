@@ -42,12 +42,6 @@ class MotifTask(RowTask):
             raise ParameterError("background_weight", weight, remedy)
         return task
 
-    @classmethod
-    def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """Without options."""
-        options.refuse(*options._fields)
-        return cls()
-
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Sequences, their classes if asked, and their names."""
         import numpy as np
@@ -87,15 +81,9 @@ class MotifTask(RowTask):
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """Lines with name, class, place from 0, strand and score of the window."""
-        from partwise.readers.sink import write_bytes
+        from partwise.readers.sequences import write_sites
 
-        lines = ["name\tclass\tposition\tstrand\tscore"]
-        rows = zip(data.source, answers.best, answers.scores, strict=True)
-        for name, label, (site, score) in rows:
-            place = "" if site.position is None else site.position
-            cells = (name, label, place, "+-"[site.strand < 0], f"{score:.6g}")
-            lines.append("\t".join(map(str, cells)))
-        write_bytes(output, ("\n".join(lines) + "\n").encode())
+        write_sites(output, data.source, answers.best, answers.scores)
 
     def json_outputs(self, answers: Answers) -> dict[str, Any]:
         """Class, place, strand and score of each sequence."""

@@ -127,6 +127,21 @@ class MotifProblem(ForkedTruths, PackedProblem):
             code = code * rng.choice([-1, 1], size=self.n_blocks)
         return self.begin_with_codes(np.where(self._tag.y > 0, code, 0))
 
+    def begin_with(self, positions: Sequence[int]) -> Cuts:
+        """Take over windows of sequences with the motif; others are not looked at."""
+        first, has_motif = np.asarray(positions), self._tag.y > 0
+        n_windows = np.diff(self._tag.offset) - self.structure.length + 1
+        if first.shape != has_motif.shape:
+            raise ValueError(
+                f"completions: {len(first)} places for {len(has_motif)} sequences"
+            )
+        for i in np.flatnonzero(has_motif & ((first < 0) | (first >= n_windows)))[:1]:
+            raise ValueError(
+                f"completions: place {first[i]} of sequence {i}, whose windows begin "
+                f"at 0 to {n_windows[i] - 1}"
+            )
+        return self.begin_with_codes(np.where(has_motif, first + 1, 0))
+
     def begin_with_codes(self, code: Ints) -> Cuts:
         """Take over completions of all truths; the old ones that changed."""
         return replace_truths(self._tag.truth, np.arange(self.n_blocks + 1), code)

@@ -118,6 +118,10 @@ class LatentRankingProblem(ForkedTruths, RankingProblem):
         """Order equal rows by their scores; the old truths of queries that changed."""
         return self._complete_by(self.scores(model))
 
+    def begin_with(self, score: Any) -> Cuts:
+        """Order equal rows by given scores, (n_rows,)."""
+        return self._complete_by(score)
+
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """Order equal rows at random."""
         return self._complete_by(rng.random(int(self.blocks.offset[-1])))
