@@ -94,6 +94,18 @@ Background = Annotated[
         "--background-weight each.",
     ),
 ]
+Window = Annotated[
+    int | None,
+    _optional("N", "Link mentions that are at most so many apart; 20 by default."),
+]
+Templates = Annotated[
+    str | None,
+    _optional(
+        "NAMES",
+        "Features of pairs, of words,pronouns,names,articles,agreement,positions,"
+        "sentences,mentions; all by default.",
+    ),
+]
 Unknown = Annotated[
     str | None,
     _optional(
@@ -110,6 +122,8 @@ FILE_OPTIONS = {
     "max_length": MaxLength,
     "unknown": Unknown,
     "background": Background,
+    "window": Window,
+    "templates": Templates,
 }
 
 # ------------------------------------------------------- training, whatever the task

@@ -55,7 +55,7 @@ class CompletingEstimator(SavedEstimator):
     """
 
     rounds_: list[Round] = field(init=False)
-    _is_begun: bool = field(init=False, default=False)  # with the user's completions
+    _is_begun: bool = field(init=False)  # with the user's completions
 
     def _begin(self, problem: Any, completions: Any, weights: Any) -> Any:
         """The user's weights to begin with, if any, once completions are taken over."""

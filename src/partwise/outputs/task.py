@@ -32,6 +32,8 @@ class FileOptions(NamedTuple):
     max_length: int | None = None
     unknown: str | None = None  # what stands for a label that is not known
     background: str | None = None  # more examples of one class
+    window: int | None = None  # items between two that may be linked
+    templates: str | None = None  # of features, names between commas
 
     def refuse(self, *names: str) -> None:
         """Raise when the user gave an option that the task has no use for."""

@@ -47,7 +47,13 @@ class SupervisedClusterer(LatentEstimator):
         lists of items.
     metric : str
         What `score` measures: conll_f1, muc_f1, b_cubed_f1, ….
-    penalty, formulation, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+    loss : {"hinge"}
+        Maximum margin; there is no other.
+    formulation : {"margin"}
+        How losses enter: as a margin.
+    penalty : {"l1"}
+        Slacks count as they are.
+    solver, tol, eps, max_iter, time_limit, random_state, n_jobs
         See `StructuredEstimator`; `solver` is that of the convex problems (auto: the
         bundle), `tol` and `eps` are decreases by a round, `max_iter` counts rounds.
     restarts, self_paced, eps_times_C
@@ -78,6 +84,8 @@ class SupervisedClusterer(LatentEstimator):
     exact_items: int = 0
     pair_features: Any = None
     loss: Literal["hinge"] = "hinge"
+    formulation: Literal["margin"] = "margin"
+    penalty: Literal["l1"] = "l1"
     metric: str = "conll_f1"
 
     model_: ClusteringModel = field(init=False)
@@ -176,11 +184,10 @@ class SupervisedClusterer(LatentEstimator):
             used = [len(x.pairs) > 0 for x in documents]
             sample_weight = np.asarray(sample_weight)[used]
         if completions is not None:
-            completions = [
-                c for c, x in zip(completions, documents, strict=True) if len(x.pairs)
-            ]
-        first = self._begin(problem, completions, weights)
-        self._learn_weights(model, problem, sample_weight, first)
+            pairs = zip(completions, documents, strict=True)
+            completions = [links for links, x in pairs if len(x.pairs)]
+        begun = self._begin(problem, completions, weights)
+        self._learn_weights(model, problem, sample_weight, begun)
         self.splits_ = sum(map(n_splits, documents, labels))
         return self
 

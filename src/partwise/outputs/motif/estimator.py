@@ -49,7 +49,11 @@ class MotifClassifier(LatentEstimator):
         Runs from different random windows, of which the best is kept.
     metric : str
         What `score` measures: accuracy, error_rate or balanced_accuracy.
-    penalty, formulation, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+    loss : {"hinge"}
+        Maximum margin; there is no other.
+    formulation : {"margin", "slack"}
+        How losses enter: as a margin, or as a factor of the slack.
+    penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
         See `StructuredEstimator`; `solver` is that of the convex problems, `tol` and
         `eps` are decreases by a round, `max_iter` counts rounds.
     self_paced, eps_times_C
@@ -84,6 +88,7 @@ class MotifClassifier(LatentEstimator):
     background_weight: float = 0.02
     restarts: int = 10
     loss: Literal["hinge"] = "hinge"
+    formulation: Literal["margin", "slack"] = "margin"
     metric: str = "accuracy"
 
     model_: MotifModel = field(init=False)
