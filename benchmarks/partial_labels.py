@@ -1,10 +1,12 @@
 """Half of the labels, spread over all sentences or all in half of the sentences.
 
     python benchmarks/partial_labels.py --data DIR [--sentences 2000] [--seeds 3]
+        [--loss log --C 0.5]
 
 CoNLL-2000 chunking. Of the first sentences of the training file
 
-* `partly`: each label is hidden with probability 1/2, and completed in rounds;
+* `partly`: each label is hidden with probability 1/2, and completed in rounds, or, with
+  `--loss log`, summed over by the likelihood of the others;
 * `half`: as many labels, in sentences that have all of theirs.
 
 Span F1 on the test file, mean and standard deviation over seeds. C is the number of
@@ -28,6 +30,7 @@ arguments.add_argument("--seeds", type=int, default=3)
 arguments.add_argument("--C", type=float, default=0.1)
 arguments.add_argument("--tol", type=float, default=0.01)
 arguments.add_argument("--solver", default="bcfw")
+arguments.add_argument("--loss", default="hinge")
 
 
 def main():
@@ -42,8 +45,9 @@ def main():
         n_known = sum(label is not None for row in y for label in row)
         began = time.process_time()
         tagger = SequenceTagger(
-            C=given.C * len(y), templates="chunk", tol=given.tol, solver=given.solver
-        ).fit(X, y)
+            C=given.C * len(y), templates="chunk", tol=given.tol, loss=given.loss,
+            solver="auto" if given.loss == "log" else given.solver,
+        ).fit(X, y)  # fmt: skip
         seconds = time.process_time() - began
         value = 100 * span_f1(y_test, tagger.predict(X_test))
         print(

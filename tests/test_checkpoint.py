@@ -104,11 +104,40 @@ def test_a_resumed_run_has_the_bits_of_one_that_was_not_interrupted(
         CCCP("bcfw", tol=1e-5),
         CCCP("one_slack", tol=1e-5, first="random"),
         CCCP("n_slack", tol=1e-4, self_paced=True),
+        CCCP("bundle", tol=1e-5, restarts=3),
+        CCCP("bcfw", tol=1e-4, first="random", restarts=3),
     ],
     ids=str,
 )
 def test_rounds_over_hidden_parts_are_resumed(solver, pose, tmp_path):
     assert_resumes(solver, pose, tmp_path / "run.checkpoint")
+
+
+@pytest.mark.parametrize("pose", [hidden_labels, hidden_places])
+def test_restarts_are_resumed_between_runs_and_when_all_have_ended(pose, tmp_path):
+    solver, problem = CCCP(tol=1e-5, restarts=4), pose()
+    objective = objective_of(solver, problem)
+    whole = solver.solve(problem, objective)
+    place = FileCheckpoint(tmp_path / "run", every=1e-9)
+    n_seen = []
+    stop = iter([False] * 6 + [True])
+    solver.solve(
+        pose(), objective, checkpoint=place, callback=lambda _: next(stop, True)
+    )
+    problem = pose()
+    again = solver.solve(
+        problem, objective, checkpoint=place, callback=lambda _: n_seen.append(1)
+    )
+    assert again.model.tobytes() == whole.model.tobytes() and again.note == whole.note
+    n_rounds = len(n_seen)
+    finished = solver.solve(
+        pose(), objective, checkpoint=place, callback=lambda _: n_seen.append(1)
+    )
+    assert len(n_seen) == n_rounds  # nothing is run again
+    assert finished.model.tobytes() == whole.model.tobytes()
+    assert [r.objective for r in finished.memo.rounds] == [
+        r.objective for r in whole.memo.rounds
+    ]
 
 
 def assert_resumes(solver, pose, place):
@@ -217,8 +246,6 @@ def test_what_cannot_be_kept_is_refused_before_any_work(tmp_path):
     place = FileCheckpoint(tmp_path / "run")
     with pytest.raises(CapabilityError, match="Generative does not write checkpoints"):
         Generative().solve(problem, Objective.create(1.0, 30, "l1"), checkpoint=place)
-    with pytest.raises(CapabilityError, match="restarts=2 does not write checkpoints"):
-        CCCP(restarts=2).solve(problem, Objective.create(1, 30, "l1"), checkpoint=place)
     with pytest.raises(ValueError, match="checkpoint_every=0"):
         FileCheckpoint(tmp_path / "run", every=0)
 

@@ -168,6 +168,7 @@ def certify(
         return Certificate(
             value, value, dual, 0.5 * problem.dot(gradient, gradient), oracle_calls,
             stopped=stopped, penalty="log", note=note,
+            is_local=offers(problem, Latent),
         )  # fmt: skip
     cuts = problem.oracle(model)
     square = problem.dot(model, model)

@@ -96,6 +96,48 @@ def test_predict_topk_and_given(run, model, toys, tmp_path):
     assert {row[0] for row in subset.json["labels"]} == {"I-LOC"}
 
 
+def test_labels_that_are_not_known(run, toys, tmp_path):
+    X, y = read_columns(toys / "train.txt")
+    partly = [["_" if k % 2 else a for k, a in enumerate(row)] for row in y]
+    data, model = tmp_path / "partly.txt", tmp_path / "m"
+    write_columns(data, X, partly)
+    train = ("train", "tag", data, "--model", model, "--tol", "0.05", "--json")
+    done = run(*train, "--dev", toys / "dev.txt", "--report", tmp_path / "r.html")
+    assert done.code == 0, done.err
+    n_hidden = sum(row.count("_") for row in partly)
+    assert done.err.count(f"{n_hidden:,} tokens without one (_)") == 1
+    known = sorted({a for row in partly for a in row} - {"_"})
+    assert run("inspect", model, "--json").json["labels"] == known
+    assert done.json["dev"]["token_accuracy"] > 0.85
+    assert run("verify", model, data).code == 0
+    plain = run("verify", model, data, "--plain")
+    assert plain.code == 2 and "--plain needs data in which all labels" in plain.err
+    for cost in ("hamming", "normalized", "zero_one"):
+        options = ("--cost", cost, "--keep-dual", "--tol", "1e-4")
+        assert run(*train[:5], *options).code == 0
+        checks = run("verify", model, data, "--json").json
+        dual = checks["checks"]["dual"]
+        assert checks["holds"] and dual["how"].startswith("D("), cost
+        assert abs(dual["recomputed"] - dual["stated"]) < 1e-3 * dual["stated"]
+    scores = run("evaluate", model, data, "--json").json["metrics"]
+    assert scores["token_accuracy"] > 0.9 and "span_f1" not in scores
+    refused = run(*train, "--solver", "hmm")
+    assert refused.code == 2 and "counts parts" in refused.err
+
+    write_columns(data, X, [["?" if a == "_" else a for a in row] for row in partly])
+    assert run(*train, "--unknown", "?").code == 0
+    assert run("inspect", model, "--json").json["labels"] == known
+    given = run("predict", model, data, "--given", 2, "--json").json["labels"]
+    pairs = [zip(*rows, strict=True) for rows in zip(given, partly, strict=True)]
+    assert all(b in (a, "_") for row in pairs for a, b in row)
+
+    write_columns(data, X, partly)  # a label like any other
+    assert run(*train, "--unknown", "").code == 0
+    assert "_" in run("inspect", model, "--json").json["labels"]
+    predicted = run("predict", model, data, "--json").json["labels"]
+    assert any("_" in row for row in predicted)
+
+
 def test_several_files_and_gzip_are_one_input(run, model, toys, tmp_path):
     packed = tmp_path / "ten.txt.gz"
     packed.write_bytes(gzip.compress((toys / "ten.txt").read_bytes()))

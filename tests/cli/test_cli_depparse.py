@@ -205,7 +205,7 @@ def test_second_order(run, treebank, tmp_path):
         ("", "bad.conllu: no word in the file"),
         (ROW.format(1, 2, "a") + ROW.format(2, 1, "b"), "bad.conllu:1: .* cycle"),
         (ROW.format(1, 5, "a"), "bad.conllu:1: HEAD 5 in a sentence of 1 words"),
-        (ROW.format(1, "_", "a") + ROW.format(2, 0, "b"), "bad.conllu:1: no HEAD"),
+        (ROW.format(1, "x", "a") + ROW.format(2, 0, "b"), "bad.conllu:1: HEAD 'x'"),
         (ROW.format(1, 0, "a") + "2\tb\n", "bad.conllu:2: 2 columns"),
         (ROW.format(2, 0, "a"), "bad.conllu:1: ID '2' where 1 was expected"),
         (ROW.format(1, 0, "a") + ROW.format(2, 0, "b"), "bad.conllu:2: .*--many-roots"),
@@ -283,6 +283,42 @@ def test_bad_settings_are_refused(run, treebank, tmp_path, options, message):
         "train", "depparse", treebank / "train.conllu", "--model", model, *options
     )
     assert done.code == 2 and message in done.err and not model.exists()
+
+
+def test_heads_and_relations_that_are_not_known(run, treebank, tmp_path):
+    lines = (treebank / "train.conllu").read_text(encoding="utf-8").split("\n")
+    rows = [line.split("\t") for line in lines]
+    for k, row in enumerate(rows):
+        if len(row) > 1 and k % 3 == 0:
+            row[6] = "_"
+        if len(row) > 1 and k % 4 == 0:
+            row[7] = "_"
+    text = "\n".join("\t".join(row) for row in rows)
+    (tmp_path / "partly.conllu").write_text(text, encoding="utf-8")
+    model, data = tmp_path / "m", tmp_path / "partly.conllu"
+    done = run(
+        "train", "depparse", data, "--model", model, "--hash-bits", 12,
+        "--dev", treebank / "dev.conllu", "--report", tmp_path / "r.html", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    n_words = sum(len(row) > 1 for row in rows)
+    n_heads = sum(len(row) > 1 and row[6] == "_" for row in rows)
+    assert f"{n_heads:,} words without head (_), " in done.err and n_heads > n_words / 4
+    assert "local" in done.json["certificate"]["note"]
+    assert done.json["dev"]["uas"] > 0.8
+    labels = run("inspect", model, "--json").json["labels"]
+    assert "_" not in labels and len(labels) > 3
+    assert run("verify", model, data).code == 0
+    train = ("train", "depparse", data, "--model", model, "--hash-bits", 12)
+    for options in ((), ("--normalized",)):
+        assert run(*train, "--keep-dual", "--tol", 0.001, *options).code == 0
+        checks = run("verify", model, data, "--json").json
+        dual = checks["checks"]["dual"]
+        assert checks["holds"] and dual["how"].startswith("D(")
+        assert abs(dual["recomputed"] - dual["stated"]) < 1e-2 * dual["stated"]
+    scores = run("evaluate", model, data, "--json")  # of what is known
+    assert scores.json["metrics"]["uas"] > 0.9, scores.err
+    assert run("report", model, data, "--output", tmp_path / "s.html").code == 0
 
 
 def test_options_of_other_files_are_refused(run, parser, treebank):

@@ -119,7 +119,7 @@ def test_command_line(tmp_path, capsys):
     write(train, X, y)
     write(new, *toy_matchings(5, random_state=2))
     report = tmp_path / "r.html"
-    command = ["train", "match", str(train), "--model", str(model), "--keep-dual"]
+    command = ["train", "match", str(train), "--model", str(model)]
     assert run([*command, "--report", str(report), "--json"]) == 0
     assert "Matcher" in report.read_text(encoding="utf-8")
     assert run(["evaluate", str(model), str(new), "--json"]) == 0

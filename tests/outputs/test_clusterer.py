@@ -216,6 +216,41 @@ def test_commands(tmp_path, capsys):
     assert load(model).structure.link_penalty == 1.0
 
 
+def test_candidates_and_features_are_chosen_at_the_shell(tmp_path, capsys):
+    data, model = str(tmp_path / "toy.conll"), str(tmp_path / "m")
+    (tmp_path / "toy.conll").write_text(TEXT + TEXT.replace("toy", "two"))
+    train = ["train", "cluster", data, "--model", model]
+    assert not run([*train, "--window", "1", "--templates", "words,mentions"])
+    narrow = capsys.readouterr().err
+    assert load(model).feature_names[:-1] == NAMES[:4] + NAMES[25:]
+    assert not run(["verify", model, data])  # with the same candidates and features
+    assert not run(["predict", model, data, "--output", str(tmp_path / "out")])
+    assert not run(train)
+    n_links = [
+        int(text.split(" candidate links")[0].split()[-1])
+        for text in (narrow, capsys.readouterr().err)
+    ]
+    assert n_links[0] < n_links[1]
+    for options, message in (
+        (["--window", "0"], "--window 0: give a"),
+        (
+            ["--templates", "words,color"],
+            "'color' is no template of pairs; choose from words",
+        ),
+        (["--formulation", "slack"], "--formulation slack: choose"),
+        (["--loss", "log"], "--loss log: choose"),
+    ):
+        assert run([*train, *options]) == 2
+        assert message in capsys.readouterr().err
+    help_of = {}
+    for task in ("cluster", "motif"):
+        assert not run(["train", task, "--help"])
+        help_of[task] = " ".join(capsys.readouterr().out.replace("│", "").split())
+    for text in help_of.values():
+        assert "conditional" not in text and "hinge" in text
+    assert "slack|hard" not in help_of["cluster"] + help_of["motif"]
+
+
 @pytest.mark.parametrize("exact_items", [0, 8])
 def test_correlation_clustering_learns(exact_items):
     X, y = toy_clusters(60)

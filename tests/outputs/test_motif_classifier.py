@@ -202,6 +202,32 @@ def test_commands(tmp_path, capsys):
     assert "local" in page and "Letters of its best windows" in page
 
 
+def test_a_shell_takes_a_background(tmp_path, capsys):
+    X, y, _ = planted_motifs(40, random_state=0)
+    more, _, _ = planted_motifs(30, random_state=9)
+    table, model = tmp_path / "probes.tsv", tmp_path / "m"
+    table.write_text("".join(f"{'-+'[k]}\t{x}\n" for k, x in zip(y, X, strict=True)))
+    fasta = tmp_path / "intergenic.fa"
+    fasta.write_text("".join(f">s{i}\n{x}\n" for i, x in enumerate(more)))
+    settings = {"length": 8, "order": 1, "restarts": 2, "background_weight": 0.1}
+    train = ["train", "motif", str(table), "--model", str(model)]
+    for name, value in settings.items():
+        train += ["--" + name.replace("_", "-"), str(value)]
+    assert run([*train, "--background", str(fasta)]) == 0
+    expected = MotifClassifier(**settings).fit(X, y, background=more)
+    actual = MotifClassifier.load(model)
+    np.testing.assert_array_equal(actual.coef_, expected.coef_)
+    assert (actual.coef_ != MotifClassifier(**settings).fit(X, y).coef_).any()
+    capsys.readouterr()
+    for options, message in (
+        ([], "--background-weight 0.1: it weighs sequences of a file, give --back"),
+        (["--background", str(tmp_path / "none")], "none: no such file"),
+        (["--background", str(model)], "it would overwrite"),
+    ):
+        assert run([*train, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_fasta_files_are_classes(tmp_path):
     for name in ("bound", "free"):
         (tmp_path / f"{name}.fa").write_text(f">{name}1\nACGTAC\n>x\nAC\nGT\n")

@@ -86,6 +86,33 @@ Encoding = Annotated[
     ),
 ]
 MaxLength = Annotated[int | None, _optional("N", "Leave out longer sentences.")]
+Background = Annotated[
+    str | None,
+    _optional(
+        "FILE",
+        "More sequences without the motif, FASTA or a table, of weight "
+        "--background-weight each.",
+    ),
+]
+Window = Annotated[
+    int | None,
+    _optional("N", "Link mentions that are at most so many apart; 20 by default."),
+]
+Templates = Annotated[
+    str | None,
+    _optional(
+        "NAMES",
+        "Features of pairs, of words,pronouns,names,articles,agreement,positions,"
+        "sentences,mentions; all by default.",
+    ),
+]
+Unknown = Annotated[
+    str | None,
+    _optional(
+        "TEXT",
+        "What stands for a label that is not known, _ by default; '' for nothing.",
+    ),
+]
 
 FILE_OPTIONS = {
     "label": Label,
@@ -93,6 +120,10 @@ FILE_OPTIONS = {
     "separator": Separator,
     "comment": Comment,
     "max_length": MaxLength,
+    "unknown": Unknown,
+    "background": Background,
+    "window": Window,
+    "templates": Templates,
 }
 
 # ------------------------------------------------------- training, whatever the task

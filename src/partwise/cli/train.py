@@ -70,13 +70,18 @@ def _train(
 
     began = time.perf_counter()
     estimator.check_parameters()
+    if request.keep_dual and not estimator.keeps_dual:
+        raise ValueError(
+            f"--keep-dual: models of {type(estimator).__name__} have no support "
+            "structures, and their files the bound alone; drop it"
+        )
     refuse_overwriting(
         {
             "--model": request.model,
             "--checkpoint": estimator.checkpoint,
             "--report": request.report,
         },
-        [*request.data, *([request.dev] if request.dev else [])],
+        [*request.data, *([request.dev] if request.dev else []), *task.more_files],
     )
     announce_compilation(say)
     data = task.read(request.data, truth=True)
@@ -164,10 +169,6 @@ def _why_no_dual(estimator: Any) -> str:
     if getattr(estimator, "budget", None) is not None:
         return "the dual is that of the model without --budget, and is not kept"
     solver = type(estimator.solver_).__name__
-    if estimator.certificate_.dual is not None and solver == "BCFW":
-        return f"{type(estimator).__name__} keeps no dual; its file has the bound alone"
-    if solver == "CCCP":
-        return "rounds over hidden parts have no dual to keep; the file has the bound"
     return f"{solver} has no dual per example to keep; bcfw has"
 
 

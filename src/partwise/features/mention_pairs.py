@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
+from partwise.parameters import check_whole
 from partwise.readers.coreference import CoreferenceDocument
 
 Ints = np.ndarray
@@ -39,6 +41,14 @@ NAMES = [
     "4-9 sentences", "10 sentences or more", "next mention", "2-4 mentions",
     "5-19 mentions", "20 mentions or more",
 ]  # fmt: skip
+
+# templates of features, by the numbers of their first and last in NAMES
+TEMPLATES = {
+    "words": (0, 3), "pronouns": (4, 9), "names": (10, 11), "articles": (12, 13),
+    "agreement": (14, 17), "positions": (18, 19), "sentences": (20, 24),
+    "mentions": (25, 28),
+}  # fmt: skip
+WINDOW = 20
 
 
 class Mentions(NamedTuple):
@@ -99,8 +109,58 @@ def candidate_pairs(document: CoreferenceDocument, window: int) -> Ints:
     return np.column_stack([one[keep], other[keep]])
 
 
+def feature_numbers(templates: Sequence[str] | None = None) -> list[int]:
+    """Numbers in `NAMES` of the features of some templates, all by default."""
+    chosen: list[int] = []
+    for name in dict.fromkeys(TEMPLATES if templates is None else templates):
+        if name not in TEMPLATES:
+            raise ValueError(
+                f"{name!r} is no template of pairs; choose from {', '.join(TEMPLATES)}"
+            )
+        first, last = TEMPLATES[name]
+        chosen += range(first, last + 1)
+    return chosen
+
+
+class PairSettings(NamedTuple):
+    """Which mentions may be linked, and by what features."""
+
+    window: int = WINDOW
+    templates: list[str] | None = None
+
+    @classmethod
+    def parse(cls, window: int | None, templates: str | None) -> Self:
+        """From options of the command line; what is not known is refused."""
+        check_whole("window", window, 1)
+        names = None
+        if templates is not None:
+            names = [name.strip() for name in templates.split(",")]
+            feature_numbers(names)
+        return cls(window or WINDOW, names)
+
+    @classmethod
+    def of_model(cls, model: Any, path: str) -> Self:
+        """Those of the training, from the model's file."""
+        saved = model.info.get("reader", {})
+        window, templates = saved.get("window"), saved.get("templates")
+        is_whole = type(window) is int and window > 0
+        settings = cls(window if is_whole else WINDOW, templates)
+        if model.scoring.feature_names[:-1] != settings.names():
+            raise ValueError(
+                f"{path}: trained on features of your own; use it from Python with "
+                "partwise.load"
+            )
+        return settings
+
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return [NAMES[k] for k in feature_numbers(self.templates)]
+
+
 def mention_pairs(
-    document: CoreferenceDocument, window: int = 20
+    document: CoreferenceDocument,
+    window: int = WINDOW,
+    templates: Sequence[str] | None = None,
 ) -> tuple[int, Ints, np.ndarray]:
     """Mentions as items to cluster: (n_items, pairs, features).
 
@@ -109,12 +169,14 @@ def mention_pairs(
     document : CoreferenceDocument
     window : int
         Mentions between two that may be linked whatever their words.
+    templates : list of str, optional
+        Which features: names in `TEMPLATES`; all by default.
 
     Returns
     -------
     n_items : int
     pairs : int array (m, 2)
-    features : float array (m, 29)
+    features : float array (m, 29), or of fewer columns with `templates`
         0 or 1, see `NAMES`.
     """
     m = describe_mentions(document)
@@ -147,7 +209,8 @@ def mention_pairs(
         between == 1, (between >= 2) & (between <= 4),
         (between >= 5) & (between <= 19), between >= 20,
     ]  # fmt: skip
-    return len(m.head), pairs, np.column_stack(columns).astype(np.float64)
+    chosen = [columns[k] for k in feature_numbers(templates)]
+    return len(m.head), pairs, np.column_stack(chosen).astype(np.float64)
 
 
 def _within(document: CoreferenceDocument, pairs: Ints) -> Ints:

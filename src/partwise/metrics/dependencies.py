@@ -2,7 +2,8 @@
 
 A tree is a pair (heads, labels), such as `partwise.readers.DependencyTree`. Relations
 are compared without their subtypes (`nsubj:pass` counts as `nsubj`), as that script
-does; `subtypes=True` compares them whole.
+does; `subtypes=True` compares them whole. Words whose true head is None, not known, are
+left out; where the relation alone is, the head decides.
 """
 
 from collections import Counter
@@ -200,7 +201,8 @@ def sentence_length_report(y_true: Trees, y_pred: Trees) -> list[SentenceLengthR
     """
     groups: dict[str, list[int]] = {}
     for s, (heads, _) in enumerate(y_true):
-        groups.setdefault(length_name(len(heads)), []).append(s)
+        if any(head is not None for head in heads):
+            groups.setdefault(length_name(len(heads)), []).append(s)
     rows = []
     for name in (bin_name(*bounds) for bounds in SENTENCE_LENGTHS):
         if name in groups:
@@ -244,6 +246,10 @@ def _words(y_true: Trees, y_pred: Trees, subtypes: bool = False) -> Iterator[_Wo
             )
         both = zip(heads, labels, heads_hat, labels_hat, strict=True)
         for i, (head, label, head_hat, label_hat) in enumerate(both, start=1):
+            if head is None:
+                continue
+            if label is None:
+                label = label_hat
             if not subtypes:
                 label, label_hat = map(universal_relation, (label, label_hat))
             yield _Word(s, i, int(head), label, int(head_hat), label_hat)

@@ -19,9 +19,11 @@ from partwise.metrics.spans import as_span_tags
 Outputs = Sequence[Any]
 
 
-def measure_labels(y: Outputs, y_pred: Outputs) -> dict[str, float]:
+def measure_labels(
+    y: Outputs, y_pred: Outputs, *, with_spans: bool = True
+) -> dict[str, float]:
     """All metrics that these labels have; those of spans only for span tags."""
-    as_spans = as_span_tags(y, y_pred)
+    as_spans = as_span_tags(y, y_pred) if with_spans else None
     values = {}
     for name, metric in METRICS.items():
         if metric.output not in ("labels", "any"):
@@ -36,7 +38,7 @@ def measure_labels(y: Outputs, y_pred: Outputs) -> dict[str, float]:
 def measure_dependencies(y: Outputs, y_pred: Outputs) -> dict[str, float]:
     """All scores of dependency trees that these relations have."""
     values = {"uas": uas(y, y_pred), "las": las(y, y_pred)}
-    labels = {label for tree in y for label in tree[1]}
+    labels = {label for tree in y for label in tree[1] if label is not None}
     if any(":" in label for label in labels):
         values["las_subtypes"] = las(y, y_pred, subtypes=True)
     if CONTENT_RELATIONS.intersection(map(universal_relation, labels)):

@@ -1,8 +1,10 @@
-"""Taggers made from models of CRFsuite."""
+"""Taggers made from models of CRFsuite, and its data files at the command line."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.labels import MAX_LABELS
 from partwise.outputs.scoring import MAX_WEIGHTS
 from partwise.outputs.sequence.model import SequenceModel
+from partwise.outputs.sequence.task import TagTask
+from partwise.outputs.task import Answers, Data
 from partwise.readers.crfsuite import read_crfsuite_model
 from partwise.readers.limits import ReaderError
 from partwise.structures.chain import Chain
@@ -55,3 +59,34 @@ def from_crfsuite(path: str | os.PathLike[str]) -> SequenceModel:
         weights,
         info,
     )
+
+
+class ItemTask(TagTask):
+    """Predict and evaluate on data files of CRFsuite, one item per line."""
+
+    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
+        """Items; with `truth`, also their labels, which the file has in any case."""
+        from partwise.readers import read_crfsuite
+
+        files = [read_crfsuite(path) for path in paths]
+        X = [items for file in files for items in file[0]]
+        y = [labels for file in files for labels in file[1]]
+        return Data(X, y if truth else None, sum(map(len, X)), X)
+
+    def shown_tokens(self, X: Any) -> list[list[str]]:
+        """All attributes of each item."""
+        return [[" ".join(item) for item in sequence] for sequence in X]
+
+    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
+        """The labels of an item in a line, then probabilities, separated by tabs."""
+        from partwise.readers.sink import write_bytes
+
+        lines = []
+        for sequence in zip(*self.new_columns(answers, topk), strict=True):
+            lines += ["\t".join(map(str, item)) for item in zip(*sequence, strict=True)]
+            lines.append("")
+        write_bytes(output, "".join(f"{line}\n" for line in lines).encode())
+
+    def known_parts(self, model: Any, data: Data, given: str) -> Any:
+        """Refuse: the only labels of the file are those to be predicted."""
+        raise ValueError("--given needs a file with columns; drop it")

@@ -240,6 +240,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
         settings = self._solver_settings()
+        if objective.penalty == "log" and offers(problem, Latent):
+            return self._local_likelihood(settings)
         if isinstance(self.solver, Solver):
             return with_rounds(self.solver, problem, settings)
         name = self.solver
@@ -249,6 +251,17 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             convex = make_solver(name, {"random_state": self.random_state})
             return with_rounds(convex, problem, settings)
         return make_solver(name, settings)
+
+    def _local_likelihood(self, settings: dict[str, Any]) -> Solver:
+        """The solver of the likelihood of what is known, which is not convex."""
+        from partwise.solvers._latent_runs import LatentLBFGS
+        from partwise.solvers.lbfgs import LBFGS
+
+        if not isinstance(self.solver, Solver):
+            return LatentLBFGS.of(settings)
+        if not isinstance(self.solver, LBFGS):
+            raise SettingsError("None in y with <loss='log'> needs <solver='lbfgs'>")
+        return LatentLBFGS.of(self.solver.get_params(deep=False))
 
     def _solver_settings(self) -> dict[str, Any]:
         """Settings of a solver given by name; it takes those that it has."""

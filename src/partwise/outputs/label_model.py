@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class LabelModel(LabelledModel):
     or `Multiclass`; weights are the coefficients of the scoring, then those of the
     structure. Support structures are a `SupportSet`.
     """
+
+    packing: ClassVar[dict[str, Any]] = {}  # settings of training problems
 
     @property
     def takes(self) -> str:
@@ -72,7 +74,7 @@ class LabelModel(LabelledModel):
         """
         parts, scorer = self.scoring.training(X, n_jobs)
         problem = self.structure.pack(
-            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer
+            parts, codes, formulation, n_jobs=n_jobs, scorer=scorer, **self.packing
         )
         if offers(problem, Latent):
             problem.complete(problem.expand(self.weights))

@@ -13,6 +13,37 @@ from partwise.solvers import is_generative
 from partwise.solvers.cccp import CCCPMemo, Round
 
 
+def first_model(problem: Any, completions: Any, weights: Any) -> Any:
+    """What the first run begins with, as users give it to `fit`.
+
+    Parameters
+    ----------
+    problem : Problem
+        With ``begin_with(completions)``, which takes completions over.
+    completions : sequence or None
+    weights : array or None
+        As `Problem.compact` gives them.
+
+    Returns
+    -------
+    array or None
+        The weights.
+    """
+    if completions is not None and weights is not None:
+        raise ValueError("give completions or weights to begin with, not both")
+    if completions is not None:
+        problem.begin_with(completions)
+    if weights is None:
+        return None
+    given, shape = (
+        np.asarray(weights, np.float64),
+        problem.compact(problem.zero()).shape,
+    )
+    if given.shape != shape or not np.isfinite(given).all():
+        raise ValueError(f"weights: give {shape[0]} finite numbers to begin with")
+    return given
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class CompletingEstimator(SavedEstimator):
     """Base of estimators whose problem is `Latent` for some data or settings.
@@ -24,6 +55,12 @@ class CompletingEstimator(SavedEstimator):
     """
 
     rounds_: list[Round] = field(init=False)
+    _is_begun: bool = field(init=False)  # with the user's completions
+
+    def _begin(self, problem: Any, completions: Any, weights: Any) -> Any:
+        """The user's weights to begin with, if any, once completions are taken over."""
+        self._is_begun = completions is not None
+        return first_model(problem, completions, weights)
 
     def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
         super()._record(problem, objective, solver, state)
@@ -37,11 +74,17 @@ class PartlyLabelledEstimator(CompletingEstimator):
     These are completed in rounds, and the loss does not count them.
     """
 
+    def _sums_hidden(self) -> bool:
+        """Whether likelihoods are those of what is known, summed over the rest."""
+        return False
+
     def _refuse_hidden(self, codes: Any) -> None:
         """Refuse what cannot complete hidden parts, −1 in the codes of truths."""
         if not (np.asarray(codes) < 0).any():
             return
         if self.loss == "log":
+            if self._sums_hidden():
+                return
             raise SettingsError("<loss='log'> needs truths without None in y")
         name = self.solver if isinstance(self.solver, str) else "auto"
         if name != "auto" and is_generative(name):

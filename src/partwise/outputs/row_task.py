@@ -43,7 +43,7 @@ class RowTask(Task):
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
         """With the column of the labels of the training files."""
         options.refuse(*(n for n in options._fields if n not in cls.file_options))
-        if not cls.file_options:  # its files hold no matrices
+        if "label" not in cls.file_options:  # its files hold no matrices
             return cls()
         saved = model.info.get("reader", {})
         label = saved.get("label") if options.label is None else options.label

@@ -35,6 +35,7 @@ class SavedEstimator(StructuredEstimator):
     model_: Any = field(init=False)
     _weighted: bool = field(init=False)  # whether examples had weights of their own
     model_class: ClassVar[Any]
+    keeps_dual: ClassVar[bool] = False  # whether models have support structures
     unit: ClassVar[str] = "sentence"  # what an example is called in messages
     # parameters among the settings of a model file
     settings_names: ClassVar[tuple[str, ...]] = (
@@ -51,7 +52,8 @@ class SavedEstimator(StructuredEstimator):
         ----------
         path : path
         keep_dual : bool
-            Also keep the support structures, so that `verify` can recompute the dual.
+            Also keep the support structures, so that `verify` can recompute the dual,
+            where the model has any.
         """
         from partwise.model_file import save_model
 
@@ -153,7 +155,7 @@ class SavedEstimator(StructuredEstimator):
         problem : PackedProblem
         sample_weight : array (n_examples,) or None
         first : array (n_features,), optional
-            Weights to begin with, where there is no last model to go on with.
+            Weights to begin with; else those of the last model, if it goes on.
         """
         check_labels(model.labels)
         last = self._last_model
@@ -165,7 +167,7 @@ class SavedEstimator(StructuredEstimator):
                     f"{n_weights}"
                 )
         self._weighted = sample_weight is not None
-        weights = first if last is None else last.weights
+        weights = last.weights if first is None and last is not None else first
         start = None if weights is None else problem.expand(weights)
         state, _ = self._solve(problem, sample_weight, start)
         model.weights = problem.compact(state.model)

@@ -246,3 +246,34 @@ def read_sparse_weights(arrays: Arrays, size: int) -> Floats:
     weights = np.zeros(size)
     weights[place] = read_numbers(arrays, "weight", MAX_WEIGHT, len(place))
     return weights
+
+
+class FixedScoring:
+    """Features that a structure defines itself: nothing to choose.
+
+    Parameters
+    ----------
+    structure : Structure
+        After its `setup`.
+    *names : str
+        Its parameters that are facts.
+    """
+
+    prefix: ClassVar[str] = ""
+    featurizer = None
+
+    def __init__(self, structure: Any, *names: str) -> None:
+        self.structure = structure
+        self._facts = {name: getattr(structure, name) for name in names}
+
+    def parameters(self) -> dict[str, Any]:
+        """None besides those of the structure."""
+        return {}
+
+    def facts(self) -> dict[str, Any]:
+        """Number of features, and facts of the structure."""
+        return {"n_features": self.structure.n_psi_, **self._facts}
+
+    def report_facts(self) -> list[tuple[str, str]]:
+        """The same in words; the report counts features by itself."""
+        return [(k.capitalize(), str(value)) for k, value in self._facts.items()]

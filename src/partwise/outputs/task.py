@@ -30,6 +30,10 @@ class FileOptions(NamedTuple):
     separator: str | None = None
     comment: str | None = None
     max_length: int | None = None
+    unknown: str | None = None  # what stands for a label that is not known
+    background: str | None = None  # more examples of one class
+    window: int | None = None  # items between two that may be linked
+    templates: str | None = None  # of features, names between commas
 
     def refuse(self, *names: str) -> None:
         """Raise when the user gave an option that the task has no use for."""
@@ -102,6 +106,7 @@ class Task(ABC):
     n_features_shown: ClassVar[int] = 10  # on each side of a label, in reports
     file_format: ClassVar[str] = ""
     max_length: int | None = None  # longer examples of files are left out
+    more_files: Sequence[str] = ()  # that training reads besides its data
     writes_probabilities: ClassVar[bool] = False  # besides in JSON
 
     other_formats: ClassVar[tuple[str, ...]] = ()  # of models, see `in_format`
@@ -418,11 +423,17 @@ class Task(ABC):
         if hasattr(blocks, "offset"):  # one array for the parts of all truths
             truths = np.split(truths, blocks.offset[1:-1])
         losses = [
-            structure.loss(truths[row], output)
+            self.plain_loss(structure, data, row, truths[row], output)
             for row, output in zip(rows.tolist(), outputs, strict=True)
         ]
         is_possible = [self.is_possible(structure, output) for output in outputs]
         return np.array(losses), is_possible.count(False)
+
+    def plain_loss(
+        self, structure: Any, data: Data, row: int, truth: Any, output: Any
+    ) -> float:
+        """Loss of an output of an example by the plain method."""
+        return float(structure.loss(truth, output))
 
     def plain_primal(
         self, model: Any, data: Data, settings: dict[str, Any], objective: Objective

@@ -99,9 +99,13 @@ def word_rows(name: str, data: bytes, fields: Fields) -> tuple[np.ndarray, np.nd
     return np.flatnonzero(is_word), np.append(0, np.cumsum(n_words))
 
 
-def parse_heads(name: str, data: bytes, words: Fields) -> np.ndarray | None:
+def parse_heads(
+    name: str, data: bytes, words: Fields, partial: bool = False
+) -> np.ndarray | None:
     """
     Heads of the words, int64 (n_words,); None when every one of them is `_`.
+
+    With `partial` some may be: `NO_HEAD`.
 
     Raises
     ------
@@ -113,13 +117,15 @@ def parse_heads(name: str, data: bytes, words: Fields) -> np.ndarray | None:
     if (parsed == NO_HEAD).all():
         return None
     heads = parsed[column.codes]
-    if (parsed < 0).any():
-        row = first_row(heads < 0)
+    wrong = parsed == BAD_HEAD if partial else parsed < 0
+    if wrong.any():
+        row = first_row(wrong[column.codes])
         line = line_of(data, words.start[ID, row])
         if heads[row] == NO_HEAD:
             raise ReaderError(
                 f"{name}:{line}: no HEAD, although other words have one; complete the "
-                "tree, or write `_` as HEAD everywhere for a file without trees"
+                "tree, write `_` as HEAD everywhere for a file without trees, or read "
+                "what is known with partial=True"
             )
         raise ReaderError(
             f"{name}:{line}: HEAD {_shown(data, words, HEAD, row)} is no number; write "
@@ -132,7 +138,7 @@ def check_trees(
     name: str, data: bytes, words: Fields, heads: np.ndarray, single_root: bool
 ) -> None:
     """
-    Refuse heads that make no tree.
+    Refuse heads that make no tree; those that are not known are left out.
 
     Raises
     ------
@@ -150,8 +156,8 @@ def check_trees(
             f"{name}:{line}: HEAD {heads[row]} in a sentence of "
             f"{n_words[sentence[row]]} words; write 0 or the ID of one of them"
         )
-    root = len(heads)  # one vertex above all sentences
-    parent = np.append(np.where(heads == 0, root, offset[sentence] + heads - 1), root)
+    root = len(heads)  # one vertex above all sentences, and words of unknown head
+    parent = np.append(np.where(heads <= 0, root, offset[sentence] + heads - 1), root)
     ancestor = parent
     # each step doubles the distance looked up, so that after these a vertex that has
     # not reached the root runs in circles

@@ -22,6 +22,7 @@ the `ConlluDocument` and come back unchanged when predictions are written.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ class ConlluDocument:
 
 
 def read_conllu(
-    path: Source, *, single_root: bool = True
+    path: Source, *, single_root: bool = True, partial: bool = False
 ) -> tuple[Table, list[DependencyTree] | None]:
     r"""
     Read a CoNLL-U or CoNLL-X file as scikit-learn's pair X, y.
@@ -150,6 +151,9 @@ def read_conllu(
     single_root : bool, default=True
         Refuse a tree with several words under 0, as Universal Dependencies do;
         CoNLL-X treebanks may have them.
+    partial : bool, default=False
+        Some words may have the HEAD `_`, which is then None in y: not known. So is the
+        DEPREL `_` in a file with other relations.
 
     Returns
     -------
@@ -172,12 +176,12 @@ def read_conllu(
     >>> X.strings("form"), y
     ([['it', 'works']], [DependencyTree(heads=[2, 0], labels=['nsubj', 'root'])])
     """
-    document = read_conllu_document(path, single_root=single_root)
+    document = read_conllu_document(path, single_root=single_root, partial=partial)
     return document.table, document.trees
 
 
 def read_conllu_document(
-    path: Source, *, single_root: bool = True, trees: bool = True
+    path: Source, *, single_root: bool = True, trees: bool = True, partial: bool = False
 ) -> ConlluDocument:
     """
     Read a CoNLL-U file with everything needed to write it again.
@@ -185,7 +189,7 @@ def read_conllu_document(
     Parameters
     ----------
     path : path, "-" or open binary file
-    single_root : bool, default=True
+    single_root, partial : bool
         As for `read_conllu`.
     trees : bool, default=True
         Whether to read HEAD and DEPREL at all; without them any content is accepted
@@ -208,7 +212,9 @@ def read_conllu_document(
         {n: encode_fields(data, start[c], stop[c]) for n, c in names.items()}, offset
     )
     place = np.column_stack([start[HEAD], stop[DEPREL]])
-    trees_read = _read_trees(name, data, words, single_root) if trees else None
+    trees_read = None
+    if trees:
+        trees_read = _read_trees(name, data, words, single_root, partial)
     return ConlluDocument(name, data, table, trees_read, place)
 
 
@@ -281,9 +287,9 @@ def _width(name: str, data: bytes) -> int:
 
 
 def _read_trees(
-    name: str, data: bytes, words: Fields, single_root: bool
+    name: str, data: bytes, words: Fields, single_root: bool, partial: bool
 ) -> list[DependencyTree] | None:
-    heads = parse_heads(name, data, words)
+    heads = parse_heads(name, data, words, partial)
     if heads is None:
         return None
     check_trees(name, data, words, heads, single_root)
@@ -292,8 +298,11 @@ def _read_trees(
     if unnamed.any():
         line = line_of(data, words.start[0, first_row(unnamed[relation.codes])])
         raise ReaderError(f"{name}:{line}: no DEPREL; write `_` for no name")
-    labels = [relation.values[code] for code in relation.codes.tolist()]
-    flat = heads.tolist()
+    names: list[Any] = list(relation.values)
+    if partial and len(names) > 1:
+        names = [None if label == "_" else label for label in names]
+    labels = [names[code] for code in relation.codes.tolist()]
+    flat: list[Any] = [None if head == NO_HEAD else head for head in heads.tolist()]
     ends = words.offset.tolist()
     return [DependencyTree(flat[a:b], labels[a:b]) for a, b in pairwise(ends)]
 

@@ -11,6 +11,8 @@ from partwise.readers.limits import ReaderError
 if TYPE_CHECKING:
     from partwise.readers import Table
 
+UNKNOWN = "_"
+
 
 @dataclass
 class Layout:
@@ -20,6 +22,7 @@ class Layout:
     label: str | None = None  # a name, or a number as text; None is the last column
     separator: str | None = None
     comment: str | None = None
+    unknown: str = UNKNOWN  # stands for a label that is not known; "" for nothing
 
     @classmethod
     def create(
@@ -28,6 +31,7 @@ class Layout:
         label: str | None,
         separator: str | None,
         comment: str | None,
+        unknown: str | None = None,
         default: Layout | None = None,
     ) -> Layout:
         """From the options of a command, with those of the training for the rest."""
@@ -42,6 +46,7 @@ class Layout:
             known.label if label is None else label,
             known.separator if separator is None else separator,
             known.comment if comment is None else comment,
+            known.unknown if unknown is None else unknown,
         )
 
     @classmethod
@@ -57,7 +62,11 @@ class Layout:
             name: saved[name] if isinstance(saved.get(name), str) else None
             for name in ("label", "separator", "comment")
         }
-        return cls(columns, **others)
+        # earlier versions took the mark for a label
+        unknown = "" if UNKNOWN in map(str, model.labels) else UNKNOWN
+        if isinstance(saved.get("unknown"), str):
+            unknown = saved["unknown"]
+        return cls(columns, unknown=unknown, **others)
 
     def to_dict(self) -> dict[str, Any]:
         """For the model file."""
@@ -118,7 +127,7 @@ def find_column(table: Table, wanted: str | None, paths: Sequence[str]) -> str:
 def split_label(
     table: Table, label: str, paths: Sequence[str]
 ) -> tuple[Table, list[list[str]]]:
-    """The columns without the labels, and the labels."""
+    """The columns without the labels, and the labels as they stand there."""
     others = [name for name in table.columns if name != label]
     if not others:
         raise ReaderError(

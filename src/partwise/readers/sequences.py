@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from partwise.readers.fasta import read_fasta
+from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
 _LETTERS = re.compile(r"[ACGTUNRYSWKMBDHVX*-]*", re.IGNORECASE)  # of nucleotides
@@ -66,6 +68,26 @@ def read_sequences(path: Source, *, truth: bool = True) -> LabelledSequences:
     if not sequences.X:
         raise ReaderError(f"{source}: no sequences; give FASTA, or lines with tabs")
     return sequences if truth else sequences._replace(y=None)
+
+
+def write_sites(
+    path: Source, names: Sequence[str], labels: Sequence[Any], sites: Sequence[Any]
+) -> None:
+    """Write lines with name, class, place from 0, strand and score of windows.
+
+    Parameters
+    ----------
+    path : path, "-" or open binary file
+    names, labels : lists
+        Of the sequences.
+    sites : list of (Site, score)
+    """
+    lines = ["name\tclass\tposition\tstrand\tscore"]
+    for name, label, (site, score) in zip(names, labels, sites, strict=True):
+        place = "" if site.position is None else site.position
+        cells = (name, label, place, "+-"[site.strand < 0], f"{score:.6g}")
+        lines.append("\t".join(map(str, cells)))
+    write_bytes(path, ("\n".join(lines) + "\n").encode())
 
 
 def _from_fasta(source: str, data: bytes, truth: bool) -> LabelledSequences:

@@ -29,6 +29,7 @@ class Treebank(NamedTuple):
         trees: bool = True,
         single_root: bool = True,
         max_length: int | None = None,
+        partial: bool = False,
     ) -> Treebank:
         """
         Read several files; the table has the columns that all of them have.
@@ -38,13 +39,15 @@ class Treebank(NamedTuple):
         paths : list of paths
         trees : bool
             Whether to read trees; a file without any is then refused.
-        single_root : bool
+        single_root, partial : bool
             As for `read_conllu`.
         max_length : int, optional
             Leave out longer sentences.
         """
         documents = [
-            read_conllu_document(path, single_root=single_root, trees=trees)
+            read_conllu_document(
+                path, single_root=single_root, trees=trees, partial=partial
+            )
             for path in paths
         ]
         tables = [document.table for document in documents]

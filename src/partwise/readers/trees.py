@@ -10,9 +10,10 @@ class DependencyTree(NamedTuple):
     Parameters
     ----------
     heads : list of int
-        0 for the root, else the number of the head token from 1.
+        0 for the root, else the number of the head token from 1; None where it is not
+        known.
     labels : list of str
-        Relation of each token to its head.
+        Relation of each token to its head; None where it is not known.
 
     Examples
     --------
@@ -174,6 +175,11 @@ def is_projective(heads: Sequence[int]) -> bool:
             return False
         open_ends.append(right)
     return True
+
+
+def n_crossing(trees: Sequence[Any]) -> int:
+    """How many dependency trees, of those that are wholly known, have crossing arcs."""
+    return sum(None not in heads and not is_projective(heads) for heads, _ in trees)
 
 
 def phrase_labels(tree: PhraseTree) -> set[str]:

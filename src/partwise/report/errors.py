@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from partwise.metrics import confusion
 from partwise.metrics.bracketing import bracketing_pairs
 from partwise.metrics.brackets import sentence_scores
+from partwise.metrics.dependencies import universal_relation
+from partwise.readers.table import Table
+from partwise.readers.trees import DependencyTree
 from partwise.report.arcs import draw_dependency_tree
 from partwise.report.branches import draw_phrase_tree
-from partwise.report.content import ErrorExample, Picture
+from partwise.report.content import Confusion, ErrorExample, Picture
 
 MOST_WORDS = 25  # of a drawn sentence, which can be read at a glance
 
@@ -90,6 +94,20 @@ def arc_errors(
         "them hang the true arcs that it lacks."
     )
     return {"drawings": drawings, "drawings_note": note}
+
+
+def relation_sections(X: Table, y: Sequence[Any], y_pred: Sequence[Any]) -> Any:
+    """Sections of a report: confused relations, without subtypes, and `arc_errors`."""
+    y, y_pred = ([DependencyTree(*tree) for tree in trees] for trees in (y, y_pred))
+    universal = [
+        [list(map(universal_relation, tree.labels)) for tree in trees]
+        for trees in (y, y_pred)
+    ]
+    labels, matrix = confusion(*universal)
+    name = next((name for name in ("upos", "xpos") if name in X.columns), None)
+    tags = None if name is None else X.strings(name)
+    drawn = arc_errors(X.strings("form"), y, y_pred, tags)
+    return {"confusion": Confusion(labels, matrix.tolist())} | drawn
 
 
 def phrase_errors(

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from partwise.protocol import (
+    Checkpoint,
     Cuts,
     Forking,
+    HistoryPoint,
     KnownParts,
+    Latent,
+    Likelihood,
     Model,
     Objective,
     RandomStarts,
@@ -23,7 +29,69 @@ from partwise.protocol import (
     offers,
 )
 from partwise.solvers._passes import evaluate
+from partwise.solvers.lbfgs import LBFGS
 from partwise.state import EXACT
+
+
+@dataclass
+class Runs:
+    """Runs that have ended, and the memo of the one under way, for a checkpoint."""
+
+    values: list[float] = field(default_factory=list)  # their objectives
+    oracle_calls: int = 0
+    seconds: float = 0.0
+    best: State | None = None
+    memo: Any = None
+
+    def add(self, state: State) -> None:
+        """Keep the results of a run, and its state if it is the best so far."""
+        self.values.append(float(state.found))
+        self.oracle_calls += state.oracle_calls
+        self.seconds += state.seconds
+        if self.best is None or state.found < self.best.found:
+            self.best = state
+
+
+class RunCheckpoint:
+    """The checkpoint of several runs, one after the other, for the one under way.
+
+    Parameters
+    ----------
+    place : Checkpoint
+    whole : Solver
+        The solver of all runs, which exports and restores `Runs`.
+    problem, objective
+    """
+
+    def __init__(
+        self, place: Checkpoint, whole: Solver, problem: Any, objective: Objective
+    ) -> None:
+        self.place, self.whole = place, whole
+        self.runs = Runs()
+        self.result: State | None = None  # of all runs
+        self._last = place.resume(whole, problem, objective)
+        if self._last is not None and self._last.stopped is not None:
+            self.result = self._last
+        elif self._last is not None:
+            self.runs, self._last.memo = self._last.memo, self._last.memo.memo
+            self._last.seconds -= self.runs.seconds
+
+    def resume(
+        self, solver: Solver, problem: Any, objective: Objective
+    ) -> State | None:
+        """The state of the run that was under way, once."""
+        state, self._last = self._last, None
+        return state
+
+    def keep(self, solver: Solver, state: State) -> None:
+        """Store the runs that have ended with the state of this one."""
+        stored = copy.copy(state)
+        stored.memo = replace(self.runs, memo=state.memo)
+        stored.seconds += self.runs.seconds
+        self.place.keep(self.whole, stored)
+
+    def end(self, solver: Solver, state: State) -> None:
+        """The last of the runs is stored by `best_of`."""
 
 
 def best_of(
@@ -34,18 +102,21 @@ def best_of(
     callback: Callable[[State], Any] | None,
     pulse: Callable[[State], Any] | None,
     time_limit: float | None = None,
+    checkpoint: RunCheckpoint | None = None,
 ) -> State:
     """The run of smallest objective; `problem` is left with its completions.
 
     The first one has the start. Runs are parallel where the problem can be forked, and
-    one after the other where it cannot; their results are the same. Runs share the
-    seconds that are left, and those that find none left are not begun.
+    one after the other where it cannot, or with a checkpoint; their results are the
+    same. Runs share the seconds that are left, and those that find none left are not
+    begun.
     """
     clock = time.perf_counter()
     starts = [start] + [None] * (len(runs) - 1)
-    states: list[State] = []
+    done = Runs() if checkpoint is None else checkpoint.runs
+    clock -= done.seconds
     # a fork begins at the first completions, whatever another run has left behind
-    is_forked = offers(problem, Forking)
+    is_forked = offers(problem, Forking) and checkpoint is None
     n_at_once = problem.n_jobs if is_forked else 1
 
     def work(r: int, **reporting: Any) -> State | None:
@@ -61,27 +132,89 @@ def best_of(
     problems = [problem.fork() if is_forked else problem for _ in runs]
     if n_at_once > 1:
         with ThreadPoolExecutor(n_at_once) as threads:
-            done = threads.map(work, range(len(runs)))
-            states += [state for state in done if state is not None]
+            for state in threads.map(work, range(len(runs))):
+                if state is not None:
+                    done.add(state)
     else:
-        for r in range(len(runs)):
-            state = work(r, callback=callback, pulse=pulse)
+        for r in range(len(done.values), len(runs)):
+            state = work(r, callback=callback, pulse=pulse, checkpoint=checkpoint)
             if state is None:
                 break
-            states.append(state)
+            done.add(state)
             if state.stopped in ("interrupted", "callback"):
                 break
-    best = min(states, key=lambda state: state.found)
+    best, n_runs = done.best, len(done.values)
+    assert best is not None
     problem.complete(best.model)  # depends on the model alone: those of its run
-    best.oracle_calls = sum(state.oracle_calls for state in states)
-    if len(states) > 1:
-        values = ", ".join(f"{state.found:.6g}" for state in states)
-        note = f"best of {len(states)} runs with objectives {values}"
+    best.oracle_calls = done.oracle_calls
+    if n_runs > 1:
+        values = ", ".join(f"{value:.6g}" for value in done.values)
+        note = f"best of {n_runs} runs with objectives {values}"
         best.note = "; ".join(filter(None, (best.note, note)))
-    if len(states) < len(runs) and best.stopped == "converged":
+    if n_runs < len(runs) and best.stopped == "converged":
         best.stopped = "time limit"
     best.seconds = time.perf_counter() - clock
     return best
+
+
+NUMBERS = (
+    "primal", "found", "dual", "n_iter", "oracle_calls", "n_planes", "seconds",
+)  # fmt: skip
+
+
+def export_runs(whole: Solver, runs: Runs) -> dict[str, Any]:
+    """Runs that have ended, for a checkpoint."""
+    tree = {"values": runs.values, "calls": runs.oracle_calls, "seconds": runs.seconds}
+    best = runs.best
+    if best is None:
+        return tree | {"best": None}
+    kept = {name: getattr(best, name) for name in (*NUMBERS, "stopped", "note")}
+    history = np.array(best.history, np.float64).reshape(-1, 5)
+    memo = whole.export(best)
+    return tree | {
+        "best": kept | {"model": best.model, "memo": memo, "history": history}
+    }
+
+
+def restore_runs(
+    whole: Solver, problem: Any, objective: Objective, tree: dict[str, Any]
+) -> Runs:
+    """The runs that `export_runs` described."""
+    runs = Runs(list(tree["values"]), tree["calls"], tree["seconds"])
+    if (kept := tree["best"]) is not None:
+        best = runs.best = State(kept["model"])
+        for name in (*NUMBERS, "stopped", "note"):
+            setattr(best, name, kept[name])
+        best.history = [HistoryPoint(*row) for row in kept["history"].tolist()]
+        best.memo = whole.restore(problem, objective, kept["memo"])
+    return runs
+
+
+class LatentLBFGS(LBFGS):
+    """L-BFGS for the likelihood of what is known of truths with hidden parts.
+
+    With the hidden parts h of a truth distributed as q_i = P(h | x_i, y_i) by a model
+    w, the function
+
+        U(w') = ½‖w'‖² + Σ c_i (log Z_i(w') − E_q <w', φ(x_i, y_i, h)> − H(q_i))
+
+    of w' is convex with losses that are not negative, lies above P, and touches P at w
+    with the same gradient. The bounds of `LBFGS` are those of min U: no weights do
+    better with these distributions of the hidden parts. They hold at w alone, so that
+    earlier ones are forgotten.
+    """
+
+    needs = (Likelihood, Latent)  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> LatentLBFGS:
+        """With those of the settings that it has, None for the usual ones."""
+        known = {name: settings.get(name) for name in cls._names()}
+        return cls(**{k: v for k, v in known.items() if v is not None})
+
+    def _accept(self, problem: Any, state: State, *values: Any) -> None:
+        state.dual = -np.inf
+        super()._accept(problem, state, *values)
 
 
 def learn_known(

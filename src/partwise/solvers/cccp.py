@@ -55,7 +55,6 @@ import numpy as np
 
 from partwise.parameters import ParameterError
 from partwise.protocol import (
-    CapabilityError,
     Checkpoint,
     Latent,
     Model,
@@ -68,13 +67,17 @@ from partwise.protocol import (
 )
 from partwise.solvers import make_solver
 from partwise.solvers._latent_runs import (
+    RunCheckpoint,
+    Runs,
     best_of,
     complete_at_random,
     export_last,
+    export_runs,
     follow_truths,
     learn_known,
     local_dual,
     restore_last,
+    restore_runs,
     start_of,
 )
 from partwise.solvers._passes import evaluate
@@ -330,7 +333,11 @@ class CCCP(Solver):
         return memo.last.support
 
     def export(self, state: State) -> dict[str, Any]:
-        """The rounds so far, and where the next one begins."""
+        """The rounds so far, and where the next one begins; or `Runs`."""
+        if isinstance(state.memo, Runs):
+            run = copy.copy(state)
+            run.memo = state.memo.memo
+            return {"runs": export_runs(self, state.memo), "run": self.export(run)}
         memo: CCCPMemo = state.memo
         return {
             "last": export_last(memo.convex, memo.last),
@@ -341,8 +348,12 @@ class CCCP(Solver):
 
     def restore(
         self, problem: Any, objective: Objective, tree: dict[str, Any]
-    ) -> CCCPMemo:
+    ) -> CCCPMemo | Runs:
         """The memo that `export` described; the problem is completed as it was."""
+        if "runs" in tree:
+            runs = restore_runs(self, problem, objective, tree["runs"])
+            runs.memo = self.restore(problem, objective, tree["run"])
+            return runs
         convex = self._convex()
         last = restore_last(problem, objective, convex, tree["last"])
         rounds = [Round(*each) for each in tree["rounds"]]
@@ -369,16 +380,16 @@ class CCCP(Solver):
                 problem, objective, start=start, checkpoint=checkpoint,
                 callback=callback, pulse=pulse,
             )  # fmt: skip
-        if checkpoint is not None:
-            raise CapabilityError(
-                f"restarts={self.restarts} does not write checkpoints; leave "
-                "checkpoint out, or give restarts=1"
-            )
         self.refuse(problem, objective)
-        runs = [self._run(r) for r in range(self.restarts)]
-        return best_of(
-            runs, problem, objective, start, callback, pulse, self.time_limit
-        )
+        stored: Any = checkpoint
+        stored = stored and RunCheckpoint(stored, self, problem, objective)
+        if stored and stored.result is not None:
+            return stored.result
+        runs, limit = [self._run(r) for r in range(self.restarts)], self.time_limit
+        best = best_of(runs, problem, objective, start, callback, pulse, limit, stored)
+        if checkpoint is not None:
+            checkpoint.end(self, best)
+        return best
 
     def _run(self, r: int) -> CCCP:
         """The solver of one run."""

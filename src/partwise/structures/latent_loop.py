@@ -29,7 +29,8 @@ class LatentLoopProblem(LoopProblem):
     """Truths with hidden parts: see `Latent`.
 
     ``structure.complete(x, y, w)`` fills them in; at first at the zero model. Losses
-    depend on the observed truth alone.
+    depend on the observed truth alone. Restarts run one after the other (there is no
+    `Forking`): threads of one process take turns in running Python code.
     """
 
     def __init__(

@@ -7,11 +7,12 @@ are the same for every `n_jobs`.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -218,6 +219,40 @@ class PackedProblem(Problem):
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
             self.recycle(models[1])
         return models[0]
+
+
+class ForkedTruths:
+    """A `PackedProblem` with hidden parts that is solved from several starts at once.
+
+    See `Forking`. Forks share all arrays but those of truths, which completions write.
+    """
+
+    truth_fields: ClassVar[tuple[str, ...]] = ("y",)  # of all tags
+
+    def fork(self) -> Any:
+        """The same data with completions of their own, for one thread."""
+        problem: Any = self
+        fresh = {name: getattr(problem.blocks, name) for name in self.truth_fields}
+        fresh = {name: array.copy() for name, array in fresh.items()}
+
+        def renewed(tag: Any) -> Any:
+            if not fresh.keys() <= set(tag._fields):
+                return tag
+            is_reference = isinstance(tag, Reference)
+            return tag.replace(**fresh) if is_reference else tag._replace(**fresh)
+
+        def localise() -> tuple[Any, int]:
+            tag, size = problem.localise()
+            return renewed(tag), size
+
+        fork = copy.copy(problem)
+        for name, value in vars(problem).items():
+            if isinstance(value, Reference) or hasattr(value, "_fields"):
+                setattr(fork, name, renewed(value))
+        fork.__dict__.pop("_local", None)
+        fork.localise, fork.n_jobs = localise, 1
+        fork._free_work, fork._free_models = [], []
+        return fork
 
 
 def decode_tokens(

@@ -47,7 +47,13 @@ class SupervisedClusterer(LatentEstimator):
         lists of items.
     metric : str
         What `score` measures: conll_f1, muc_f1, b_cubed_f1, ….
-    penalty, formulation, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+    loss : {"hinge"}
+        Maximum margin; there is no other.
+    formulation : {"margin"}
+        How losses enter: as a margin.
+    penalty : {"l1"}
+        Slacks count as they are.
+    solver, tol, eps, max_iter, time_limit, random_state, n_jobs
         See `StructuredEstimator`; `solver` is that of the convex problems (auto: the
         bundle), `tol` and `eps` are decreases by a round, `max_iter` counts rounds.
     restarts, self_paced, eps_times_C
@@ -78,6 +84,8 @@ class SupervisedClusterer(LatentEstimator):
     exact_items: int = 0
     pair_features: Any = None
     loss: Literal["hinge"] = "hinge"
+    formulation: Literal["margin"] = "margin"
+    penalty: Literal["l1"] = "l1"
     metric: str = "conll_f1"
 
     model_: ClusteringModel = field(init=False)
@@ -129,6 +137,9 @@ class SupervisedClusterer(LatentEstimator):
         y: Sequence[Any],
         sample_weight: Any = None,
         feature_names: Any = None,
+        *,
+        completions: Any = None,
+        weights: Any = None,
     ) -> Self:
         """Learn from documents and their clusterings.
 
@@ -141,6 +152,11 @@ class SupervisedClusterer(LatentEstimator):
             Cluster labels.
         sample_weight : array (n,), optional
         feature_names : list of str, optional
+        completions : list of bool arrays (m,), optional
+            For forests: the candidate links that the first run begins with, which hold
+            each true cluster together without a circle.
+        weights : array (n_features + 1,), optional
+            Or weights whose forests it begins with; the last is the intercept.
         """
         self.check_parameters()
         documents = as_items(X, self.pair_features)
@@ -167,7 +183,11 @@ class SupervisedClusterer(LatentEstimator):
         if sample_weight is not None:
             used = [len(x.pairs) > 0 for x in documents]
             sample_weight = np.asarray(sample_weight)[used]
-        self._learn_weights(model, problem, sample_weight)
+        if completions is not None:
+            pairs = zip(completions, documents, strict=True)
+            completions = [links for links, x in pairs if len(x.pairs)]
+        begun = self._begin(problem, completions, weights)
+        self._learn_weights(model, problem, sample_weight, begun)
         self.splits_ = sum(map(n_splits, documents, labels))
         return self
 

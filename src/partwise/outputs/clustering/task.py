@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Self
 from partwise.outputs.row_task import RowTask
 from partwise.outputs.task import Answers, Data, Details, FileOptions
 
-WINDOW = 20
-
 
 class ClusterTask(RowTask):
     """Learn which mentions of a document mean the same, from CoNLL-2012 files.
@@ -24,20 +22,28 @@ class ClusterTask(RowTask):
     examples_name: ClassVar[str] = "documents"
     tokens_name: ClassVar[str] = "mentions"
     json_names: ClassVar[tuple[str, str]] = ("clusters", "clusters")
-    file_options: ClassVar[tuple[str, ...]] = ()
+    file_options: ClassVar[tuple[str, ...]] = ("window", "templates")
     fact_names: ClassVar[tuple[str, ...]] = ("decoder", "link_penalty")
+
+    chosen: Any  # `PairSettings`
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """With the candidates and features that the options name."""
+        from partwise.features.mention_pairs import PairSettings
+
+        task = cls()
+        task.chosen = PairSettings.parse(options.window, options.templates)
+        return task
 
     @classmethod
     def of_model(cls, model: Any, path: str, options: FileOptions) -> Self:
-        """A model of other features has no files."""
-        from partwise.features.mention_pairs import NAMES
+        """With those of the training; a model of other features has no files."""
+        from partwise.features.mention_pairs import PairSettings
 
-        if model.scoring.feature_names[:-1] != NAMES:
-            raise ValueError(
-                f"{path}: trained on features of your own; use it from Python with "
-                "partwise.load"
-            )
-        return super().of_model(model, path, options)
+        task = super().of_model(model, path, options)
+        task.chosen = PairSettings.of_model(model, path)
+        return task
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Mentions with candidate links, and their entities."""
@@ -49,7 +55,7 @@ class ClusterTask(RowTask):
         from partwise.structures.clustering import Items
 
         documents = [d for path in paths for d in read_coreference(path)]
-        X = [Items(*mention_pairs(document, WINDOW)) for document in documents]
+        X = [Items(*mention_pairs(document, *self.chosen)) for document in documents]
         y = [np.unique(d.entities, return_inverse=True)[1] for d in documents]
         n_mentions = sum(x.n_items for x in X)
         if truth and not n_mentions:
@@ -61,9 +67,7 @@ class ClusterTask(RowTask):
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
         """The names of the features."""
-        from partwise.features.mention_pairs import NAMES
-
-        return {"feature_names": NAMES}
+        return {"feature_names": self.chosen.names()}
 
     def describe(self, data: Data) -> str:
         """Documents, mentions, entities, links."""
@@ -75,8 +79,8 @@ class ClusterTask(RowTask):
         )
 
     def reader_info(self) -> dict[str, Any]:
-        """The candidates."""
-        return {"format": "conll-2012", "window": WINDOW}
+        """The candidates and features."""
+        return {"format": "conll-2012", **self.chosen._asdict()}
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """The files with predicted brackets."""

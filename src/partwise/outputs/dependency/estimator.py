@@ -130,6 +130,7 @@ class DependencyParser(TreeParser):
     has_baseline = False
     measured = "dependencies"
     model_class = DependencyModel
+    keeps_dual = True
     as_given = ("templates", "cost", "projective", "single_root")
 
     # ------------------------------------------------------------------ learning
@@ -236,12 +237,8 @@ class DependencyParser(TreeParser):
         return self._predict(X, empty, given, constraints=constraints)
 
     def score(self, X: Any, y: Any) -> float:
-        """The estimator's `metric` of its predictions; labels not known are ``_``."""
-        truths = [
-            (heads, ["_" if label is None else label for label in labels])
-            for heads, labels in tree_codes.as_trees(as_list(y))
-        ]
-        return super().score(X, truths)
+        """The estimator's `metric` of its predictions, as far as trees are known."""
+        return super().score(X, tree_codes.as_trees(as_list(y)))
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from partwise.outputs.hidden_truths import arc_loss, filled, n_unknown
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
 from partwise.outputs.tree_task import Breakdown, TreeTask
 
@@ -83,9 +84,18 @@ class DependencyTask(TreeTask):
         from partwise.readers.treebank import Treebank
 
         bank = Treebank.read(
-            paths, trees=truth, single_root=self.single_root, max_length=self.max_length
-        )
+            paths, trees=truth, single_root=self.single_root,
+            max_length=self.max_length, partial=True,
+        )  # fmt: skip
         return Data(bank.table, bank.trees, bank.table.n_tokens, bank)
+
+    def describe(self, data: Data) -> str:
+        """Also words of which something is not known."""
+        counts = zip(
+            ("head", "relation"), map(n_unknown, zip(*data.y, strict=True)), strict=True
+        )
+        hidden = [f", {n:,} words without {name} (_)" for name, n in counts if n]
+        return super().describe(data) + "".join(hidden)
 
     def reader_info(self) -> dict[str, Any]:
         """How many roots a tree may have, and words a sentence."""
@@ -143,12 +153,9 @@ class DependencyTask(TreeTask):
 
     def _n_crossing(self, data: Data, answers: Answers) -> dict[str, int]:
         """True and predicted trees with crossing arcs."""
-        from partwise.readers import is_projective
+        from partwise.readers.trees import n_crossing
 
-        return {
-            name: sum(not is_projective(tree[0]) for tree in trees)
-            for name, trees in (("true", data.y), ("predicted", answers.best))
-        }
+        return {"true": n_crossing(data.y), "predicted": n_crossing(answers.best)}
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Also trees with crossing arcs."""
@@ -168,22 +175,14 @@ class DependencyTask(TreeTask):
         self, model: Any, data: Data, answers: Answers
     ) -> dict[str, Any]:
         """Scores by relation and length, confusions, errors and support drawn."""
-        from partwise.metrics import confusion
-        from partwise.metrics.dependencies import universal_relation
-        from partwise.report import Confusion
-        from partwise.report.errors import arc_errors
+        from partwise.report.errors import relation_sections
         from partwise.report.support import support_sections, support_tree_pictures
 
-        pairs, X = (data.y, answers.best), data.X
+        truths = [filled(*trees) for trees in zip(data.y, answers.best, strict=True)]
         sections = super().report_sections(model, data, answers)
         relations, *others = sections["metrics"]
         sections["metrics"] = [*others, relations]  # the longest table last
-        universal = [[list(map(universal_relation, t[1])) for t in y] for y in pairs]
-        labels, matrix = confusion(*universal)
-        sections["confusion"] = Confusion(labels, matrix.tolist())
-        name = next((name for name in ("upos", "xpos") if name in X.columns), None)
-        tags = None if name is None else X.strings(name)
-        sections |= arc_errors(X.strings("form"), *pairs, tags)
+        sections |= relation_sections(data.X, truths, answers.best)
         return sections | support_sections(support_tree_pictures(model))
 
     @classmethod
@@ -227,8 +226,14 @@ class DependencyTask(TreeTask):
     # ------------------------------------------------------------------- verify
 
     def labels_in(self, data: Data) -> Iterator[str]:
-        """Relations of all words."""
-        return (label for tree in data.y for label in tree.labels)
+        """Relations of all words that have one."""
+        return (label for tree in data.y for label in tree.labels if label is not None)
+
+    def plain_loss(
+        self, structure: Any, data: Data, row: int, truth: Any, output: Any
+    ) -> float:
+        """What is not known of the truth is as in the output."""
+        return arc_loss(structure, data.y[row], truth, output)
 
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By what makes a tree."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from partwise.outputs.label_task import LabelTask
 from partwise.outputs.listings import label_details, label_sections, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, Task
+from partwise.outputs.task import Answers, Data, Details
 
 
-class GraphTask(Task):
+class GraphTask(LabelTask):
     """Learn to label the nodes of graphs.
 
     Files have a graph on each line, a JSON object: "nodes" (lists of numbers, lists of
@@ -56,20 +57,11 @@ class GraphTask(Task):
 
         write_graphs(output, data.source, answers.best, answers.ranked)
 
-    def _known(self, data: Data, answers: Answers) -> tuple[list[Any], list[Any]]:
-        """True and predicted labels, as strings, of nodes whose label is known."""
-        rows = [
-            [(str(a), str(b)) for a, b in zip(*labels, strict=True) if a is not None]
-            for labels in zip(data.y, answers.best, strict=True)
-        ]
-        truth, predicted = ([[pair[k] for pair in row] for row in rows] for k in (0, 1))
-        return truth, predicted
-
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
         """Nodes and graphs without errors, and the mean F1 of labels."""
         from partwise.metrics import metric
 
-        pairs = self._known(data, answers)
+        pairs = self.known(data, answers)
         names = ("node_accuracy", "node_error", "exact_match", "macro_f1")
         return {name: float(metric(name).function(*pairs)) for name in names}
 
@@ -80,7 +72,7 @@ class GraphTask(Task):
         names, bounds = self.labels_in(data), model.bounds(data.X)
         return label_details(
             "label",
-            label_report(*self._known(data, answers)),
+            label_report(*self.known(data, answers)),
             unseen_warning("labels", names, model.labels, ", counted as errors"),
             n_nodes=data.n_tokens,
             decoders=dict(Counter(model.methods(data.X))),
@@ -93,7 +85,7 @@ class GraphTask(Task):
         """A table by label, and confusions."""
         from partwise.metrics import label_report
 
-        pairs = self._known(data, answers)
+        pairs = self.known(data, answers)
         return label_sections("label", label_report(*pairs), pairs)
 
     @classmethod
@@ -105,10 +97,6 @@ class GraphTask(Task):
     def explanation(self, model: Any, data: Data, row: int, top: int) -> Any:
         """Winner against runner-up."""
         return model.explain(data.X[row : row + 1], top=top)
-
-    def labels_in(self, data: Data) -> Iterator[str]:
-        """Labels of all nodes."""
-        return (str(label) for row in data.y for label in row if label is not None)
 
     def truths(self, model: Any, data: Data) -> Any:
         """Numbers of the labels, −1 where they are not known."""

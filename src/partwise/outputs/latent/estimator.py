@@ -10,6 +10,7 @@ import numpy as np
 
 from partwise.outputs.custom.estimator import StructuredSVM
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.latent_estimator import first_model
 from partwise.protocol import Floats, offers
 from partwise.solvers.cccp import Round
 from partwise.structures.latent_loop import Completing
@@ -104,8 +105,6 @@ class LatentStructuredSVM(StructuredSVM):
         weights : array (n_psi,), optional
             Or weights whose completions it begins with.
         """
-        if completions is not None and weights is not None:
-            raise ValueError("give completions or weights to begin with, not both")
         if not offers(self.structure, Completing):
             raise TypeError(
                 f"{type(self.structure).__name__} has no `complete(x, y, w)`; define "
@@ -113,12 +112,10 @@ class LatentStructuredSVM(StructuredSVM):
             )
 
         def begin(problem: Any, start: Any) -> Any:
+            first = first_model(problem, completions, weights)
             if completions is not None:
-                problem.begin_with(completions)
                 return None
-            if weights is not None:
-                return problem.expand(np.asarray(weights, np.float64))
-            return start
+            return start if first is None else problem.expand(first)
 
         return self._fit(X, y, sample_weight, begin)
 

@@ -49,7 +49,11 @@ class MotifClassifier(LatentEstimator):
         Runs from different random windows, of which the best is kept.
     metric : str
         What `score` measures: accuracy, error_rate or balanced_accuracy.
-    penalty, formulation, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
+    loss : {"hinge"}
+        Maximum margin; there is no other.
+    formulation : {"margin", "slack"}
+        How losses enter: as a margin, or as a factor of the slack.
+    penalty, solver, tol, eps, max_iter, time_limit, random_state, n_jobs
         See `StructuredEstimator`; `solver` is that of the convex problems, `tol` and
         `eps` are decreases by a round, `max_iter` counts rounds.
     self_paced, eps_times_C
@@ -84,6 +88,7 @@ class MotifClassifier(LatentEstimator):
     background_weight: float = 0.02
     restarts: int = 10
     loss: Literal["hinge"] = "hinge"
+    formulation: Literal["margin", "slack"] = "margin"
     metric: str = "accuracy"
 
     model_: MotifModel = field(init=False)
@@ -100,7 +105,8 @@ class MotifClassifier(LatentEstimator):
         check_choice("order", self.order, range(MAX_ORDER + 1))
 
     def _solver_settings(self) -> dict[str, Any]:
-        return super()._solver_settings() | {"first": "random"}
+        first = "given" if self._is_begun else "random"
+        return super()._solver_settings() | {"first": first}
 
     def fit(
         self,
@@ -108,6 +114,9 @@ class MotifClassifier(LatentEstimator):
         y: Any,
         sample_weight: Any = None,
         background: Sequence[str] = (),
+        *,
+        completions: Any = None,
+        weights: Any = None,
     ) -> Self:
         """Learn from sequences and their classes.
 
@@ -120,6 +129,10 @@ class MotifClassifier(LatentEstimator):
         sample_weight : array (n,), optional
         background : list of str, optional
             More sequences without the motif, of weight `background_weight` each.
+        completions : int array (n,), optional
+            Where windows of the first run begin, as `positions` gives them.
+        weights : array, optional
+            Or weights whose best windows it begins with, as ``coef_``.
         """
         self.check_parameters()
         check_list(X, "strings")
@@ -138,8 +151,11 @@ class MotifClassifier(LatentEstimator):
         problem = model.training_problem(
             [*X, *background], truths, self._formulation(), self._n_jobs()
         )
+        if completions is not None:
+            completions = np.append(completions, np.full(n_more, -1))
+        first = self._begin(problem, completions, weights)
         is_weighted = sample_weight is not None or n_more > 0
-        self._learn_weights(model, problem, weight if is_weighted else None)
+        self._learn_weights(model, problem, weight if is_weighted else None, first)
         model.counts = problem.window_counts()
         return self
 
@@ -148,10 +164,8 @@ class MotifClassifier(LatentEstimator):
     def predict(self, X: Sequence[str]) -> np.ndarray:
         """The class of each sequence, (n,)."""
         self._check_fitted()
-        check_list(X, "strings")
-        if not len(X):
-            return np.zeros(0, self.classes_.dtype)
-        return np.array(self.model_.predict(X, n_jobs=self._n_jobs()))
+        labels = self.model_.predict(X, n_jobs=self._n_jobs())
+        return np.array(labels, self.classes_.dtype)
 
     def decision_function(self, X: Sequence[str]) -> Floats:
         """Score of the best window, (n,); the motif is there when it is positive."""

@@ -11,35 +11,12 @@ from partwise.bounds import check_list
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.model import WeightedModel
+from partwise.outputs.scoring import FixedScoring
 from partwise.protocol import Floats
 from partwise.readers.motif_formats import as_text
 from partwise.structures.motif import Motif, Site
 
 PSEUDOCOUNT = 0.5  # of each letter, in probabilities
-
-
-class MotifScoring:
-    """Windows are scored by the motif less the background; nothing to choose."""
-
-    prefix: ClassVar[str] = ""
-    featurizer = None
-
-    def __init__(self, structure: Motif) -> None:
-        self.structure = structure.setup()
-
-    def parameters(self) -> dict[str, Any]:
-        """None besides those of the motif."""
-        return {}
-
-    def facts(self) -> dict[str, Any]:
-        """Sizes of the motif and of its background."""
-        s = self.structure
-        return {"n_features": s.n_psi_, "length": s.length, "order": s.order}
-
-    def report_facts(self) -> list[tuple[str, str]]:
-        """The same in words; the report counts features by itself."""
-        s = self.structure
-        return [("Motif length", str(s.length)), ("Background order", str(s.order))]
 
 
 class MotifModel(WeightedModel):
@@ -67,7 +44,7 @@ class MotifModel(WeightedModel):
         counts: Floats,
         info: dict[str, Any],
     ) -> None:
-        self.scoring: Any = MotifScoring(structure)
+        self.scoring: Any = FixedScoring(structure.setup(), "length", "order")
         self.structure = structure
         self.labels = labels
         self.weights = weights

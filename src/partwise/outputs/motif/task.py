@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from partwise.outputs.row_task import RowTask
-from partwise.outputs.task import Answers, Data
+from partwise.outputs.task import Answers, Data, FileOptions
 
 
 class MotifTask(RowTask):
@@ -22,11 +22,25 @@ class MotifTask(RowTask):
     examples_name: ClassVar[str] = "sequences"
     tokens_name: ClassVar[str] = "letters"
     json_names: ClassVar[tuple[str, str]] = ("sites", "site")
-    file_options: ClassVar[tuple[str, ...]] = ()
+    file_options: ClassVar[tuple[str, ...]] = ("background",)
     other_formats: ClassVar[tuple[str, ...]] = ("meme", "jaspar")
     measures: ClassVar[tuple[str, ...]] = (
         "accuracy", "error_rate", "balanced_accuracy",
     )  # fmt: skip
+
+    @classmethod
+    def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
+        """With the file of the background."""
+        from partwise.outputs.motif.estimator import MotifClassifier
+        from partwise.parameters import ParameterError
+
+        task, weight = cls(), settings["background_weight"]
+        if options.background is not None:
+            task.more_files = [options.background]
+        elif weight != MotifClassifier.background_weight:
+            remedy = "it weighs sequences of a file, give <background=>"
+            raise ParameterError("background_weight", weight, remedy)
+        return task
 
     def read(self, paths: Sequence[str], *, truth: bool) -> Data:
         """Sequences, their classes if asked, and their names."""
@@ -41,8 +55,11 @@ class MotifTask(RowTask):
         return Data(X, y if truth else None, sum(map(len, X)), names)
 
     def fit_arguments(self, data: Data) -> dict[str, Any]:
-        """Nothing besides sequences and classes."""
-        return {}
+        """The background."""
+        from partwise.readers.sequences import read_sequences
+
+        files = [read_sequences(path, truth=False) for path in self.more_files]
+        return {"background": [x for file in files for x in file.X]}
 
     def describe(self, data: Data) -> str:
         """Sequences, letters, classes."""
@@ -64,15 +81,9 @@ class MotifTask(RowTask):
 
     def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
         """Lines with name, class, place from 0, strand and score of the window."""
-        from partwise.readers.sink import write_bytes
+        from partwise.readers.sequences import write_sites
 
-        lines = ["name\tclass\tposition\tstrand\tscore"]
-        rows = zip(data.source, answers.best, answers.scores, strict=True)
-        for name, label, (site, score) in rows:
-            place = "" if site.position is None else site.position
-            cells = (name, label, place, "+-"[site.strand < 0], f"{score:.6g}")
-            lines.append("\t".join(map(str, cells)))
-        write_bytes(output, ("\n".join(lines) + "\n").encode())
+        write_sites(output, data.source, answers.best, answers.scores)
 
     def json_outputs(self, answers: Answers) -> dict[str, Any]:
         """Class, place, strand and score of each sequence."""

@@ -78,6 +78,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
 
     model_: MulticlassModel = field(init=False)
     model_class = MulticlassModel
+    keeps_dual = True
     has_baseline = False
 
     # ------------------------------------------------------------------ learning

@@ -112,6 +112,7 @@ class ConstituencyParser(TreeParser):
 
     model_: ConstituencyModel = field(init=False)
     model_class = ConstituencyModel
+    keeps_dual = True
     measured = "phrases"
     as_given = ("features",)  # counts take "rules" in place of "spans"
 

@@ -99,8 +99,9 @@ class Ranker(CompletingEstimator, RowEstimator):
             )
 
     def fit(
-        self, X: Any, y: Any, groups: Any = None, feature_names: Any = None
-    ) -> Self:
+        self, X: Any, y: Any, groups: Any = None, feature_names: Any = None,
+        *, completions: Any = None, weights: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn from rows and their grades.
 
         Parameters
@@ -112,6 +113,10 @@ class Ranker(CompletingEstimator, RowEstimator):
             Query of each row; not for lists. None: a single query.
         feature_names : list of str, optional
             Of the columns; those of a data frame are known.
+        completions : array (n,), optional
+            For ``latent=True``: scores by which rounds order equal rows at first.
+        weights : array (n_features,), optional
+            Or weights that do so, instead of those that classify rows.
         """
         self.check_parameters()
         X, y, groups = stacked(X, y, groups)
@@ -129,8 +134,13 @@ class Ranker(CompletingEstimator, RowEstimator):
         problem = model.training_problem(
             X[order], y[order], offset, self._formulation(), self._n_jobs()
         )
-        first = None
-        if self.latent:
+        if not self.latent and (completions is not None or weights is not None):
+            raise SettingsError("completions and weights are for <latent=True>")
+        if completions is not None:
+            completions = np.asarray(completions, float)[order]
+        first = self._begin(problem, completions, weights)
+        is_begun = first is not None or completions is not None
+        if self.latent and not is_begun and self._last_model is None:
             first = first_weights(X[order], y[order], offset, self.random_state)
         return self._learn_weights(model, problem, first=first)
 

@@ -123,6 +123,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
 
     model_: SequenceModel = field(init=False)
     model_class = SequenceModel
+    keeps_dual = True
     settings_names = (*SavedEstimator.settings_names, "scheme")
 
     # ------------------------------------------------------------------ learning
@@ -138,7 +139,8 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
             A sequence is a list of tokens (strings, tuples of strings, dicts, lists
             of strings), or an array or CSR matrix (tokens × features).
         y : list of lists of labels
-            Where a label is None, it is completed in rounds, and costs nothing.
+            Where a label is None, it is completed in rounds, and costs nothing; with
+            ``loss="log"`` the likelihood is that of the labels that are known.
         sample_weight : array (n_sequences,), optional
         token_weight : list of arrays, optional
             Factor of the loss of each token.
@@ -176,6 +178,9 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         support = support_of(inputs, offset, problem, lambda row: show_tokens(X, row))
         self._learn(model, problem, fit, sample_weight, support)
         return self._keep(model)
+
+    def _sums_hidden(self) -> bool:
+        return not self.segments
 
     def _default_C(self, n: int) -> float:
         return n / 2 if self.loss == "log" else super()._default_C(n)

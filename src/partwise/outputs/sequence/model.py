@@ -28,6 +28,7 @@ class SequenceModel(LabelModel):
 
     structure: Chain
     name: ClassVar[str] = "SequenceModel"
+    packing: ClassVar[dict[str, Any]] = {"may_hide": True}
     segments: ClassVar[bool] = False  # whether it scores whole segments
 
     @property

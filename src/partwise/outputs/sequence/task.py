@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from partwise.outputs.hidden_truths import n_unknown
+from partwise.outputs.label_task import LabelTask
 from partwise.outputs.listings import label_details, unseen_warning
-from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing, Task
+from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
 from partwise.readers.layout import Layout, find_column, read_tables, split_label
 
-UNKNOWN = "_"  # a token without a known label in the column of --given
 ABSENT = "-"  # a sentence has fewer than k labellings
 
 
-class TagTask(Task):
+class TagTask(LabelTask):
     """Learn a tagger from column files, one token per line.
 
     Ctrl-C ends training early: the best model so far is written with its gap, and the
@@ -26,7 +27,7 @@ class TagTask(Task):
     title: ClassVar[str] = "Tagger"
     writes_probabilities: ClassVar[bool] = True
     file_options: ClassVar[tuple[str, ...]] = (
-        "label", "columns", "separator", "comment",
+        "label", "columns", "separator", "comment", "unknown",
     )  # fmt: skip
 
     def __init__(self, layout: Layout) -> None:
@@ -35,7 +36,7 @@ class TagTask(Task):
     @classmethod
     def for_training(cls, options: FileOptions, settings: dict[str, Any]) -> Self:
         """With the layout that the options describe."""
-        return cls(Layout.create(*options[:4]))
+        return cls(Layout.create(*options[:4], options.unknown))
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
@@ -50,6 +51,8 @@ class TagTask(Task):
         from partwise.model_file import ModelFileError
 
         if model.takes == "dicts":
+            from partwise.outputs.crfsuite import ItemTask
+
             options.refuse(*options._fields)
             return ItemTask(Layout())  # type: ignore[return-value]
         if model.takes != "columns":
@@ -58,7 +61,8 @@ class TagTask(Task):
                 "column files; use it from Python with partwise.load"
             )
         options.refuse("max_length")
-        return cls(Layout.create(*options[:4], default=Layout.of_model(model)))
+        trained = Layout.of_model(model)
+        return cls(Layout.create(*options[:4], options.unknown, trained))
 
     # -------------------------------------------------------------------- files
 
@@ -68,8 +72,10 @@ class TagTask(Task):
         if not truth:
             return Data(table, None, table.n_tokens, table)
         label = find_column(table, self.layout.label, paths)
-        X, y = split_label(table, label, paths)
+        X, texts = split_label(table, label, paths)
         self.layout = replace(self.layout, columns=list(table.columns), label=label)
+        unknown = self.layout.unknown
+        y = [[None if text == unknown else text for text in row] for row in texts]
         return Data(X, y, table.n_tokens, table)
 
     def shown_tokens(self, X: Any) -> list[list[str]]:
@@ -78,8 +84,10 @@ class TagTask(Task):
 
     def describe(self, data: Data) -> str:
         """Sentences, tokens, labels."""
-        n_labels = len(set(self.labels_in(data)))
-        return f"{len(data.X):,} sentences, {data.n_tokens:,} tokens, {n_labels} labels"
+        n, n_hidden = len(set(self.labels_in(data))), n_unknown(data.y)
+        hidden = f", {n_hidden:,} tokens without one ({self.layout.unknown})"
+        sizes = f"{len(data.X):,} sentences, {data.n_tokens:,} tokens, {n} labels"
+        return sizes + hidden * (n_hidden > 0)
 
     def reader_info(self) -> dict[str, Any]:
         """The layout."""
@@ -145,16 +153,18 @@ class TagTask(Task):
         """`given` is a column with labels that must be kept."""
         column = find_column(data.source, given, ["the data"])
         rows = data.source.strings(column)
-        names = {UNKNOWN: None} | {str(label): label for label in model.labels}
+        names: dict[str, Any] = {self.layout.unknown: None}
+        names |= {str(label): label for label in model.labels}
         return [[names.get(text, text) for text in row] for row in rows]
 
     # --------------------------------------------------------------- evaluation
 
     def measure(self, data: Data, answers: Answers) -> dict[str, float]:
-        """All metrics that these labels have."""
+        """All metrics that these labels have; of known ones alone, without spans."""
         from partwise.metrics import measure_labels
 
-        return measure_labels(data.y, _as_strings(answers.best))
+        has_spans = not n_unknown(data.y)
+        return measure_labels(*self.known(data, answers), with_spans=has_spans)
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Labels the model has never seen; precision and recall of each label."""
@@ -163,8 +173,9 @@ class TagTask(Task):
         unseen = unseen_warning(
             "labels", self.labels_in(data), model.labels, ", counted as errors"
         )
-        pairs = data.y, _as_strings(answers.best)
-        labels, spans = label_report(*pairs), as_span_tags(*pairs)
+        pairs = self.known(data, answers)
+        labels = label_report(*pairs)
+        spans = None if n_unknown(data.y) else as_span_tags(*pairs)
         details = label_details("label", labels, unseen, n_tokens=data.n_tokens)
         by_span = label_details("span", [] if spans is None else span_report(*spans))
         details.json["spans"] = by_span.json["labels"]
@@ -176,7 +187,7 @@ class TagTask(Task):
         """Tables, confusion, worst errors, support structures."""
         from partwise.outputs.sequence.report import sequence_sections
 
-        predicted = _as_strings(answers.best)
+        predicted = [[str(label) for label in row] for row in answers.best]
         return sequence_sections(model, self.shown_tokens(data.X), data.y, predicted)
 
     # ------------------------------------------------------------ inside a model
@@ -211,47 +222,6 @@ class TagTask(Task):
 
     # ------------------------------------------------------------------- verify
 
-    def labels_in(self, data: Data) -> Iterator[str]:
-        """Labels of all tokens."""
-        return (label for row in data.y for label in row)
-
-    truths = Task.label_numbers
-
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
-
-
-class ItemTask(TagTask):
-    """Predict and evaluate on data files of CRFsuite, one item per line."""
-
-    def read(self, paths: Sequence[str], *, truth: bool) -> Data:
-        """Items; with `truth`, also their labels, which the file has in any case."""
-        from partwise.readers import read_crfsuite
-
-        files = [read_crfsuite(path) for path in paths]
-        X = [items for file in files for items in file[0]]
-        y = [labels for file in files for labels in file[1]]
-        return Data(X, y if truth else None, sum(map(len, X)), X)
-
-    def shown_tokens(self, X: Any) -> list[list[str]]:
-        """All attributes of each item."""
-        return [[" ".join(item) for item in sequence] for sequence in X]
-
-    def write(self, output: str, data: Data, answers: Answers, topk: int) -> None:
-        """The labels of an item in a line, then probabilities, separated by tabs."""
-        from partwise.readers.sink import write_bytes
-
-        lines = []
-        for sequence in zip(*self.new_columns(answers, topk), strict=True):
-            lines += ["\t".join(map(str, item)) for item in zip(*sequence, strict=True)]
-            lines.append("")
-        write_bytes(output, "".join(f"{line}\n" for line in lines).encode())
-
-    def known_parts(self, model: Any, data: Data, given: str) -> Any:
-        """Refuse: the only labels of the file are those to be predicted."""
-        raise ValueError("--given needs a file with columns; drop it")
-
-
-def _as_strings(rows: list[Any]) -> list[list[str]]:
-    return [[str(label) for label in row] for row in rows]

@@ -119,11 +119,16 @@ def prepare_sums(order, work):
 
 
 @allocating
-def sum_block(blocks, work, w, i, sums):
-    """Forward and backward sums of sequence i in `work` and `sums`; returns log Z."""
+def sum_block(blocks, work, w, i, given, sums):
+    """Forward and backward sums of sequence i in `work` and `sums`; returns log Z.
+
+    Over labellings with the given labels, where there are any: see `fix_labels`.
+    """
     order, score = blocks.order, work.score
     n = blocks.offset[i + 1] - blocks.offset[i]
     score_block(blocks, work, w, i)
+    if given.shape[0] > 0:
+        fix_labels(work, given, blocks.offset[i], n)
     total = sums.tops[2]
     for t in range(n):
         total += _exponentials(work.emit[t], score[t])
@@ -143,7 +148,7 @@ def steps_of_row(blocks, work, w, i, steps):
     prepare(blocks, work.edges, w, i)
     order, n_labels, alpha = blocks.order, work.emit.shape[1], work.alpha
     sums = prepare_sums(order, work)
-    sum_block(blocks, work, w, i, sums)
+    sum_block(blocks, work, w, i, np.empty(0, np.int32), sums)
     for t in range(steps.shape[0]):
         table = sums.edges.opening if t == 0 else sums.edges.inner
         total = 0.0
@@ -158,15 +163,16 @@ def steps_of_row(blocks, work, w, i, steps):
 
 @allocating
 def sum_rows(
-    blocks, work, w, rows, first, last, weight, node, pair, triple, begin_end, log_z,
-    truth,
+    blocks, work, w, rows, first, last, given, weight, node, pair, triple, begin_end,
+    log_z, truth,
 ):  # fmt: skip
     """Forward-backward on rows [first, last): log Z, truth scores and marginals.
 
     node (n_tokens, L) receives c_i·P(label at token); pair (L, L), triple (L, L, L)
     and begin_end (2, L) accumulate c_i times expected counts of transitions, and of
     labels at both ends. Empty `pair` means node marginals only. Rows that have pairs
-    of their own are computed one by one.
+    of their own are computed one by one. `given` are as for `sum_block`; truth scores
+    are those of true labels that agree with them.
     """
     prepare(blocks, work.edges, w, rows[first])
     order, n_labels = blocks.order, work.emit.shape[1]
@@ -181,7 +187,7 @@ def sum_rows(
         i = rows[r]
         begin = blocks.offset[i]
         n = blocks.offset[i + 1] - begin
-        log_z[r] = sum_block(blocks, work, w, i, sums)
+        log_z[r] = sum_block(blocks, work, w, i, given, sums)
         truth[r] = score_code(
             order, work.emit, work.edges, blocks.y[begin : begin + n], n
         )

@@ -27,6 +27,8 @@ def plain_primal(
             "--plain needs a model of loss hinge, formulation margin and penalty l1 "
             "whose cost adds up over tokens; drop it"
         )
+    if (np.asarray(codes) < 0).any():
+        raise ValueError("--plain needs data in which all labels are known; drop it")
     tables, square = (_by_keys if model.scoring.prefix == "Kernel" else _by_features)(
         model, X
     )

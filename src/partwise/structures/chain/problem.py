@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import has_pairs
+from partwise.compiled import has_pairs, plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows, SparseRows
@@ -20,7 +20,12 @@ from partwise.structures.hidden_truths import replace_truths, runs_of
 from partwise.structures.k_best import BestOutputs, KBestCuts
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
-from partwise.structures.packed import PackedProblem, aligned_zeros, decode_tokens
+from partwise.structures.packed import (
+    ForkedTruths,
+    PackedProblem,
+    aligned_zeros,
+    decode_tokens,
+)
 from partwise.threads import run_sharded, shard_size
 
 
@@ -203,7 +208,11 @@ class ChainProblem(KBestCuts, PackedProblem):
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Loss log Z_i − <w, φ(y_i)> of each row, and Σ c_i (E[φ] − φ(y_i))."""
-        sums = self._sums(model, weight, edges=True)
+        sums = self._sums(model, weight, edges=True, truth=True)
+        return sums.log_z - sums.truth, self._gradient(sums)
+
+    def _gradient(self, sums: ChainSums) -> Floats:
+        """The model with these counts of labels and edges."""
         gradient = self.zero()
         into = self.weights(gradient)
         if self._columns is None:
@@ -220,7 +229,7 @@ class ChainProblem(KBestCuts, PackedProblem):
         into.trigram[:] = sums.triple
         if self.structure.boundary:
             into.start[:], into.end[:] = sums.ends
-        return sums.log_z - sums.truth, gradient
+        return gradient
 
     def generative_model(self, smoothing: float) -> Floats:
         """Hidden Markov model: log of smoothed relative frequencies.
@@ -255,11 +264,23 @@ class ChainProblem(KBestCuts, PackedProblem):
                 table[...] = np.log(counts / counts.sum(axis=axis, keepdims=True))
         return model
 
-    def _sums(self, model: Floats, weight: Floats, *, edges: bool) -> ChainSums:
-        """Expected counts of labels; with `edges` less true ones, of edges, too."""
+    def _sums(
+        self,
+        model: Floats,
+        weight: Floats,
+        *,
+        edges: bool,
+        truth: bool = False,
+        given: Ints | None = None,
+    ) -> ChainSums:
+        """Expected counts of labels; with `edges`, of edges, too; less true ones.
+
+        Expectations are over labellings with the given labels, −1 for any.
+        """
+        known = plain_array([] if given is None else given, np.int32)
         size = padded(self.structure.n_labels)
         node = np.empty((self.blocks.offset[-1], size))
-        log_z, truth = np.empty(self.n_blocks), np.empty(self.n_blocks)
+        log_z, score = np.empty(self.n_blocks), np.empty(self.n_blocks)
         shard = 1 if has_pairs(self.blocks.rows) else shard_size(self.n_blocks)
         shards = -(-self.n_blocks // shard)  # partial sums per shard, never per thread
         pair = np.zeros((shards, size if edges and self.structure.order else 0, size))
@@ -272,10 +293,10 @@ class ChainProblem(KBestCuts, PackedProblem):
         def visit(work: Any, first: int, last: int) -> None:
             s = first // shard
             batch.sum_rows(
-                self.blocks, work, model, rows, first, last, weight, node, pair[s],
-                triple[s], ends[s], log_z, truth,
+                self.blocks, work, model, rows, first, last, known, weight, node,
+                pair[s], triple[s], ends[s], log_z, score,
             )  # fmt: skip
-            if edges:
+            if truth:
                 batch.subtract_truth(
                     self.blocks, first, last, weight, node, pair[s], triple[s], ends[s]
                 )
@@ -287,10 +308,10 @@ class ChainProblem(KBestCuts, PackedProblem):
                 "a sequence has no probabilities: its constraints allow no output, or "
                 "its scores are too far apart"
             ) from None
-        return ChainSums(node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, truth)
+        return ChainSums(node, pair.sum(0), triple.sum(0), ends.sum(0), log_z, score)
 
 
-class LatentChainProblem(ChainProblem):
+class LatentChainProblem(ForkedTruths, ChainProblem):
     """Packed label sequences of which some labels are not known.
 
     Tokens without a label cost nothing; their labels are the best ones beside those
@@ -320,13 +341,17 @@ class LatentChainProblem(ChainProblem):
         code, _ = self.decode(model, self._known)
         return replace_truths(self._tag.y, self._tag.offset, code)
 
-    def fork(self) -> LatentChainProblem:
-        """The same sequences with completions of their own, for one thread."""
-        tag = self._tag._replace(y=self._tag.y.copy())
-        return LatentChainProblem(
-            self.structure, tag, self.formulation, 1, self.scorer, self.number,
-            self._known,
-        )  # fmt: skip
+    def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """The likelihood of what is known, which sums over the labels that are not.
+
+        Loss log Z_i − log Z_i(known) of each row, where Z_i(known) runs over labellings
+        with the known labels, and Σ c_i (E[φ] − E[φ | known]). It is not convex.
+        """
+        every = self._sums(model, weight, edges=True)
+        known = self._sums(model, weight, edges=True, given=self._known)
+        counts = zip(every, known, strict=True)
+        difference = ChainSums(*(one - other for one, other in counts))
+        return difference.log_z, self._gradient(difference)
 
     def known_problem(self) -> tuple[ChainProblem, Ints]:
         """Runs of known labels as sequences, and the sequence of each."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from partwise.compiled import Reference, plain_array
 from partwise.objective import Formulation
@@ -23,6 +25,7 @@ from partwise.structures.clustering._compiled import (
 )
 from partwise.structures.clustering.partitions import best_partition
 from partwise.structures.hidden_truths import replace_truths
+from partwise.structures.packed import ForkedTruths
 from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
@@ -89,13 +92,14 @@ class PartitionProblem(LinkProblem):
         cuts.bound[r] = max(min(base + best.bound, cuts.bound[r]), cuts.violation[r])
 
 
-class ForestProblem(LinkProblem):
+class ForestProblem(ForkedTruths, LinkProblem):
     """A spanning forest counts, whose links are hidden in truths (`Latent`).
 
     At first each item is linked to the nearest one before it in its cluster, the
     chronological chain of the paper.
     """
 
+    truth_fields = ("truth",)
     _true: Any
 
     def complete(self, model: Floats) -> Cuts:
@@ -105,6 +109,30 @@ class ForestProblem(LinkProblem):
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """Spanning trees of random values."""
         return self._begin_with(self._spanned(rng.random(len(self._tag.y))))
+
+    def begin_with(self, links: Sequence[Any]) -> Cuts:
+        """Take over spanning forests of the true clusters, bool arrays of links."""
+        tag, code = self._tag, np.zeros(len(self._tag.y), np.int32)
+        for i, chosen in enumerate(links):
+            here = slice(int(tag.offset[i]), int(tag.offset[i + 1]))
+            is_chosen = np.asarray(chosen, bool)
+            fits = is_chosen.shape == tag.y[here].shape
+            if fits:
+                n, pairs = int(tag.n_items[i]), (tag.one[here], tag.other[here])
+                ends = [each[is_chosen] for each in pairs]
+                graph = coo_array((np.ones(len(ends[0])), ends), shape=(n, n))
+                size = len(ends[0])
+                fits = connected_components(graph, directed=False)[0] == n - size
+                fits = (
+                    fits and size == tag.best[i] and bool(tag.y[here][is_chosen].all())
+                )
+            if not fits:
+                raise ValueError(
+                    f"completions of document {i}: give a bool per candidate link, "
+                    "true for those that span each true cluster without a circle"
+                )
+            code[here] = is_chosen
+        return self._begin_with(code)
 
     def begin_with_chains(self) -> None:
         """Link each item to the nearest one before it in its cluster."""

@@ -25,7 +25,7 @@ from partwise.structures.graph._compiled import (
 )
 from partwise.structures.graph._sums import sum_rows
 from partwise.structures.hidden_truths import replace_truths
-from partwise.structures.packed import PackedProblem, aligned_zeros
+from partwise.structures.packed import ForkedTruths, PackedProblem, aligned_zeros
 
 if TYPE_CHECKING:
     from partwise.structures.graph.structure import Graph
@@ -237,7 +237,7 @@ class GraphProblem(PackedProblem):
         return digests(pieces, self.n_blocks)
 
 
-class LatentGraphProblem(GraphProblem):
+class LatentGraphProblem(ForkedTruths, GraphProblem):
     """Packed graphs of which some labels are not known.
 
     Nodes without a label cost nothing; their labels are the best ones beside those

@@ -20,7 +20,7 @@ from partwise.structures.motif._compiled import (
     MotifWork,
 )
 from partwise.structures.motif.sequences import encode, n_contexts
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import ForkedTruths, PackedProblem
 
 if TYPE_CHECKING:
     from partwise.structures.motif.structure import Motif
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 SEED_SAMPLE = 500  # sequences on which seeds are compared
 
 
-class MotifProblem(PackedProblem):
+class MotifProblem(ForkedTruths, PackedProblem):
     """Packed sequences; a model is 4·l weights of the motif, then the background's.
 
     Truths have hidden windows (`Latent`); at first the first one of each sequence.
     """
+
+    truth_fields = ("truth",)
 
     def __init__(
         self,
@@ -125,6 +127,21 @@ class MotifProblem(PackedProblem):
             code = code * rng.choice([-1, 1], size=self.n_blocks)
         return self.begin_with_codes(np.where(self._tag.y > 0, code, 0))
 
+    def begin_with(self, positions: Sequence[int]) -> Cuts:
+        """Take over windows of sequences with the motif; others are not looked at."""
+        first, has_motif = np.asarray(positions), self._tag.y > 0
+        n_windows = np.diff(self._tag.offset) - self.structure.length + 1
+        if first.shape != has_motif.shape:
+            raise ValueError(
+                f"completions: {len(first)} places for {len(has_motif)} sequences"
+            )
+        for i in np.flatnonzero(has_motif & ((first < 0) | (first >= n_windows)))[:1]:
+            raise ValueError(
+                f"completions: place {first[i]} of sequence {i}, whose windows begin "
+                f"at 0 to {n_windows[i] - 1}"
+            )
+        return self.begin_with_codes(np.where(has_motif, first + 1, 0))
+
     def begin_with_codes(self, code: Ints) -> Cuts:
         """Take over completions of all truths; the old ones that changed."""
         return replace_truths(self._tag.truth, np.arange(self.n_blocks + 1), code)
@@ -153,11 +170,6 @@ class MotifProblem(PackedProblem):
         one = np.arange(self.n_blocks + 1)
         pieces = [(self._tag.letter, self._tag.offset), (self._tag.y, one)]
         return digests(pieces, self.n_blocks)
-
-    def fork(self) -> MotifProblem:
-        """The same sequences with a copy of the completions, for one thread."""
-        tag = self._tag._replace(truth=self._tag.truth.copy())
-        return MotifProblem(self.structure, tag, self.formulation, 1)
 
 
 def pack_motifs(

@@ -12,6 +12,7 @@ from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures.packed import ForkedTruths
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking._pair_gains import MAX_STATES, count_states
 from partwise.structures.ranking._pairs import PairBlocks, new_pair_work, search_pairs
@@ -108,12 +109,18 @@ class KernelRankingProblem(KernelProblem, RankingProblem):
     """Queries with a `KernelScorer`: a model has a coefficient per row."""
 
 
-class LatentRankingProblem(RankingProblem):
+class LatentRankingProblem(ForkedTruths, RankingProblem):
     """Queries whose true rankings are completed by a model: see `Latent`."""
+
+    truth_fields = ("truth",)
 
     def complete(self, model: Floats) -> Cuts:
         """Order equal rows by their scores; the old truths of queries that changed."""
         return self._complete_by(self.scores(model))
+
+    def begin_with(self, score: Any) -> Cuts:
+        """Order equal rows by given scores, (n_rows,)."""
+        return self._complete_by(score)
 
     def complete_at_random(self, rng: np.random.Generator) -> Cuts:
         """Order equal rows at random."""
