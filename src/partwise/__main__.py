@@ -1,8 +1,6 @@
 """``python -m partwise``: the command line."""
 
-import sys
-
-from partwise.cli import main
+from partwise.cli import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()
