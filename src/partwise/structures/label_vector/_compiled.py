@@ -10,8 +10,12 @@ import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
 from partwise.objective import HARD
-from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 from partwise.structures.label_vector._searches import (
     CONCAVE,
     EACH,
@@ -53,15 +57,8 @@ def new_label_work(n: int, n_boxes: int) -> LabelWork:
     )
 
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
-
 @uncounted
-@weighted.row_operations
+@row_operations
 class LabelBlocks(NamedTuple):
     """Packed label vectors over rows of any scorer; `_searches.py` explains."""
 

@@ -9,10 +9,7 @@ import numpy as np
 
 from partwise.compiled import kernel
 from partwise.objective import HARD
-from partwise.structures import _weighted_rows_compiled as weighted
-
-plane, violation_of = weighted.plane, weighted.violation_of
-
+from partwise.structures._formulations import plane, violation_of
 
 # ------------------------------------------------------------------- swapped pairs
 #
