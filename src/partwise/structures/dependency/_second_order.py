@@ -8,11 +8,11 @@ Beside arcs, two parts of a tree may be scored:
 
 Second-order scores come in rows, one per arc, so that dense and pruned tables look the
 same: ``row[h, d]`` (N, N) int32 is the row of an arc, ``sibling[row[h, d], s]`` and
-``grandparent[row[h, d], g]`` its scores. Dense: ``row[h, d] = h·N + d``
-(`dense_rows`). Pruned: number only the arcs that are kept and set the other scores to
-−inf: no row of a forbidden arc is ever read, and programs skip it before any inner
-loop, so time falls with the number of arcs kept. Of a row only the columns that can
-occur are read: s between h and d, or h itself; g ≠ d with an allowed arc g → h.
+``grandparent[row[h, d], g]`` its scores. Dense: ``row[h, d] = h·N + d``. Pruned: number
+only the arcs that are kept and set the other scores to −inf: no row of a forbidden arc
+is ever read, and programs skip it before any inner loop, so time falls with the number
+of arcs kept. Of a row only the columns that can occur are read: s between h and d, or h
+itself; g ≠ d with an allowed arc g → h.
 """
 
 from typing import NamedTuple
@@ -53,19 +53,6 @@ def new_sibling_work(longest):
     right, left, pair, arc, arc_right = np.empty((5, size, size))
     stack = np.empty((3 * size, 3), dtype=np.int64)
     return SiblingWork(right, left, pair, arc, arc_right, stack)
-
-
-def dense_rows(longest):
-    """Rows for dense tables: a cube (N, N, N) is reshaped to (N·N, N).
-
-    Examples
-    --------
-    >>> dense_rows(1)
-    array([[0, 1],
-           [2, 3]], dtype=int32)
-    """
-    size = longest + 1
-    return np.arange(size * size, dtype=np.int32).reshape(size, size)
 
 
 @kernel
