@@ -52,7 +52,8 @@ def test_best_heads_are_best_word_by_word(case):
 
 @given(heads=st.lists(st.integers(0, 5), min_size=5, max_size=5))
 def test_is_tree(heads):
-    assert is_tree(5, WORK, np.array(heads, np.int32)) == reaches_root(tuple(heads))
+    place = WORK.contraction.place
+    assert is_tree(5, place, np.array(heads, np.int32)) == reaches_root(tuple(heads))
 
 
 @pytest.mark.parametrize("n", [7, 30, 90])

@@ -56,12 +56,15 @@ def new_sibling_work(longest):
 
 
 @kernel
-def inner_sibling(heads, d):
-    """The next child of d's head towards the head, or the head."""
-    h = heads[d - 1]
+def sibling_of(codes, at, size, d):
+    """The next child of d's head towards the head, or the head.
+
+    Of the tree whose codes begin at place `at`: head · size + label of each word.
+    """
+    h = codes[at + d - 1] // size
     step = 1 if h > d else -1
     s = d + step
-    while s != h and heads[s - 1] != h:
+    while s != h and codes[at + s - 1] // size != h:
         s += step
     return s
 
