@@ -11,6 +11,7 @@ from partwise.compiled import has_pairs
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows, SparseRows
+from partwise.structures._packed_compiled import gather_columns
 from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
@@ -208,12 +209,10 @@ class ChainProblem(KBestCuts, PackedProblem):
         into = self.weights(gradient)
         if self._columns is None:
             self._columns = self.scorer.columns(self.blocks.rows)
-        indptr, index, data, step = self._columns
+        columns = self._columns
 
         def work_on(first: int, last: int) -> None:
-            batch.gather_columns(
-                indptr, index, data, step, first, last, sums.node, into.emission
-            )
+            gather_columns(*columns, first, last, sums.node, into.emission)
 
         run_sharded(self.n_jobs, len(into.emission), work_on, shard=1024)
         into.bigram[:] = sums.pair
@@ -234,7 +233,7 @@ class ChainProblem(KBestCuts, PackedProblem):
         node = np.zeros((blocks.offset[-1], into.emission.shape[1]))
         node[np.arange(len(node)), blocks.y] = 1.0
         columns = self.scorer.columns(blocks.rows)
-        batch.gather_columns(*columns, 0, len(into.emission), node, into.emission)
+        gather_columns(*columns, 0, len(into.emission), node, into.emission)
         first = np.zeros(len(node), bool)
         first[blocks.offset[:-1]] = True
         y = blocks.y

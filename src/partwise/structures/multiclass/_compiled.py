@@ -171,17 +171,3 @@ def to_attributes(first, attribute, degree, mass, out):
         for k in range(mass.shape[1]):
             for e in range(first[k], first[k + 1]):
                 out[i, attribute[e]] += mass[i, k] * degree[e]
-
-
-@kernel
-def gather_columns(indptr, rows, data, step, first, last, mass, out):
-    """out[f] = Σ_t x_tf·mass[t] for the features [first, last), from columns of x.
-
-    Each element is summed by one thread in row order: the same bits for every number
-    of threads.
-    """
-    for f in range(first, last):
-        for p in range(indptr[f], indptr[f + 1]):
-            value, t = data[p * step], rows[p]
-            for column in range(mass.shape[1]):
-                out[f, column] += value * mass[t, column]

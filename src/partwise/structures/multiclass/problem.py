@@ -9,6 +9,7 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
+from partwise.structures._packed_compiled import gather_columns
 from partwise.structures.digests import digests
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.multiclass import _compiled as compiled
@@ -227,7 +228,7 @@ class MulticlassProblem(PackedProblem):
         into = self.weights(gradient)
 
         def work_on(first: int, last: int) -> None:
-            compiled.gather_columns(*columns, first, last, mass, into)
+            gather_columns(*columns, first, last, mass, into)
 
         run_sharded(self.n_jobs, len(into), work_on, shard=1024)
         return loss, gradient
