@@ -156,15 +156,6 @@ def score_all(blocks, work, w, first, last, out):
 
 
 @kernel
-def squares_of_rows(rows, w, width, out):
-    """<Φ(x), Φ(x)> of each row; w is a zero model, and left so."""
-    for t in range(out.shape[0]):
-        add_row(rows, w, width, t, 0, 1.0)
-        out[t] = dot_row(rows, w, width, t, 0)
-        wipe_row(rows, w, width, t, 0)
-
-
-@kernel
 def to_attributes(first, attribute, degree, mass, out):
     """Add up the mass of classes (n, K) by their attributes (n, width)."""
     for i in range(mass.shape[0]):

@@ -10,7 +10,7 @@ import numpy as np
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures._packed_compiled import gather_columns
-from partwise.structures.digests import digests
+from partwise.structures.digests import row_digests
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.multiclass import _compiled as compiled
 from partwise.structures.multiclass._compiled import MulticlassBlocks, MulticlassWork
@@ -20,17 +20,6 @@ from partwise.threads import run_sharded
 
 MANY = 10_000  # examples, from which on neighbours are visited in runs
 RUN = 450  # features of the examples of a run
-
-
-def padded(n_columns: int) -> int:
-    """Columns of a model, including those that pad its rows to whole vectors.
-
-    Weights of padding columns stay zero; no class has them.
-    """
-    if n_columns < 4:
-        return n_columns
-    unit = 4 if n_columns <= 12 else 8  # rows of many columns begin at cache lines
-    return -(-n_columns // unit) * unit
 
 
 class MulticlassProblem(PackedProblem):
@@ -127,20 +116,10 @@ class MulticlassProblem(PackedProblem):
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and classes."""
-        rows: Any = self.blocks.rows
-        each = np.arange(self.n_blocks + 1)
-        pieces: list[tuple[Any, Ints]] = [(self.blocks.y, each)]
-        if hasattr(rows, "x"):
-            pieces.append((rows.x, each))
-        elif hasattr(rows, "indices"):
-            plain = np.empty(rows.n_features, np.int32)
-            plain[np.arange(rows.n_features)[self.number]] = np.arange(rows.n_features)
-            pieces.append((plain[rows.indices], rows.indptr))
-            if rows.step:
-                pieces.append((rows.data, rows.indptr))
-        else:
+        if not self.is_euclidean:
             return None  # rows of a Gram matrix depend on all inputs
-        return digests(pieces, self.n_blocks)
+        each = np.arange(self.n_blocks + 1)
+        return row_digests(self.blocks.rows, self.number, self.blocks.y, each)
 
     def outputs(self, cuts: Cuts) -> list[int]:
         """Classes of the cuts."""

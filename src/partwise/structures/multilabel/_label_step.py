@@ -21,7 +21,8 @@ times the number of labels in which both err.
 
 from partwise.compiled import add_row, kernel, uncounted
 from partwise.structures._exact_step import NEGLIGIBLE, TINY, enlarge
-from partwise.structures.multilabel._compiled import LabelBlocks, score_labels
+from partwise.structures._set_compiled import score_labels
+from partwise.structures.multilabel._compiled import LabelBlocks
 
 
 @uncounted

@@ -9,8 +9,9 @@ import numpy as np
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
+from partwise.structures.hidden_truths import replace_truths
 from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking._pair_gains import MAX_STATES, count_states
@@ -129,15 +130,12 @@ class LatentRankingProblem(RankingProblem):
         n_places = np.diff(blocks.place_first)[query]
         code = np.where(place < n_places, place + 1, 0).astype(np.int32)
         code[blocks.is_free[query] == 1] = -1
-        is_new = np.logical_or.reduceat(code != self.truth_code, offset[:-1])
-        rows = np.flatnonzero(is_new)
-        old = self.truth_code[is_new[query]]
+        old = replace_truths(self.truth_code, offset, code)
         at = blocks.place_first[query] + np.minimum(place, n_places - 1)
         weight = np.where(place < n_places, blocks.weight[at], 0.0)
         # in place: all tags of this problem share the array
         blocks.truth[:] = np.where(code < 0, blocks.mean, weight)
-        self.truth_code = code
-        return unit_cuts(rows, self.indptr_of(rows), old)
+        return old
 
     truth_code: Ints  # (n_rows,)
 

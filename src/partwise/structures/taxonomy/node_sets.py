@@ -13,10 +13,14 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.multiclass.problem import padded
-from partwise.structures.multiclass.structure import example_rows
 from partwise.structures.packed import aligned_zeros
-from partwise.structures.row_structure import RowStructure, SetProblem, row_vector
+from partwise.structures.row_structure import (
+    RowStructure,
+    SetProblem,
+    example_rows,
+    padded,
+    row_vector,
+)
 from partwise.structures.taxonomy._sets_compiled import SetBlocks, SetWork
 from partwise.structures.taxonomy.nodes import Nodes
 
@@ -229,6 +233,7 @@ class NodeSets(RowStructure):
         blocks = SetBlocks(
             rows=rows,
             y=y,
+            pairs=np.zeros((0, 2), np.int32),
             parent=np.array(parent, np.int32),
             cost=self.costs(),
             has_loss=1,
@@ -276,8 +281,9 @@ class NodeSetsProblem(SetProblem):
 
         def new_work() -> SetWork:
             return SetWork(
-                aligned_zeros(1, width), aligned_zeros(1, width), np.zeros(size),
-                np.zeros(size), np.zeros(size, np.int32), np.zeros(size),
+                aligned_zeros(1, width), np.zeros(0), aligned_zeros(1, width),
+                np.zeros(size), np.zeros(size), np.zeros(size, np.int32),
+                np.zeros(size),
             )  # fmt: skip
 
         def localise() -> tuple[Any, int]:
