@@ -15,7 +15,7 @@ from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints, Structure
 from partwise.scorers.linear import SparseRows
 from partwise.structures.digests import row_digests
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import PackedProblem, ScoredProblem
 
 
 class RowStructure(Structure):
@@ -116,16 +116,25 @@ def row_effort(rows: Any, n_rows: int) -> Floats:
     return np.ones(n_rows)
 
 
-class SetProblem(PackedProblem):
+class SetProblem(ScoredProblem):
     """What problems share whose outputs are sets: a 0 or 1 for each label.
 
     A model has a padded row of weights for each feature, then weights of another kind.
     Features may be renumbered; the plain layout is (n_features, K), then the rest.
     """
 
-    structure: Any  # with `n_labels`
-    n_table: int  # weights of features
-    number: Any  # the row of each feature, or a slice
+    def __init__(
+        self, structure: Any, blocks: Any, plain_blocks: Any, n_rest: int, **named: Any
+    ) -> None:
+        width = blocks.width
+        super().__init__(
+            structure,
+            blocks,
+            plain_blocks,
+            length=lambda rows: rows.n_features * width + n_rest,
+            **named,
+        )
+        self.n_table = self.n_weights - n_rest  # weights of features
 
     def compact(self, model: Floats) -> Floats:
         """A model in the plain layout, flat."""

@@ -19,9 +19,8 @@ from partwise.structures.chain.layout import ChainLayout, Weights
 from partwise.structures.digests import row_digests
 from partwise.structures.hidden_truths import replace_truths, runs_of
 from partwise.structures.k_best import BestOutputs, KBestCuts
-from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
-from partwise.structures.packed import PackedProblem, aligned_zeros, decode_tokens
+from partwise.structures.packed import ScoredProblem, aligned_zeros, decode_tokens
 from partwise.threads import run_sharded, shard_size
 
 
@@ -46,7 +45,7 @@ class ChainSums(NamedTuple):
     truth: Floats  # (n_blocks,) scores of the truths
 
 
-class ChainProblem(KBestCuts, PackedProblem):
+class ChainProblem(KBestCuts, ScoredProblem):
     """Packed label sequences.
 
     A model of this problem has padded rows (see `padded`) and may number features in
@@ -84,27 +83,20 @@ class ChainProblem(KBestCuts, PackedProblem):
         plain = blocks._replace(
             cost=np.zeros_like(blocks.cost), oracle=ADDITIVE, rule=MARGIN
         )
-        rows: Any = blocks.rows
-
-        def localise() -> tuple[ChainBlocks, int]:
-            local = scorer.local(rows, blocks.offset)
-            return blocks._replace(rows=local), layout.n_weights(local.n_features)
-
         super().__init__(
+            chain,
             blocks,
             plain,
-            localise,
-            n_blocks=len(blocks.offset) - 1,
-            n_weights=layout.n_weights(rows.n_features),
-            formulation=formulation,
+            offset=blocks.offset,
+            length=lambda rows: layout.n_weights(rows.n_features),
             new_work=new_work,
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
         )
-        self.structure = chain
         self.layout = layout
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
-        self.number: Any = slice(None) if number is None else number
+        self.n_tail = layout.n_weights(0)
         self._columns: Any = None
 
     def weights(self, model: Floats) -> Weights:
@@ -140,10 +132,6 @@ class ChainProblem(KBestCuts, PackedProblem):
         given = self.structure.layout.parts(tail).tail
         for part, values in zip(self._real_tail(model), given, strict=True):
             part[...] = values
-
-    def truths_for_keys(self) -> Ints:
-        """Labels that are known."""
-        return self.blocks.y
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the featurizer numbers them, and labels."""
@@ -308,15 +296,11 @@ class LatentChainProblem(ChainProblem):
     ) -> None:
         super().__init__(chain, blocks, formulation, n_jobs, scorer, number)
         self._tag = blocks
-        self._known = known  # (n_tokens,) labels, −1 where there is none
-
-    def truths_for_keys(self) -> Ints:
-        """Without completions."""
-        return self._known
+        self.observed: Ints = known  # (n_tokens,) labels, −1 where there is none
 
     def complete(self, model: Floats) -> Cuts:
         """Label the hidden tokens; the old truths of sequences that changed."""
-        code, _ = self.decode(model, self._known)
+        code, _ = self.decode(model, self.observed)
         return replace_truths(self._tag.y, self._tag.offset, code)
 
     def fork(self) -> LatentChainProblem:
@@ -324,13 +308,13 @@ class LatentChainProblem(ChainProblem):
         tag = self._tag._replace(y=self._tag.y.copy())
         return LatentChainProblem(
             self.structure, tag, self.formulation, 1, self.scorer, self.number,
-            self._known,
+            self.observed,
         )  # fmt: skip
 
     def known_problem(self) -> tuple[ChainProblem, Ints]:
         """Runs of known labels as sequences, and the sequence of each."""
         tag = self._tag
-        places, offset = runs_of(self._known >= 0, tag.offset)
+        places, offset = runs_of(self.observed >= 0, tag.offset)
         block = np.searchsorted(tag.offset, places[offset[:-1]], side="right") - 1
         free = np.where(
             np.arange(tag.cost.shape[1]) < self.structure.n_labels, 0.0, -np.inf
@@ -351,25 +335,3 @@ class LatentChainProblem(ChainProblem):
             self.number,
         )  # fmt: skip
         return problem, block
-
-
-class KernelChainProblem(KernelProblem, ChainProblem):
-    """Label sequences with a `KernelScorer`.
-
-    The plain layout has the coefficients of the slots in the place of emissions.
-    """
-
-    def _n_tail(self) -> int:
-        return self.layout.n_weights(0)
-
-    def compact(self, model: Floats) -> Floats:
-        """Coefficients, then transitions and ends in the plain layout."""
-        return np.append(model[: self.n_slots], self.compact_tail(model))
-
-    def expand(self, weights: Floats) -> Floats:
-        """The model of these coefficients; for new sequences those of an index."""
-        model = self.zero()
-        at = len(weights) - self.structure.n_weights(0)
-        self.scorer.fill(self.blocks.rows, weights[:at], model, self.n_jobs)
-        self.expand_tail(weights[at:], model)
-        return model

@@ -210,10 +210,6 @@ class GraphProblem(PackedProblem):
                 "need <decoder='elimination'>, for graphs of small width"
             )
 
-    def truths_for_keys(self) -> Ints:
-        """Labels that are known."""
-        return self.blocks.y
-
     def keys(self) -> list[bytes] | None:
         """Digests of features, edges and truths."""
         blocks: Any = self.blocks
@@ -240,8 +236,8 @@ class LatentGraphProblem(GraphProblem):
     ) -> None:
         super().__init__(graph, blocks, formulation, n_jobs)
         self._is_hidden = is_hidden
-        # in the place of labels that are not known, for keys
-        self._observed = np.where(is_hidden, -1, blocks.y).astype(np.int32)
+        # −1 in the place of labels that are not known
+        self.observed = np.where(is_hidden, -1, blocks.y).astype(np.int32)
 
     def complete(self, model: Floats) -> Cuts:
         """Label the hidden nodes; the old truths of graphs that have changed.
@@ -251,7 +247,7 @@ class LatentGraphProblem(GraphProblem):
         there, so that no round becomes worse by a poor search.
         """
         blocks: Any = self.blocks
-        banned = np.ones((len(self._observed), self.structure.n_labels), np.uint8)
+        banned = np.ones((len(self.observed), self.structure.n_labels), np.uint8)
         banned[np.arange(len(banned)), blocks.y] = 0
         banned[self._is_hidden] = 0
         codes, value, bound = self.decode(model, banned)
@@ -262,10 +258,6 @@ class LatentGraphProblem(GraphProblem):
             np.repeat(is_taken, np.diff(blocks.offset)), best.code, blocks.y
         )
         return replace_truths(blocks.y, blocks.offset, code)
-
-    def truths_for_keys(self) -> Ints:
-        """Without completions."""
-        return self._observed
 
 
 def _as_matrix(rows: Any) -> Any:

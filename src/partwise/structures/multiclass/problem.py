@@ -11,10 +11,9 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.structures._packed_compiled import gather_columns
 from partwise.structures.digests import row_digests
-from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.multiclass import _compiled as compiled
 from partwise.structures.multiclass._compiled import MulticlassBlocks, MulticlassWork
-from partwise.structures.packed import PackedProblem, aligned_zeros
+from partwise.structures.packed import ScoredProblem, aligned_zeros
 from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 
@@ -22,7 +21,7 @@ MANY = 10_000  # examples, from which on neighbours are visited in runs
 RUN = 450  # features of the examples of a run
 
 
-class MulticlassProblem(PackedProblem):
+class MulticlassProblem(ScoredProblem):
     """Packed examples with one class each.
 
     A model of this problem has padded rows and may number features in its own way;
@@ -63,21 +62,19 @@ class MulticlassProblem(PackedProblem):
             cost=np.zeros((size, size)), b=np.zeros((size, size)),
             scale=np.ones((size, size)), is_hard=0,
         )  # fmt: skip
-        rows: Any = blocks.rows
         super().__init__(
+            structure,
             blocks,
             plain,
-            localise,
-            n_blocks=len(blocks.y),
-            n_weights=rows.n_features * width,
-            formulation=formulation,
+            offset=np.arange(len(blocks.y) + 1),
+            length=lambda rows: rows.n_features * width,
             new_work=new_work,
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
+            localise=localise,
         )
-        self.structure = structure
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
-        self.number = slice(None) if number is None else number
         self.run_length = self._run_length()
         self.n_attributes = int(blocks.attribute.max(initial=0)) + 1
         if scorer.is_euclidean:
@@ -215,10 +212,3 @@ class MulticlassProblem(PackedProblem):
     @cached_property
     def _columns(self) -> Any:
         return self.scorer.columns(self.blocks.rows)
-
-
-class KernelMulticlassProblem(KernelProblem, MulticlassProblem):
-    """Multiclass classification with a `KernelScorer`.
-
-    The plain layout has the coefficients of the slots, (class, example) by default.
-    """

@@ -21,11 +21,11 @@ from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures._packed_compiled import squares_of_rows
+from partwise.structures.kernel_problem import with_kernel
 from partwise.structures.multiclass._compiled import MulticlassBlocks
 from partwise.structures.multiclass._reference import MulticlassReference
 from partwise.structures.multiclass._simplex_step import SimplexBlocks
 from partwise.structures.multiclass.problem import (
-    KernelMulticlassProblem,
     MulticlassProblem,
 )
 from partwise.structures.row_structure import RowStructure, example_rows, padded
@@ -177,7 +177,7 @@ class Multiclass(MulticlassReference, RowStructure):
                 room = np.zeros(local_rows.n_features * width)
                 squares_of_rows(local_rows, room, width, square)
                 blocks = SimplexBlocks(*blocks._replace(square=square))
-        kind = MulticlassProblem if scorer.is_euclidean else KernelMulticlassProblem
+        kind = with_kernel(MulticlassProblem, scorer)
         return kind(self, blocks, local, formulation, n_jobs, scorer, number)
 
     def decode(self, X: Any, w: Floats) -> list[int]:

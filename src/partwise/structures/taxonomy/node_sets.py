@@ -286,21 +286,15 @@ class NodeSetsProblem(SetProblem):
                 np.zeros(size),
             )  # fmt: skip
 
-        def localise() -> tuple[Any, int]:
-            local = scorer.local(blocks.rows, offset)
-            return blocks._replace(rows=local), local.n_features * width
-
-        rows: Any = blocks.rows
         super().__init__(
+            structure,
             blocks,
             blocks._replace(has_loss=0),
-            localise,
-            n_blocks=len(blocks.y),
-            n_weights=rows.n_features * width,
+            0,
+            offset=offset,
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
         )
-        self.structure = structure
-        self.n_table = self.n_weights
-        self.number = slice(None) if number is None else number
