@@ -8,8 +8,8 @@ from typing import Any
 from partwise.metrics.bracketing import bracketing_pairs
 from partwise.metrics.brackets import sentence_scores
 from partwise.report.arcs import draw_dependency_tree
-from partwise.report.branches import draw_phrase_tree
 from partwise.report.content import ErrorExample, Picture
+from partwise.report.phrase_trees import draw_phrase_tree
 
 MOST_WORDS = 25  # of a drawn sentence, which can be read at a glance
 

@@ -167,7 +167,7 @@ class Parts(NamedTuple):
 class SecondOrderBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
-    rows: Any  # CandidateRows, or StoredParts, which list what these compute
+    rows: Any  # CandidateRows, or StoredParts, which lists their features
     offset: np.ndarray  # (n_blocks + 1,) int64, words of each sentence
     y: np.ndarray  # (n_words,) int32 true codes
     unit: np.ndarray  # (n_blocks,) loss of one wrong head

@@ -10,7 +10,7 @@ import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
 from partwise.objective import HARD
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
 from partwise.structures._weighted_rows_compiled import (
     row_operations,
     score_block,
@@ -125,7 +125,9 @@ def search_labels(blocks, work, i, code):
             best = search_concave(blocks, work, i, work.cell)
         else:
             best = search_boxes(blocks, work, i, work.cell)
-        if best < 0.0 and rule != HARD:  # the truth stands for itself
+        if (
+            best < 0.0 and rule != HARD
+        ):  # nothing is violated: the truth is returned
             work.cell[0], work.cell[1] = blocks.n_positive[i], 0
         write_labels(blocks, work.order, i, work.cell, code)
     b, scale = plane(rule, output_loss(blocks, i, code))

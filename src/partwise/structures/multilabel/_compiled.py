@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, uncounted
-from partwise.structures._descending import SortWork, new_sort_work
 from partwise.structures._formulations import cut
+from partwise.structures._radix_sort import SortWork, new_sort_work
 from partwise.structures._set_compiled import score_labels, set_margin, set_operations
 from partwise.structures.multilabel._branching import branch
 from partwise.structures.multilabel._searches import (

@@ -16,8 +16,8 @@ score: a sweep over all (a, b). With pairs, all 2^K sets are listed in Gray code
 import numpy as np
 
 from partwise.compiled import kernel
-from partwise.structures._descending import order_descending
 from partwise.structures._formulations import cut
+from partwise.structures._radix_sort import order_descending
 from partwise.structures.multilabel import set_losses
 from partwise.structures.multilabel._branching import fill_pairs
 

@@ -245,7 +245,7 @@ def search_first(level, n_pairs, rule, work, code, n):
         if value > best:
             best = value
             choice = c
-    if best < 0.0 and rule != HARD:  # the truth stands for itself
+    if best < 0.0 and rule != HARD:  # no order is violated: the truth is returned
         for i in range(n_better):
             free[i] = 0
         write_counts(n_better, n_worse, work, code)

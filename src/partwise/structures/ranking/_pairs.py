@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
 from partwise.structures._formulations import plane, violation_of
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
 from partwise.structures._weighted_rows_compiled import (
     row_operations,
     score_block,

@@ -20,7 +20,7 @@ from partwise.structures._assignment import (
     assign_places,
     new_assignment_work,
 )
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
 from partwise.structures._weighted_rows_compiled import (
     row_operations,
     score_block,
