@@ -125,9 +125,7 @@ def search_labels(blocks, work, i, code):
             best = search_concave(blocks, work, i, work.cell)
         else:
             best = search_boxes(blocks, work, i, work.cell)
-        if (
-            best < 0.0 and rule != HARD
-        ):  # nothing is violated: the truth is returned
+        if best < 0.0 and rule != HARD:  # nothing is violated: the truth is returned
             work.cell[0], work.cell[1] = blocks.n_positive[i], 0
         write_labels(blocks, work.order, i, work.cell, code)
     b, scale = plane(rule, output_loss(blocks, i, code))
