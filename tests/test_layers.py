@@ -86,7 +86,7 @@ LIKE = {
             "latent_estimator",
         ),
         "estimator",
-    ),  # fmt: skip
+    ),
     "row_task": "task",
     "listings": "report",
     "progress": "estimator",
