@@ -120,7 +120,7 @@ class KernelProblem(KernelSpace, PackedProblem):
 
 
 def with_kernel(kind: Any, scorer: Any) -> Any:
-    """The class of problems of a kind, over kernel models where the scorer has some."""
+    """The class `kind` of problems, over kernel models if the scorer has a kernel."""
     return kind if scorer.is_euclidean else _kernel_class(kind)
 
 

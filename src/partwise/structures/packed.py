@@ -46,6 +46,8 @@ class PackedProblem(Problem):
     n_jobs : int
     """
 
+    observed: Any = None  # truths without completions, where some parts are hidden
+
     def __init__(
         self,
         blocks: Any,
@@ -169,8 +171,6 @@ class PackedProblem(Problem):
         digest_arrays(self.blocks, digest)
         return digest.digest()
 
-    observed: Any = None  # truths without completions, where some parts are hidden
-
     def truths_for_keys(self) -> Any:
         """What is known of the truths."""
         return self.blocks.y if self.observed is None else self.observed
@@ -268,7 +268,7 @@ class ScoredProblem(PackedProblem):
     ) -> None:
         def number_rows() -> tuple[Any, int]:
             local = scorer.local(blocks.rows, offset)
-            # of the plain class: exact steps of `blocks` are over all features
+            # of the plain class: an exact step of `blocks` needs the weights of all rows
             return type(plain_blocks)(*blocks)._replace(rows=local), length(local)
 
         super().__init__(
