@@ -268,7 +268,7 @@ class ScoredProblem(PackedProblem):
     ) -> None:
         def number_rows() -> tuple[Any, int]:
             local = scorer.local(blocks.rows, offset)
-            # of the plain class: an exact step of `blocks` needs the weights of all rows
+            # of the plain class: exact steps need the weights of all rows
             return type(plain_blocks)(*blocks)._replace(rows=local), length(local)
 
         super().__init__(
