@@ -31,7 +31,6 @@ from partwise.structures.dependency._grandparents import (
 from partwise.structures.dependency._k_best import k_best_trees, new_k_best_work
 from partwise.structures.dependency._programs import chu_liu_edmonds, new_tree_work
 from partwise.structures.dependency._second_order import (
-    dense_rows,
     eisner_siblings,
     new_sibling_work,
 )
@@ -112,6 +111,11 @@ def compare(lengths, rounds, rng):
     print_table(["words", *best, "ufal / ours", "trees that differ"], rows)
 
 
+def every_row(n):
+    """Numbers of the rows of tables that have one for each arc."""
+    return np.arange((n + 1) ** 2, dtype=np.int32).reshape(n + 1, n + 1)
+
+
 def programs_of(n, rng):
     """Every program on one sentence of n words."""
     size = n + 1
@@ -123,7 +127,7 @@ def programs_of(n, rng):
     options = np.sort(rng.normal(size=(5, size, size)), axis=0)[::-1].copy()
     by_loss = rng.normal(size=(2, size, size))
     sibling, grandparent = rng.normal(size=(2, size * size, size))
-    parts = (dense_rows(n), sibling, grandparent)
+    parts = (every_row(n), sibling, grandparent)
     trees, sums = new_tree_work(n), new_sum_work(n)
     siblings, grandparents = new_sibling_work(n), new_grandparent_work(n)
     climbs, losses = new_climb_work(n), new_frontier_work(n)
@@ -174,7 +178,7 @@ def climbing(lengths, m, rng):
     print("second-order trees with crossing arcs, beside the exact integer program\n")
     rows = []
     for n in lengths:
-        work, row = new_climb_work(n), dense_rows(n)
+        work, row = new_climb_work(n), every_row(n)
         heads = np.empty(n, dtype=np.int32)
         reached, short, seconds = 0, [], [0.0, 0.0]
         for _ in range(m):

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from partwise import compile_ahead, jit
 from partwise.objective import Objective
 from partwise.solvers import make_solver
-from partwise.structures.smallest import pack_signs
+from partwise.structures.sign_example import pack_signs
 
 needs_compiler = pytest.mark.skipif(config.DISABLE_JIT, reason="numba is switched off")
 

@@ -78,7 +78,13 @@ OUTPUT_MAY_IMPORT = {
 # Shared modules, and those with other names, by the module whose rules they follow
 LIKE = {
     **dict.fromkeys(
-        ("learning", "saved", "kernel_fit", "row_estimator", "latent_estimator"),
+        (
+            "learning",
+            "saved_estimator",
+            "kernel_fit",
+            "row_estimator",
+            "latent_estimator",
+        ),
         "estimator",
     ),
     "row_task": "task",

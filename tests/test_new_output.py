@@ -82,7 +82,7 @@ FILES = {
         from line_output.model import LineModel
 
         from partwise.outputs.estimator import as_object_array
-        from partwise.outputs.saved import SavedEstimator
+        from partwise.outputs.saved_estimator import SavedEstimator
         from partwise.structures.multiclass import Multiclass
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from partwise.objective import Formulation
     from partwise.outputs.as_json import to_json
     from partwise.outputs.early_stop import InterruptedFitWarning
-    from partwise.outputs.registry import *
+    from partwise.outputs.public_names import *
     from partwise.protocol import Structure
 
 

@@ -85,7 +85,7 @@ def compile_loops(solver: str) -> None:
     """Train on four signs that no weights explain until all loops have been used."""
     from partwise.protocol import Objective
     from partwise.solvers import make_solver
-    from partwise.structures.smallest import pack_signs
+    from partwise.structures.sign_example import pack_signs
 
     problem = pack_signs(
         [[1.0, 0.5], [1.0, -0.3], [-0.2, 1.0], [0.9, 0.4]], [0, 1, 1, 1]

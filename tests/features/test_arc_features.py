@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from partwise.features.arc_reference import (
-    arc_rows,
-    grandparent_rows,
-    label_rows,
-    sibling_rows,
-)
+from partwise.features.arc_reference import arc_rows, label_rows
 from partwise.features.arc_templates import (
     ARC_PRESETS,
     check_arc_templates,
@@ -24,6 +19,7 @@ from partwise.features.arcs import ArcFeaturizer
 from partwise.features.sentences import sentence_table
 from partwise.features.templates import TemplateError
 from partwise.readers import Table
+from tree_reference import grandparent_rows, sibling_rows
 
 WORDS = [
     [("the", "DET"), ("Cat", "NOUN"), ("saw", "VERB"), ("the", "DET"), ("dog", "NOUN")],

@@ -10,7 +10,7 @@ from safetensors.numpy import save as save_tensors
 from partwise import ConstituencyParser, DependencyParser, SequenceTagger
 from partwise.datasets import toy_dependencies, toy_entities, toy_treebank
 from partwise.model_file import ModelFileError
-from partwise.outputs.portable import MAX_DEPTH, MAX_JOBS, portable_parameters
+from partwise.outputs.json_parameters import MAX_DEPTH, MAX_JOBS, portable_parameters
 from partwise.solvers.bcfw import BCFW
 
 DATA = {

@@ -12,8 +12,8 @@ from partwise.datasets import toy_sentences
 from partwise.readers import parse_tree
 from partwise.report import draw_dependency_tree, draw_phrase_tree
 from partwise.report.arcs import Arc, _place_words, _Side
-from partwise.report.branches import Node, _arrange, _node
 from partwise.report.embedding import embed
+from partwise.report.phrase_trees import Node, _arrange, _node
 from partwise.report.svg import text_width
 
 WORDS = ["it", "works", "<b>&\0"]

@@ -7,16 +7,17 @@ from hypothesis import strategies as st
 from tests.structures.tree_cases import SECOND, dense, make
 
 from partwise.features._arc_compiled import N_VARIANTS
-from partwise.features.arc_reference import arc_rows, grandparent_rows, sibling_rows
+from partwise.features.arc_reference import arc_rows
 from partwise.features.arcs import ArcFeaturizer
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError
 from partwise.readers import Table
 from partwise.scorers.arcs import ArcScorer, n_weights
 from partwise.structures.dependency import Arborescence
-from partwise.structures.dependency._reference import all_trees, inner_sibling
+from partwise.structures.dependency._reference import all_trees
 from partwise.structures.dependency.constraints import constrained_tree
 from partwise.testing import check_structure
+from tree_reference import grandparent_rows, inner_sibling, sibling_rows
 
 
 @settings(max_examples=10, deadline=None)

@@ -16,7 +16,7 @@ from partwise.protocol import CapabilityError, Latent, offers
 from partwise.solvers import make_solver, suitable_solver
 from partwise.structures import weighted_rows
 from partwise.structures._assignment import assign_places, new_assignment_work
-from partwise.structures._descending import new_sort_work, order_descending
+from partwise.structures._radix_sort import new_sort_work, order_descending
 from partwise.structures.label_vector import LabelVector
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking import RankedRows, Ranking

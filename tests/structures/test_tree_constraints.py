@@ -9,13 +9,12 @@ from tree_cases import agree, as_tree, cases, empty_heads, trees
 from partwise.structures.constraints import PartConstraint
 from partwise.structures.dependency._climb import climb_trees, new_climb_work
 from partwise.structures.dependency._programs import chu_liu_edmonds, new_tree_work
-from partwise.structures.dependency._reference import second_order_score
-from partwise.structures.dependency._second_order import dense_rows
 from partwise.structures.dependency.constraints import (
     InfeasibleTreeError,
     at_most_per_head,
     constrained_tree,
 )
+from tree_reference import dense_rows, second_order_score
 
 
 @settings(max_examples=40)

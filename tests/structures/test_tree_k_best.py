@@ -9,12 +9,11 @@ from tree_cases import WORK, as_tree, cases, empty_heads, trees
 
 from partwise.structures.dependency._decoders import FirstOrder
 from partwise.structures.dependency._k_best import k_best_trees, new_k_best_work
-from partwise.structures.dependency._reference import second_order_score
-from partwise.structures.dependency._second_order import dense_rows
 from partwise.structures.dependency._second_order_compiled import (
     Parts,
     decode_parts_by,
 )
+from tree_reference import dense_rows, second_order_score
 
 
 def labelled_score(options, tree, ranks):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tree_cases import WORK, agree, as_tree, cases, empty_heads, trees
 from ufal.chu_liu_edmonds import chu_liu_edmonds as peer
 
+from partwise.readers import is_projective
 from partwise.structures.dependency._eisner import eisner
 from partwise.structures.dependency._programs import (
     best_heads,
@@ -14,11 +15,8 @@ from partwise.structures.dependency._programs import (
     is_tree,
     new_tree_work,
 )
-from partwise.structures.dependency._reference import (
-    first_order_score,
-    is_projective,
-    reaches_root,
-)
+from partwise.structures.dependency._reference import reaches_root
+from tree_reference import first_order_score
 
 
 @pytest.mark.parametrize("decode", [chu_liu_edmonds, eisner])
@@ -54,7 +52,8 @@ def test_best_heads_are_best_word_by_word(case):
 
 @given(heads=st.lists(st.integers(0, 5), min_size=5, max_size=5))
 def test_is_tree(heads):
-    assert is_tree(5, WORK, np.array(heads, np.int32)) == reaches_root(tuple(heads))
+    place = WORK.contraction.place
+    assert is_tree(5, place, np.array(heads, np.int32)) == reaches_root(tuple(heads))
 
 
 @pytest.mark.parametrize("n", [7, 30, 90])

@@ -14,16 +14,12 @@ from partwise.structures.dependency._grandparents import (
 from partwise.structures.dependency._grandparents import (
     second_order_score as kernel_score,
 )
-from partwise.structures.dependency._reference import (
-    inner_sibling,
-    reaches_root,
-    second_order_score,
-)
+from partwise.structures.dependency._reference import reaches_root
 from partwise.structures.dependency._second_order import (
-    dense_rows,
     eisner_siblings,
     new_sibling_work,
 )
+from tree_reference import dense_rows, inner_sibling, second_order_score
 
 EMPTY = np.zeros((0, 0))
 SIBLING_WORK = new_sibling_work(LONGEST + 2)

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from tree_cases import LONGEST, cases, trees
 
-from partwise.structures.dependency._reference import first_order_score
 from partwise.structures.dependency._sums import (
     new_sum_work,
     projective_sums,
     spanning_sums,
 )
+from tree_reference import first_order_score
 
 WORK = new_sum_work(LONGEST + 2)
 

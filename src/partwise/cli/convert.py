@@ -44,7 +44,7 @@ def convert(
 ) -> int:
     """Convert a model of CRFsuite, templates of CRF++, or a model for other programs.
 
-    The kind of the file is told by its content. A converted model predicts what
+    The content of a file decides what it is. A converted model predicts what
     CRFsuite predicts. Templates of CRF++ become lines for `train tag --template`; name
     the columns of your files with --columns where they are not word, pos, c2, …. With
     --to a model becomes text that other programs read.

@@ -113,7 +113,7 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     lines.append(f"oracle calls  {shown(facts['oracle_calls'])}")
     if facts.get("n_planes"):
         lines.append(f"constraints   {shown(facts['n_planes'])} added")
-    lines.append(f"stopped       {facts['stopped'] or 'not told'}")
+    lines.append(f"stopped       {facts['stopped'] or 'unknown'}")
     if facts["note"]:
         lines.append(f"note          {facts['note']}")
     return lines

@@ -54,7 +54,7 @@ def predict(
     phrase-structure parser writes trees in brackets, for trees or for lines with a word
     and its tag. With --confidence a tagger appends two more columns, the probability of
     the label and that of all labels of the sentence; with --marginals one per label.
-    Other models tell them in --json.
+    For other models, probabilities are in the output of --json.
 
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """

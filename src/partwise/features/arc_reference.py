@@ -67,28 +67,3 @@ def label_rows(x: ArcFeatures, h: int, d: int) -> Iterator[int]:
         key = int(x.shares[h, t] + x.shares[d, n + t])
         rows.append(row_of(x, key, is_label=True))
     return (int(row) for row in rows if row > 0)
-
-
-def sibling_rows(x: ArcFeatures, h: int, d: int, s: int) -> Iterator[tuple[int, int]]:
-    """(row, variant) of an arc with its next sibling towards the head; s = h: none."""
-    first = 2 * x.n_pair + 3 * x.n_between
-    places = (h, 0 if s == h else s, d)
-    return _third_rows(x, first, x.n_sib, places, variant_of(s, d))
-
-
-def grandparent_rows(
-    x: ArcFeatures, h: int, d: int, g: int
-) -> Iterator[tuple[int, int]]:
-    """(row, variant) of an arc with the head of its head."""
-    first = 2 * x.n_pair + 3 * (x.n_between + x.n_sib)
-    return _third_rows(x, first, x.n_grand, (g, h, d), 1 + 2 * (h > g) + (d > h))
-
-
-def _third_rows(
-    x: ArcFeatures, first: int, n: int, places: tuple[int, int, int], v: int
-) -> Iterator[tuple[int, int]]:
-    for t in range(first, first + n):
-        key = sum(int(x.shares[p, t + k * n]) for k, p in enumerate(places))
-        row = row_of(x, key)
-        if row > 0:
-            yield row, v

@@ -31,11 +31,11 @@ class _Pair(Kernel):
 
     @property
     def is_positive(self) -> bool:
-        """Whether both are known to be."""
+        """Whether both kernels are known to be positive semidefinite."""
         return self.left.is_positive and self.right.is_positive
 
     def input_family(self) -> Inputs:
-        """That of both."""
+        """The family of inputs that both kernels compare."""
         return self.left.input_family()
 
     def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
@@ -81,11 +81,11 @@ class _Single(Kernel):
 
     @property
     def is_positive(self) -> bool:
-        """Whether the kernel is known to be."""
+        """Whether the kernel is known to be positive semidefinite."""
         return self.kernel.is_positive
 
     def input_family(self) -> Inputs:
-        """That of the kernel."""
+        """The family of inputs that the kernel compares."""
         return self.kernel.input_family()
 
     def _compared(self, available: Sequence[str], default: list[str]) -> Sequence[str]:
@@ -160,19 +160,19 @@ class _Around(Bound):
         self.is_symmetric = inner.is_symmetric
 
     def row_work(self) -> Floats:
-        """That of the kernel inside."""
+        """Work of each row of the kernel inside."""
         return self.inner.row_work()
 
     def column_work(self) -> Floats:
-        """That of the kernel inside."""
+        """Work of each column of the kernel inside."""
         return self.inner.column_work()
 
     def check_symmetric(self) -> None:
-        """That of the kernel inside."""
+        """Check the kernel inside."""
         self.inner.check_symmetric()
 
     def content(self) -> Iterator[Any]:
-        """That of the kernel inside."""
+        """The data of the kernel inside."""
         return self.inner.content()
 
 
@@ -257,23 +257,23 @@ class BoundPair(Bound):
         return self.operation(self.left.column_diagonal(), self.right.column_diagonal())
 
     def row_work(self) -> Floats:
-        """That of the kernel whose rows differ the most, which orders the blocks."""
+        """Work of each row of the kernel whose rows differ; it orders the blocks."""
         return self._uneven().row_work()
 
     def column_work(self) -> Floats:
-        """That of the kernel whose rows differ the most."""
+        """Work of each column of the same kernel."""
         return self._uneven().column_work()
 
     def _uneven(self) -> Bound:
         return self.right if np.ptp(self.left.row_work()) == 0 else self.left
 
     def check_symmetric(self) -> None:
-        """That of both."""
+        """Check both kernels."""
         self.left.check_symmetric()
         self.right.check_symmetric()
 
     def content(self) -> Iterator[Any]:
-        """That of both."""
+        """The data of both kernels."""
         yield from self.left.content()
         yield from self.right.content()
 

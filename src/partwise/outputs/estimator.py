@@ -23,7 +23,7 @@ from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
 from partwise.outputs.docstrings import complete
 from partwise.outputs.early_stop import warn_of_early_stop
-from partwise.outputs.portable import MAX_JOBS, portable_parameters
+from partwise.outputs.json_parameters import MAX_JOBS, portable_parameters
 from partwise.outputs.progress import FitProgress, is_in_search
 from partwise.parameters import (
     ParameterError,

@@ -109,9 +109,9 @@ def reasons_of_parts(
     weights : array (n_weights,)
     names : list of str
         Of the features.
-    shown : one or two lists
-        What the winner and the runner-up have at each position; nothing, if the
-        input has no tokens.
+    outputs : one or two lists
+        The labels of the winner, and of the runner-up if there is one, at each
+        position; empty for an input without tokens.
     """
     shares: dict[tuple[int, int], float] = {}
     for sign, features in zip((1.0, -1.0), parts, strict=False):

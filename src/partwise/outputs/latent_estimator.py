@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.parameters import SettingsError, check_whole
 from partwise.solvers import is_generative
 from partwise.solvers.cccp import CCCPMemo, Round

@@ -3,7 +3,8 @@
 A record names the folder of an output. From it come the public names of `partwise`, the
 kinds of model files, ``partwise train TASK``, the metrics by name, the warm-up of
 numba's cache, and the tests that every output must pass. Nothing is imported before it
-is needed: a record holds names only.
+is needed: a record holds names only. Type checkers know the public names from
+`public_names.pyi`, which ``python tests/outputs/test_public_names.py`` writes.
 
 `register` adds the record of another package, which then has all of this, too.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 
 class Output(NamedTuple):
@@ -215,65 +216,6 @@ OUTPUTS = [
         variants=({"both_strands": True, "restarts": 2, "length": 6},),
     ),
 ]  # fmt: skip
-
-if TYPE_CHECKING:  # the public names for editors and type checkers
-    from partwise.outputs.alignment.estimator import SequenceAligner as SequenceAligner
-    from partwise.outputs.clustering.estimator import (
-        SupervisedClusterer as SupervisedClusterer,
-    )
-    from partwise.outputs.custom.estimator import StructuredSVM as StructuredSVM
-    from partwise.outputs.dependency.estimator import (
-        DependencyParser as DependencyParser,
-    )
-    from partwise.outputs.diversity.estimator import DiverseSelector as DiverseSelector
-    from partwise.outputs.graph.estimator import GraphLabeler as GraphLabeler
-    from partwise.outputs.latent.estimator import (
-        LatentStructuredSVM as LatentStructuredSVM,
-    )
-    from partwise.outputs.matching.estimator import (
-        AssignmentMatcher as AssignmentMatcher,
-    )
-    from partwise.outputs.measure.estimator import (
-        MeasureClassifier as MeasureClassifier,
-    )
-    from partwise.outputs.motif.estimator import MotifClassifier as MotifClassifier
-    from partwise.outputs.multiclass.estimator import (
-        MulticlassClassifier as MulticlassClassifier,
-    )
-    from partwise.outputs.multilabel.estimator import (
-        MultilabelClassifier as MultilabelClassifier,
-    )
-    from partwise.outputs.phrase.estimator import (
-        ConstituencyParser as ConstituencyParser,
-    )
-    from partwise.outputs.ranking.estimator import Ranker as Ranker
-    from partwise.outputs.reranking.estimator import Reranker as Reranker
-    from partwise.outputs.sequence.estimator import SequenceTagger as SequenceTagger
-    from partwise.outputs.taxonomy.estimator import (
-        TaxonomyClassifier as TaxonomyClassifier,
-    )
-    from partwise.structures.alignment import Alignment as Alignment
-    from partwise.structures.chain import Chain as Chain
-    from partwise.structures.clustering import Clustering as Clustering
-    from partwise.structures.clustering import (
-        CorrelationClustering as CorrelationClustering,
-    )
-    from partwise.structures.coverage import Coverage as Coverage
-    from partwise.structures.dependency import Arborescence as Arborescence
-    from partwise.structures.graph import Graph as Graph
-    from partwise.structures.joint_kernel import JointKernel as JointKernel
-    from partwise.structures.label_vector import LabelVector as LabelVector
-    from partwise.structures.matching import Matching as Matching
-    from partwise.structures.motif import Motif as Motif
-    from partwise.structures.multiclass import Multiclass as Multiclass
-    from partwise.structures.multilabel import Multilabel as Multilabel
-    from partwise.structures.parts import PartLoss as PartLoss
-    from partwise.structures.parts import PartSelection as PartSelection
-    from partwise.structures.phrase import Grammar as Grammar
-    from partwise.structures.ranking import Ranking as Ranking
-    from partwise.structures.segments import Segments as Segments
-    from partwise.structures.taxonomy import NodeSets as NodeSets
-    from partwise.structures.taxonomy import Taxonomy as Taxonomy
 
 
 def register(output: Output) -> None:

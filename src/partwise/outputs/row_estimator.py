@@ -21,7 +21,7 @@ from partwise.outputs.kernel_fit import (
 from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
 from partwise.outputs.row_refusals import with_remedies
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.outputs.scoring import WARM, FeatureFit, ScoringFit
 from partwise.protocol import Floats
 

@@ -20,7 +20,7 @@ from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.model import ScoredModel, WeightedModel
 from partwise.outputs.scoring import Arrays
 from partwise.protocol import Floats, Ints
-from partwise.structures.multiclass.structure import as_rows
+from partwise.structures.row_structure import as_rows
 
 
 class RowFeaturizer:

@@ -17,7 +17,6 @@ True
 
 from partwise.report.alignments import draw_alignment, draw_heat_map
 from partwise.report.arcs import draw_dependency_tree
-from partwise.report.branches import draw_phrase_tree
 from partwise.report.content import (
     Confusion,
     ErrorExample,
@@ -32,6 +31,7 @@ from partwise.report.drawing import draw
 from partwise.report.labels import draw_sequence
 from partwise.report.logos import draw_logo
 from partwise.report.page import ReportPathError, render, write
+from partwise.report.phrase_trees import draw_phrase_tree
 from partwise.report.svg import Drawing
 
 __all__ = [

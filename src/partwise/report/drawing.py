@@ -7,8 +7,8 @@ from typing import Any
 
 from partwise.report.alignments import draw_alignment
 from partwise.report.arcs import draw_dependency_tree
-from partwise.report.branches import draw_phrase_tree
 from partwise.report.labels import draw_sequence
+from partwise.report.phrase_trees import draw_phrase_tree
 from partwise.report.svg import Drawing
 
 

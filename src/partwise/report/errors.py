@@ -12,8 +12,8 @@ from partwise.metrics.dependencies import universal_relation
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
 from partwise.report.arcs import draw_dependency_tree
-from partwise.report.branches import draw_phrase_tree
 from partwise.report.content import Confusion, ErrorExample, Picture
+from partwise.report.phrase_trees import draw_phrase_tree
 
 MOST_WORDS = 25  # of a drawn sentence, which can be read at a glance
 

@@ -1,12 +1,16 @@
-"""Loops over rows of a packed problem, see `packed.py`."""
+"""Loops over rows of a packed problem, see `packed.py`, and over columns of X."""
 
 from partwise.compiled import (
+    add_row,
     code_length,
+    dot_row,
     find_output,
+    kernel,
     margin,
     output_loss,
     push_sum,
     sweep_of,
+    wipe_row,
 )
 
 
@@ -56,3 +60,26 @@ def code_lengths(blocks, rows, out):
     """Length of the codes of each row."""
     for r in range(rows.shape[0]):
         out[r] = code_length(blocks, rows[r])
+
+
+@kernel
+def gather_columns(indptr, rows, data, step, first, last, mass, out):
+    """out[f] = Σ_t x_tf·mass[t] for the features [first, last), from columns of X.
+
+    Each element is summed by one thread in row order: the same bits for every number
+    of threads.
+    """
+    for f in range(first, last):
+        for p in range(indptr[f], indptr[f + 1]):
+            value, t = data[p * step], rows[p]
+            for column in range(mass.shape[1]):
+                out[f, column] += value * mass[t, column]
+
+
+@kernel
+def squares_of_rows(rows, w, width, out):
+    """<Φ(x), Φ(x)> of each row; w is a zero model, and left so."""
+    for t in range(out.shape[0]):
+        add_row(rows, w, width, t, 0, 1.0)
+        out[t] = dot_row(rows, w, width, t, 0)
+        wipe_row(rows, w, width, t, 0)

@@ -11,10 +11,6 @@ buffers have `score` and `spare`, both (most rows of a block,).
 import numpy as np
 
 from partwise.compiled import add_row, code_length, dot_row, kernel, operation, wipe_row
-from partwise.structures._formulations import (  # noqa: F401 — for structures
-    plane,
-    violation_of,
-)
 
 
 @operation
@@ -165,7 +161,7 @@ def add_dense_rows(x, weight, first, last, out):
 
 
 def recall_margin(blocks, work, i, code):
-    """<w, a> of an output, from the scores in ``work.score``."""
+    """<w, δ> of an output, from the scores in ``work.score``."""
     return weighted_score(blocks, work.score, i, code)
 
 
@@ -175,7 +171,7 @@ def recall_margins(blocks, work, i, codes, at, n, out):
 
 
 def margin(blocks, w, i, code):
-    """<w, a> of an output."""
+    """<w, δ> of an output."""
     return one_margin(blocks, w, i, code)
 
 
@@ -186,12 +182,12 @@ def margins(blocks, work, w, i, codes, at, n, out):
 
 
 def push(blocks, w, i, code, coef):
-    """Add a plane to a model."""
+    """Add coef·δ to a model."""
     push_one(blocks, w, i, code, coef)
 
 
 def push_sum(blocks, work, w, i, codes, at, n, coef):
-    """Add several planes."""
+    """Add the δ of several outputs to a model."""
     push_many(blocks, work, w, i, codes, at, n, coef)
 
 

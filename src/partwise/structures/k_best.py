@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import heapq
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,3 +112,43 @@ class KBestCuts(KBestRows):
             offsets_of(lengths),
             np.concatenate(codes).astype(np.int32),
         )  # fmt: skip
+
+
+def k_best_by_partition(
+    k: int,
+    everything: Any,
+    best_of: Callable[[Any], tuple[Any, float] | None],
+    divide: Callable[[Any, Any], Iterable[Any]],
+) -> list[tuple[Any, float]]:
+    """
+    The k outputs of highest score with their scores, by many searches for a best one.
+
+    The outputs besides the best one are divided into sets, of which each has a best
+    output; the best of these is next, and its set is divided in turn (Murty 1968,
+    Lawler 1972).
+
+    Parameters
+    ----------
+    k : int
+    everything : object
+        What stands for the set of all outputs.
+    best_of : callable
+        The best output of a set with its score, or None where the set is empty.
+    divide : callable
+        From a set and its best output, sets that have the other outputs, each in one.
+    """
+    heap: list[Any] = []
+    ranked: list[tuple[Any, float]] = []
+    waiting: Iterable[Any] = [everything]
+    n_pushed = 0
+    while True:
+        for space in waiting:
+            best = best_of(space)
+            if best is not None:
+                n_pushed += 1  # of equal outputs the first
+                heapq.heappush(heap, (-best[1], n_pushed, best[0], space))
+        if not heap or len(ranked) == k:
+            return ranked
+        negative, _, output, space = heapq.heappop(heap)
+        ranked.append((output, -negative))
+        waiting = divide(space, output) if len(ranked) < k else []

@@ -1,13 +1,14 @@
 """Problems whose parts are scored through keys and a kernel.
 
-Decoders, blocks and sweeps are those of every chain and every arborescence. Only the
-space differs: a model begins with coefficients of slots and the scores that follow from
-them, the inner product of these goes through the kernel, and what comes behind them
-(transitions) is Euclidean.
+Decoders, blocks and sweeps are those of every structure with a `Scorer`. Only the space
+differs: a model begins with coefficients of slots and the scores that follow from them,
+the inner product of these goes through the kernel, and what comes behind them (the
+transitions of a chain) is Euclidean.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -29,25 +30,26 @@ class KernelSpace:
     blocks: Any
     n_jobs: int
     n_weights: int
+    n_tail: int
     zero: Callable[[], Floats]
+    compact_tail: Callable[[Floats], Floats]
+    expand_tail: Callable[[Floats, Floats], None]
 
     def measure_space(self) -> None:
         """Set the places of scores and of weights of transitions in a model."""
         self.n_slots = self.blocks.rows.postings.n_slots
-        self.tail = self.n_weights - self._n_tail()  # where transitions begin
-
-    def _n_tail(self) -> int:
-        """Weights behind coefficients and scores."""
-        return 0
+        self.tail = self.n_weights - self.n_tail  # where transitions begin
 
     def compact(self, model: Floats) -> Floats:
-        """The coefficients of all slots."""
-        return model[: self.n_slots].copy()
+        """The coefficients of all slots, then what is behind them."""
+        return np.append(model[: self.n_slots], self.compact_tail(model))
 
     def expand(self, weights: Floats) -> Floats:
         """The model of these coefficients; for new inputs those of an index."""
         model = self.zero()
-        self.scorer.fill(self.blocks.rows, weights, model, self.n_jobs)
+        at = len(weights) - len(self.compact_tail(model))
+        self.scorer.fill(self.blocks.rows, weights[:at], model, self.n_jobs)
+        self.expand_tail(weights[at:], model)
         return model
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -99,7 +101,7 @@ class KernelSpace:
 
 
 class KernelProblem(KernelSpace, PackedProblem):
-    """A packed problem, of the chain or the arborescence, over kernel models."""
+    """A packed problem over kernel models; `with_kernel` makes one of any kind."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -115,3 +117,13 @@ class KernelProblem(KernelSpace, PackedProblem):
         self.return_work(work)
         self.scorer.complete(self.blocks.rows, model, self.n_jobs)
         return model
+
+
+def with_kernel(kind: Any, scorer: Any) -> Any:
+    """The class `kind` of problems, over kernel models if the scorer has a kernel."""
+    return kind if scorer.is_euclidean else _kernel_class(kind)
+
+
+@functools.cache
+def _kernel_class(kind: type) -> type:
+    return type(f"Kernel{kind.__name__}", (KernelProblem, kind), {})

@@ -47,6 +47,8 @@ class PackedProblem(Problem):
     n_jobs : int
     """
 
+    observed: Any = None  # truths without completions, where some parts are hidden
+
     def __init__(
         self,
         blocks: Any,
@@ -170,6 +172,10 @@ class PackedProblem(Problem):
         digest_arrays(self.blocks, digest)
         return digest.digest()
 
+    def truths_for_keys(self) -> Any:
+        """What is known of the truths."""
+        return self.blocks.y if self.observed is None else self.observed
+
     def adopt(self, cuts: Cuts, outputs: list[Any] | None) -> Cuts:
         """Codes mean the same; offsets and scales are those of this formulation."""
         loss = np.empty(len(cuts.block))
@@ -253,6 +259,74 @@ class ForkedTruths:
         fork.localise, fork.n_jobs = localise, 1
         fork._free_work, fork._free_models = [], []
         return fork
+
+
+class ScoredProblem(PackedProblem):
+    """A packed problem over the rows of a scorer.
+
+    Parameters
+    ----------
+    structure : object
+    blocks, plain_blocks : NamedTuple
+        Tags with a field `rows`.
+    offset : int array (n_blocks + 1,)
+        Rows of each block.
+    length : callable
+        Length of a model over some rows.
+    new_work : callable
+        Makes the buffers of one thread.
+    formulation : Formulation
+    n_jobs : int
+    scorer : Scorer
+    number : int array (n_features,), optional
+        The place of each feature of the user in a model; by default its own.
+    localise : callable, optional
+        As of `PackedProblem`; by default the scorer numbers the rows block by block.
+    """
+
+    n_tail = 0  # weights of a model behind those of rows
+
+    def __init__(
+        self,
+        structure: Any,
+        blocks: Any,
+        plain_blocks: Any,
+        *,
+        offset: Ints,
+        length: Callable[[Any], int],
+        new_work: Callable[[], Any],
+        formulation: Formulation,
+        n_jobs: int,
+        scorer: Any,
+        number: Ints | None = None,
+        localise: Callable[[], tuple[Any, int]] | None = None,
+    ) -> None:
+        def number_rows() -> tuple[Any, int]:
+            local = scorer.local(blocks.rows, offset)
+            # of the plain class: exact steps need the weights of all rows
+            return type(plain_blocks)(*blocks)._replace(rows=local), length(local)
+
+        super().__init__(
+            blocks,
+            plain_blocks,
+            localise or number_rows,
+            n_blocks=len(offset) - 1,
+            n_weights=length(blocks.rows),
+            formulation=formulation,
+            new_work=new_work,
+            n_jobs=n_jobs,
+        )
+        self.structure = structure
+        self.scorer = scorer
+        self.is_euclidean = scorer.is_euclidean
+        self.number: Any = slice(None) if number is None else number
+
+    def compact_tail(self, model: Floats) -> Floats:
+        """Weights behind those of rows, in the plain layout."""
+        return model[:0]
+
+    def expand_tail(self, tail: Floats, model: Floats) -> None:
+        """Write these weights into a model."""
 
 
 def decode_tokens(

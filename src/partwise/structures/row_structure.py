@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from partwise.bounds import check_sparse
+from partwise.compiled import plain_array
+from partwise.features.arrays import DenseFeatures, Features, make_features
+from partwise.features.label_keys import LabelKeys
 from partwise.objective import Formulation
 from partwise.protocol import Cuts, Floats, Ints, Structure
 from partwise.scorers.linear import SparseRows
 from partwise.structures.digests import row_digests
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import PackedProblem, ScoredProblem
 
 
 class RowStructure(Structure):
@@ -50,6 +54,55 @@ class RowStructure(Structure):
         """The problem of these examples."""
 
 
+def example_rows(X: Any) -> Features | DenseFeatures | LabelKeys:
+    """`as_rows` of at least one example; `LabelKeys` as they are."""
+    rows = X if isinstance(X, LabelKeys) else as_rows(X)
+    if len(rows.offset) == 1:
+        raise ValueError("X has no rows; give at least one example")
+    return rows
+
+
+def as_rows(X: Any) -> Features | DenseFeatures:
+    """Rows of a matrix, each an example of its own.
+
+    Examples
+    --------
+    >>> as_rows([[1.0, 0.0], [0.0, 2.0]]).offset
+    array([0, 1, 2])
+    """
+    if hasattr(X, "offset"):
+        n_rows = len(X.indptr) - 1 if hasattr(X, "indptr") else len(X.X)
+        return X._replace(offset=np.arange(n_rows + 1))
+    if hasattr(X, "tocsr"):
+        if len(X.shape) != 2:
+            raise ValueError(f"X has shape {X.shape}; it needs (examples, features)")
+        check_sparse(X, "X")  # before scipy follows its arrays
+        rows = X.tocsr()
+        end = rows.indptr[-1]
+        return make_features(
+            rows.indptr, rows.indices[:end], rows.data[:end],
+            np.arange(X.shape[0] + 1), X.shape[1],
+        )  # fmt: skip
+    try:
+        dense = plain_array(X, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"X is no matrix: {error}") from error
+    if dense.ndim != 2:
+        raise ValueError(f"X has shape {dense.shape}; it needs (examples, features)")
+    return DenseFeatures(dense, np.arange(len(dense) + 1))
+
+
+def padded(n_columns: int) -> int:
+    """Columns of a model, including those that pad its rows to whole vectors.
+
+    Weights of padding columns stay zero; no class has them.
+    """
+    if n_columns < 4:
+        return n_columns
+    unit = 4 if n_columns <= 12 else 8  # rows of many columns begin at cache lines
+    return -(-n_columns // unit) * unit
+
+
 def row_vector(x: Any) -> Floats:
     """A row of a dense or sparse matrix, (n_features,)."""
     dense = x.toarray() if hasattr(x, "toarray") else x
@@ -63,16 +116,25 @@ def row_effort(rows: Any, n_rows: int) -> Floats:
     return np.ones(n_rows)
 
 
-class SetProblem(PackedProblem):
+class SetProblem(ScoredProblem):
     """What problems share whose outputs are sets: a 0 or 1 for each label.
 
-    A model has a row of weights, padded, for each feature, and then others. Features
-    may be numbered in an own way; the plain layout is (n_features, K), then the rest.
+    A model has a padded row of weights for each feature, then weights of another kind.
+    Features may be renumbered; the plain layout is (n_features, K), then the rest.
     """
 
-    structure: Any  # with `n_labels`
-    n_table: int  # weights of features
-    number: Any  # the row of each feature, or a slice
+    def __init__(
+        self, structure: Any, blocks: Any, plain_blocks: Any, n_rest: int, **named: Any
+    ) -> None:
+        width = blocks.width
+        super().__init__(
+            structure,
+            blocks,
+            plain_blocks,
+            length=lambda rows: rows.n_features * width + n_rest,
+            **named,
+        )
+        self.n_table = self.n_weights - n_rest  # weights of features
 
     def compact(self, model: Floats) -> Floats:
         """A model in the plain layout, flat."""

@@ -1,4 +1,6 @@
-"""Problems whose outputs weigh the rows of a block: label vectors and rankings.
+"""Problems whose outputs weigh the rows of a block.
+
+Label vectors, rankings, covering sets, matchings and clusterings are of this kind.
 
 Ψ(x, ŷ) = Σ_r c_r(ŷ)·x_r, so a model is one flat array (n_features,), and Σ α a is one
 product of the transposed matrix with a weight per row. Where blocks are few and large,
@@ -20,7 +22,7 @@ from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows
 from partwise.structures import _weighted_rows_compiled as compiled
 from partwise.structures.digests import row_digests
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import ScoredProblem
 from partwise.structures.row_structure import RowStructure
 from partwise.threads import Shards, run_sharded, shards_by_effort
 
@@ -29,7 +31,7 @@ LARGE = 16384  # rows per block from which threads share a block
 FEW = 4  # with weights for at most 1/FEW of the rows, sums go row by row, not by column
 
 
-class WeightedRowsProblem(PackedProblem):
+class WeightedRowsProblem(ScoredProblem):
     """Problem over rows with weights.
 
     Parameters
@@ -56,23 +58,18 @@ class WeightedRowsProblem(PackedProblem):
         number: Ints | None,
         new_work: Callable[[], Any],
     ) -> None:
-        def localise() -> tuple[Any, int]:
-            local = scorer.local(blocks.rows, blocks.offset)
-            return blocks._replace(rows=local), local.n_features
-
         super().__init__(
+            None,
             blocks,
             plain_blocks,
-            localise,
-            n_blocks=len(blocks.offset) - 1,
-            n_weights=blocks.rows.n_features,
-            formulation=formulation,
+            offset=blocks.offset,
+            length=lambda rows: rows.n_features,
             new_work=new_work,
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
         )
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
-        self.number = slice(None) if number is None else number
         self._columns: Any = None
         self._column_shards: Shards = []
 

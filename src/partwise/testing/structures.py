@@ -14,7 +14,7 @@ from partwise.structures.loop import Frontier, TwoBest
 from partwise.testing.comparison import is_same, tolerance
 from partwise.testing.enumeration import Enumerate
 from partwise.testing.errors import Report, StructureError
-from partwise.testing.examined import Examined, Example
+from partwise.testing.structure_cases import Examined, Example
 
 FORMULATIONS = (
     Formulation("margin", "l1"),

@@ -142,59 +142,6 @@ def kernels() -> None:
     RandomFourier(n_components=2).fit_transform(csr_matrix(np.eye(2)))
 
 
-def trees() -> None:
-    """Dependency trees: decoders, probabilities, k best, frontiers."""
-    from partwise.structures.dependency import _climb as climbing
-    from partwise.structures.dependency import _eisner, _programs
-    from partwise.structures.dependency import _frontier as frontier
-    from partwise.structures.dependency import _k_best as k_best
-    from partwise.structures.dependency import _second_order as second_order
-    from partwise.structures.dependency import _sums as sums
-    from partwise.structures.dependency._decoders import FirstOrder
-
-    n = 2
-    score, marginal = np.zeros((2, n + 1, n + 1))
-    options, table = np.zeros((n, n + 1, n + 1)), np.zeros((9, n + 1))
-    row, heads = second_order.dense_rows(n), np.zeros(n, dtype=np.int32)
-    many, ranks = np.zeros((2, n, n), dtype=np.int32)
-    values = np.zeros(n)
-    work, siblings = _programs.new_tree_work(n), second_order.new_sibling_work(n)
-    decoder = FirstOrder(False, False, work)
-    for decode in (_programs.chu_liu_edmonds, _eisner.eisner):
-        decode(score, n, False, work, heads)
-    _programs.best_heads(score, n, work, heads)
-    for summed in (sums.projective_sums, sums.spanning_sums):
-        summed(score, n, False, sums.new_sum_work(n), marginal)
-    lists = k_best.new_k_best_work(n, n)
-    k_best.k_best_trees(decoder, options, n, n, lists, many, ranks, values)
-    losses = frontier.new_frontier_work(n)
-    frontier.tree_frontier(options, n, False, losses)
-    frontier.trace_tree_frontier(options, n, False, losses, 0, heads, many[0])
-    second_order.eisner_siblings(score, row, table, n, False, siblings, heads)
-    climbs = climbing.new_climb_work(n)
-    climbing.climb_trees(score, row, table, table, n, False, climbs, heads)
-    _kernel_trees()
-
-
-def _kernel_trees() -> None:
-    """Dependency trees scored through keys and a kernel."""
-    from partwise.features.arc_keys import ArcHasher
-    from partwise.objective import Objective
-    from partwise.scorers.kernel import KernelScorer
-    from partwise.solvers import make_solver
-    from partwise.structures.dependency import Arborescence
-
-    keys = ArcHasher("word").transform([["a", "b"], ["b", "a"]])
-    heads = np.array([0, 1, 2, 0])
-    scorer = KernelScorer(np.eye(2, dtype=np.float32))
-    problem: Any = Arborescence().pack(keys, heads, scorer=scorer)
-    for solver in ("bcfw", "one_slack", "perceptron", "mira", "pegasos"):
-        solved = make_solver(solver, {"max_iter": 2})
-        state = solved.solve(problem, Objective.create(1.0, 2, "l1"))
-    problem.decode(state.model)
-    problem.k_best(state.model, 2)
-
-
 class Job(NamedTuple):
     """Something to compile."""
 
@@ -221,7 +168,6 @@ def jobs() -> dict[str, Job]:
     return made | {
         "kernels": Job(kernels),
         "columns": Job(columns, ("tag", "depparse")),
-        "trees": Job(trees, ("depparse",), "DependencyParser"),
         "dense_chain": Job(dense_chain, ("tag",), first),
         "selection": Job(selection, (), first),
     }

@@ -15,7 +15,7 @@ from partwise.kernels.base import same_kernel
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
-from partwise.outputs.portable import portable_parameters
+from partwise.outputs.json_parameters import portable_parameters
 from partwise.protocol import Structure, Support, offers
 from partwise.structures.joint_kernel import KernelModel
 from partwise.structures.loop import TwoBest, sparse_feature

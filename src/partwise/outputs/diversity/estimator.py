@@ -12,7 +12,7 @@ from partwise.certificate import certify
 from partwise.features.covering import WordCovers
 from partwise.outputs.diversity.model import DiversityModel
 from partwise.outputs.estimator import as_object_array
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.parameters import check_whole
 from partwise.structures.coverage import Coverage
 

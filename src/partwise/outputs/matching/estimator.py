@@ -10,7 +10,7 @@ import numpy as np
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.matching.model import MatchingModel
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.parameters import ParameterError
 from partwise.structures.matching import CandidatePairs, Matching
 

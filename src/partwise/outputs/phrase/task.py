@@ -103,7 +103,7 @@ class PhraseTask(TreeTask):
         )
 
     def read_dev(self, path: str) -> Data:
-        """Without the sentences that the parser does not look at."""
+        """Development data, without sentences longer than the parser is trained on."""
         return type(self)(max_length=self.dev_length).read([path], truth=True)
 
     def reader_info(self) -> dict[str, Any]:

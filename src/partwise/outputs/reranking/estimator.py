@@ -17,7 +17,7 @@ from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.reranking.model import RerankerModel, base_scores, describe
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints
 from partwise.structures.candidates import Ballot, CandidateProblem, Ranked, check_lists

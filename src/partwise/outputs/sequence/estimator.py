@@ -14,7 +14,7 @@ from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.labels import encode_labels, label_set
 from partwise.outputs.latent_estimator import LabelledEstimator
-from partwise.outputs.saved import SavedEstimator
+from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.outputs.segments.learning import SegmentParameters
 from partwise.outputs.segments.model import SegmentModel
 from partwise.outputs.sequence.learning import fit_scoring

@@ -122,7 +122,7 @@ class TaxonomyClassifier(MulticlassClassifier):
             raise SettingsError("<loss='log'> does not go with <multiple=True>")
 
     def _all_classes(self, y: np.ndarray) -> np.ndarray:
-        """What may be predicted, in order; makes the nodes."""
+        """The classes that may be predicted, in order; also sets `_nodes`."""
         seen = np.unique(y)
         self._nodes = Nodes.read(self._parents, seen.tolist())
         return self._nodes.classes(self.classes, seen)

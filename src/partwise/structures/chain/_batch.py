@@ -259,19 +259,3 @@ def subtract_truth(blocks, first, last, weight, node, pair, triple, begin_end):
         if begin_end.shape[0] > 0:
             begin_end[0, blocks.y[begin]] -= weight[i]
             begin_end[1, blocks.y[end - 1]] -= weight[i]
-
-
-@allocating
-def gather_columns(indptr, rows, data, step, first, last, node, out):
-    """out[f] = Σ_t x_tf·node[t] for the features [first, last), from columns of x.
-
-    Each element is summed by one thread in row order, so bits do not depend on how
-    many threads there are.
-    """
-    n_labels = node.shape[1]
-    for f in range(first, last):
-        for p in range(indptr[f], indptr[f + 1]):
-            value = data[p * step]
-            t = rows[p]
-            for label in range(n_labels):
-                out[f, label] += value * node[t, label]

@@ -11,6 +11,7 @@ from partwise.compiled import has_pairs, plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers.linear import DenseRows, SparseRows
+from partwise.structures._packed_compiled import gather_columns
 from partwise.structures.chain import _batch as batch
 from partwise.structures.chain._compiled import ChainBlocks, ChainWork
 from partwise.structures.chain._programs import Edges
@@ -18,11 +19,10 @@ from partwise.structures.chain.layout import ChainLayout, Weights
 from partwise.structures.digests import row_digests
 from partwise.structures.hidden_truths import replace_truths, runs_of
 from partwise.structures.k_best import BestOutputs, KBestCuts
-from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
 from partwise.structures.packed import (
     ForkedTruths,
-    PackedProblem,
+    ScoredProblem,
     aligned_zeros,
     decode_tokens,
 )
@@ -50,7 +50,7 @@ class ChainSums(NamedTuple):
     truth: Floats  # (n_blocks,) scores of the truths
 
 
-class ChainProblem(KBestCuts, PackedProblem):
+class ChainProblem(KBestCuts, ScoredProblem):
     """Packed label sequences.
 
     A model of this problem has padded rows (see `padded`) and may number features in
@@ -88,27 +88,20 @@ class ChainProblem(KBestCuts, PackedProblem):
         plain = blocks._replace(
             cost=np.zeros_like(blocks.cost), oracle=ADDITIVE, rule=MARGIN
         )
-        rows: Any = blocks.rows
-
-        def localise() -> tuple[ChainBlocks, int]:
-            local = scorer.local(rows, blocks.offset)
-            return blocks._replace(rows=local), layout.n_weights(local.n_features)
-
         super().__init__(
+            chain,
             blocks,
             plain,
-            localise,
-            n_blocks=len(blocks.offset) - 1,
-            n_weights=layout.n_weights(rows.n_features),
-            formulation=formulation,
+            offset=blocks.offset,
+            length=lambda rows: layout.n_weights(rows.n_features),
             new_work=new_work,
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
         )
-        self.structure = chain
         self.layout = layout
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
-        self.number: Any = slice(None) if number is None else number
+        self.n_tail = layout.n_weights(0)
         self._columns: Any = None
 
     def weights(self, model: Floats) -> Weights:
@@ -144,10 +137,6 @@ class ChainProblem(KBestCuts, PackedProblem):
         given = self.structure.layout.parts(tail).tail
         for part, values in zip(self._real_tail(model), given, strict=True):
             part[...] = values
-
-    def truths_for_keys(self) -> Ints:
-        """Labels that are known."""
-        return self.blocks.y
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the featurizer numbers them, and labels."""
@@ -217,12 +206,10 @@ class ChainProblem(KBestCuts, PackedProblem):
         into = self.weights(gradient)
         if self._columns is None:
             self._columns = self.scorer.columns(self.blocks.rows)
-        indptr, index, data, step = self._columns
+        columns = self._columns
 
         def work_on(first: int, last: int) -> None:
-            batch.gather_columns(
-                indptr, index, data, step, first, last, sums.node, into.emission
-            )
+            gather_columns(*columns, first, last, sums.node, into.emission)
 
         run_sharded(self.n_jobs, len(into.emission), work_on, shard=1024)
         into.bigram[:] = sums.pair
@@ -243,7 +230,7 @@ class ChainProblem(KBestCuts, PackedProblem):
         node = np.zeros((blocks.offset[-1], into.emission.shape[1]))
         node[np.arange(len(node)), blocks.y] = 1.0
         columns = self.scorer.columns(blocks.rows)
-        batch.gather_columns(*columns, 0, len(into.emission), node, into.emission)
+        gather_columns(*columns, 0, len(into.emission), node, into.emission)
         first = np.zeros(len(node), bool)
         first[blocks.offset[:-1]] = True
         y = blocks.y
@@ -330,15 +317,11 @@ class LatentChainProblem(ForkedTruths, ChainProblem):
     ) -> None:
         super().__init__(chain, blocks, formulation, n_jobs, scorer, number)
         self._tag = blocks
-        self._known = known  # (n_tokens,) labels, −1 where there is none
-
-    def truths_for_keys(self) -> Ints:
-        """Without completions."""
-        return self._known
+        self.observed: Ints = known  # (n_tokens,) labels, −1 where there is none
 
     def complete(self, model: Floats) -> Cuts:
         """Label the hidden tokens; the old truths of sequences that changed."""
-        code, _ = self.decode(model, self._known)
+        code, _ = self.decode(model, self.observed)
         return replace_truths(self._tag.y, self._tag.offset, code)
 
     def log_likelihood(self, model: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -348,7 +331,7 @@ class LatentChainProblem(ForkedTruths, ChainProblem):
         with the known labels, and Σ c_i (E[φ] − E[φ | known]). It is not convex.
         """
         every = self._sums(model, weight, edges=True)
-        known = self._sums(model, weight, edges=True, given=self._known)
+        known = self._sums(model, weight, edges=True, given=self.observed)
         counts = zip(every, known, strict=True)
         difference = ChainSums(*(one - other for one, other in counts))
         return difference.log_z, self._gradient(difference)
@@ -356,7 +339,7 @@ class LatentChainProblem(ForkedTruths, ChainProblem):
     def known_problem(self) -> tuple[ChainProblem, Ints]:
         """Runs of known labels as sequences, and the sequence of each."""
         tag = self._tag
-        places, offset = runs_of(self._known >= 0, tag.offset)
+        places, offset = runs_of(self.observed >= 0, tag.offset)
         block = np.searchsorted(tag.offset, places[offset[:-1]], side="right") - 1
         free = np.where(
             np.arange(tag.cost.shape[1]) < self.structure.n_labels, 0.0, -np.inf
@@ -377,25 +360,3 @@ class LatentChainProblem(ForkedTruths, ChainProblem):
             self.number,
         )  # fmt: skip
         return problem, block
-
-
-class KernelChainProblem(KernelProblem, ChainProblem):
-    """Label sequences with a `KernelScorer`.
-
-    The plain layout has the coefficients of the slots in the place of emissions.
-    """
-
-    def _n_tail(self) -> int:
-        return self.layout.n_weights(0)
-
-    def compact(self, model: Floats) -> Floats:
-        """Coefficients, then transitions and ends in the plain layout."""
-        return np.append(model[: self.n_slots], self.compact_tail(model))
-
-    def expand(self, weights: Floats) -> Floats:
-        """The model of these coefficients; for new sequences those of an index."""
-        model = self.zero()
-        at = len(weights) - self.structure.n_weights(0)
-        self.scorer.fill(self.blocks.rows, weights[:at], model, self.n_jobs)
-        self.expand_tail(weights[at:], model)
-        return model

@@ -30,11 +30,11 @@ from partwise.structures.chain._truth import check_allowed, check_labels, known_
 from partwise.structures.chain.layout import ChainLayout
 from partwise.structures.chain.problem import (
     ChainProblem,
-    KernelChainProblem,
     LatentChainProblem,
     padded,
 )
 from partwise.structures.chain.tag_schemes import Masks
+from partwise.structures.kernel_problem import with_kernel
 from partwise.structures.losses import FRONTIER, TWO_BEST, TokenCosts, TokenLoss
 from partwise.structures.losses.tokens import token_loss
 
@@ -234,9 +234,8 @@ class Chain(ChainReference, Structure):
         )
         if is_hidden.any():
             return self._pack_latent(blocks, formulation, n_jobs, scorer, number, known)
-        if scorer.is_euclidean:
-            return ChainProblem(self, blocks, formulation, n_jobs, scorer, number)
-        return KernelChainProblem(self, blocks, formulation, n_jobs, scorer, number)
+        kind = with_kernel(ChainProblem, scorer)
+        return kind(self, blocks, formulation, n_jobs, scorer, number)
 
     def _checked_labels(
         self, Y: Any, offset: Ints, names: Sequence[Any] | None, may_hide: bool

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
-from partwise.structures import _weighted_rows_compiled as weighted
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
-
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 
 SEARCH, PREDICT, COMPLETE = range(3)  # most violated output, best one, best true one
 
@@ -83,7 +81,7 @@ def span(blocks, work, i, code, is_true, is_positive):
 
 
 @uncounted
-@weighted.row_operations
+@row_operations
 class LinkBlocks(NamedTuple):
     """Packed documents: candidate links over rows of any scorer."""
 

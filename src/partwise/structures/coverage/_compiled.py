@@ -10,7 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
-from partwise.structures import _weighted_rows_compiled as weighted
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 from partwise.structures.coverage._searches import (
     branch_and_bound,
     choose_greedily,
@@ -47,15 +51,8 @@ def new_cover_work(n: int, m: int, k: int) -> CoverWork:
     )  # fmt: skip
 
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
-
 @uncounted
-@weighted.row_operations
+@row_operations
 class CoverBlocks(NamedTuple):
     """Packed candidate sets over elements of any scorer."""
 

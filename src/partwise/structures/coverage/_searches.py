@@ -23,7 +23,7 @@ def gain_of(indptr, index, d, benefit, count):
 
 @kernel
 def positive_gain(indptr, index, d, benefit, count):
-    """The same without losses: an upper bound for every larger set."""
+    """The gain without negative benefits: no larger set gains more by document d."""
     total = 0.0
     for p in range(indptr[d], indptr[d + 1]):
         if count[index[p]] == 0 and benefit[index[p]] > 0.0:

@@ -11,10 +11,11 @@ from partwise.structures.dependency._oracles import (
     find_heads,
     find_labels,
     find_trees,
-    hides,
+    is_hidden,
     name_labels,
     score_sentence,
 )
+from partwise.structures.dependency._programs import is_tree
 from partwise.structures.dependency._searches import (
     BEST_HEADS,
     GIVEN,
@@ -52,28 +53,13 @@ def decode_rows(blocks, work, w, given, labels, first, last, code, value, is_val
             if labels[begin + t] >= 0:
                 here[t] = work.heads[t] * blocks.n_labels + labels[begin + t]
         if blocks.construction == BEST_HEADS:
-            is_valid[i] = reaches_root(n, work.heads, work.nodes)
+            is_valid[i] = is_tree(n, work.nodes[0], work.heads)
 
 
 @kernel
 def score_row(blocks, work, w, i):
     """Scores of all parts of sentence i into `work`."""
     score_sentence(blocks, work, w, i)
-
-
-@kernel
-def reaches_root(n, heads, nodes):
-    """Whether all heads lead to the root."""
-    for d in range(n + 1):
-        nodes[0, d] = 0
-    for start in range(1, n + 1):
-        d = start
-        while d > 0 and nodes[0, d] == 0:
-            nodes[0, d] = start
-            d = heads[d - 1]
-        if d > 0 and nodes[0, d] == start:  # came back to this walk
-            return False
-    return True
 
 
 @kernel
@@ -141,8 +127,8 @@ def shift_truth(blocks, work, i, sign):
     for t in range(blocks.offset[i + 1] - begin):
         y = blocks.y[begin + t]
         h, d = y // blocks.n_labels, t + 1
-        has_label = blocks.n_labels > 1 and not hides(blocks, begin + t, NO_LABEL)
-        if hides(blocks, begin + t, NO_HEAD):
+        has_label = blocks.n_labels > 1 and not is_hidden(blocks, begin + t, NO_LABEL)
+        if is_hidden(blocks, begin + t, NO_HEAD):
             k = y % blocks.n_labels
             for g in range(blocks.offset[i + 1] - begin + 1 if has_label else 0):
                 scores.label[g, d, k] += unit * blocks.label_cost

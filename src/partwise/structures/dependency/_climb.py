@@ -142,11 +142,11 @@ def best_new_head(score, row, sibling, grandparent, n, single_root, heads, d):
 def climb(score, row, sibling, grandparent, n, single_root, heads):
     """Improve a tree in place until no single new head helps; returns its score.
 
-    Each round costs O(n³), less the forbidden arcs. With a single root the word below
-    the root keeps its place, unless another takes it over: then the former becomes
-    its child.
+    A round takes O(n³), and less where arcs are forbidden. With a single root, the word
+    below the root can only be exchanged: another word takes its place, and the old one
+    becomes a child of the new one.
     """
-    for _ in range(n * n):  # a guard: rounding might let changes look good for ever
+    for _ in range(n * n):  # a limit, in case rounding lets changes look good for ever
         best_gain, word, head = 0.0, 0, 0
         for d in range(1, n + 1):
             if single_root and heads[d - 1] == 0:

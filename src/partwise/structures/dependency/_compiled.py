@@ -21,11 +21,11 @@ from partwise.structures.dependency._oracles import (
     tree_operations,
 )
 from partwise.structures.dependency._planes import (
-    add_lead,
-    lead,
     many_margins,
+    one_margin,
     push_many,
-    wipe_lead,
+    push_one,
+    wipe_one,
 )
 from partwise.structures.dependency._searches import (
     GIVEN,
@@ -121,30 +121,19 @@ class ArcBlocks(NamedTuple):
         return recalled(blocks, work, i, code)
 
     def margin(blocks, w, i, code):
-        begin = blocks.offset[i]
-        total = 0.0
-        for t in range(blocks.offset[i + 1] - begin):
-            if blocks.y[begin + t] != code[t]:
-                total += lead(blocks, w, i, t, code[t])
-        return total
+        return one_margin(blocks, w, i, code)
 
     def margins(blocks, work, w, i, codes, at, n, out):
         many_margins(blocks, w, i, codes, at, n, out)
 
     def push(blocks, w, i, code, coef):
-        begin = blocks.offset[i]
-        for t in range(blocks.offset[i + 1] - begin):
-            if blocks.y[begin + t] != code[t]:
-                add_lead(blocks, w, i, t, code[t], coef, coef)
+        push_one(blocks, w, i, code, coef)
 
     def push_sum(blocks, work, w, i, codes, at, n, coef):
         push_many(blocks, w, i, codes, at, n, coef)
 
     def wipe(blocks, w, i, code):
-        begin = blocks.offset[i]
-        for t in range(blocks.offset[i + 1] - begin):
-            if blocks.y[begin + t] != code[t]:
-                wipe_lead(blocks, w, i, t, code[t])
+        wipe_one(blocks, w, i, code)
 
 
 @kernel

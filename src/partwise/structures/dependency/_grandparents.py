@@ -19,7 +19,7 @@ from partwise.structures.dependency._eisner import (
     ROOT,
     push_valued_span,
 )
-from partwise.structures.dependency._second_order import inner_sibling
+from partwise.structures.dependency._second_order import sibling_of
 
 FULL, ARC, PAIR = 0, 1, 2  # kinds of spans
 
@@ -66,7 +66,7 @@ def second_order_score(score, row, sibling, grandparent, n, heads):
         if score[h, d] == -np.inf:
             return -np.inf
         total += score[h, d]
-        total += table_score(sibling, row[h, d], inner_sibling(heads, d))
+        total += table_score(sibling, row[h, d], sibling_of(heads, 0, 1, d))
         if h > 0:
             total += table_score(grandparent, row[h, d], heads[h - 1])
     return total

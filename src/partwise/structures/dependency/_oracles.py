@@ -18,9 +18,9 @@ FROZEN = 4
 
 
 @kernel
-def hides(blocks, t, what):
-    """Whether a part of word t, counted over all sentences, is not known."""
-    return blocks.hidden.shape[0] > 0 and (blocks.hidden[t] & what) != 0
+def is_hidden(blocks, word, part):
+    """Whether this part of a word is not known; words count over all sentences."""
+    return blocks.hidden.shape[0] > 0 and (blocks.hidden[word] & part) != 0
 
 
 @kernel
@@ -32,9 +32,9 @@ def word_loss(blocks, t, hat):
     y, size = blocks.y[t], blocks.n_labels
     if y == hat:
         return 0.0
-    if y // size != hat // size and not hides(blocks, t, NO_HEAD):
+    if y // size != hat // size and not is_hidden(blocks, t, NO_HEAD):
         return 1.0
-    if y % size == hat % size or hides(blocks, t, NO_LABEL):
+    if y % size == hat % size or is_hidden(blocks, t, NO_LABEL):
         return 0.0
     return blocks.label_cost
 
@@ -95,13 +95,15 @@ def add_losses(blocks, work, i):
     for t in range(blocks.offset[i + 1] - begin):
         y = blocks.y[begin + t]
         h, d = y // blocks.n_labels, t + 1
-        if hides(blocks, begin + t, NO_HEAD):
+        if is_hidden(blocks, begin + t, NO_HEAD):
             raise_wrong_labels(blocks, scores, i, d)
         elif blocks.n_labels == 1:
             scores.total[h, d] -= unit
         else:
             k = augmented_label(blocks, scores.label, i, h, d)
-            is_right = k == y % blocks.n_labels or hides(blocks, begin + t, NO_LABEL)
+            is_right = k == y % blocks.n_labels or is_hidden(
+                blocks, begin + t, NO_LABEL
+            )
             loss = unit if is_right else unit * (1.0 - blocks.label_cost)
             scores.total[h, d] = scores.arc[h, d] + scores.label[h, d, k] - loss
 
@@ -110,7 +112,7 @@ def add_losses(blocks, work, i):
 def raise_wrong_labels(blocks, scores, i, d):
     """Loss-augmented scores of a word whose head is not known: labels alone count."""
     at = blocks.offset[i] + d - 1
-    if blocks.n_labels == 1 or hides(blocks, at, NO_LABEL):
+    if blocks.n_labels == 1 or is_hidden(blocks, at, NO_LABEL):
         return
     truth = blocks.y[at] % blocks.n_labels
     extra = blocks.unit[i] * blocks.label_cost
@@ -126,8 +128,8 @@ def augmented_label(blocks, label, i, h, d):
     """Best label of an arc, with its loss unless the head is a wrong one."""
     at = blocks.offset[i] + d - 1
     y, truth = blocks.y[at], -1
-    if y // blocks.n_labels == h or hides(blocks, at, NO_HEAD):
-        truth = -1 if hides(blocks, at, NO_LABEL) else y % blocks.n_labels
+    if y // blocks.n_labels == h or is_hidden(blocks, at, NO_HEAD):
+        truth = -1 if is_hidden(blocks, at, NO_LABEL) else y % blocks.n_labels
     extra = blocks.unit[i] * blocks.label_cost
     best, highest = 0, -np.inf
     for k in range(blocks.n_labels):
@@ -146,7 +148,7 @@ def name_labels(blocks, work, i, code):
     for t in range(blocks.offset[i + 1] - begin):
         h = work.heads[t]
         code[t] = h * blocks.n_labels
-        if hides(blocks, begin + t, FROZEN):
+        if is_hidden(blocks, begin + t, FROZEN):
             code[t] = blocks.y[begin + t]
         elif blocks.n_labels > 1:
             code[t] += augmented_label(blocks, work.scores.label, i, h, t + 1)

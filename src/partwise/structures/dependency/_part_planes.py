@@ -9,19 +9,9 @@ import numpy as np
 
 from partwise.compiled import kernel
 from partwise.scorers._arc_touching import ADD, DOT, GRANDPARENT, SIBLING, touch_rows
+from partwise.structures.dependency._second_order import sibling_of
 
 NONE = np.int64(-1)  # in the place of a third token
-
-
-@kernel
-def sibling_of(codes, at, size, d):
-    """The next child of d's head towards the head, or the head."""
-    h = codes[at + d - 1] // size
-    step = 1 if h > d else -1
-    s = d + step
-    while s != h and codes[at + s - 1] // size != h:
-        s += step
-    return s
 
 
 @kernel
@@ -75,8 +65,11 @@ def is_repeated(codes, at, length, p, size, d, part, h, other):
 
 
 @kernel
-def dot_many_parts(blocks, w, i, codes, at, n, out):
-    """Add to `out` the second-order part of <w, δ> of each tree."""
+def touch_many_parts(blocks, w, i, codes, at, n, mode, share):
+    """Second-order parts of several trees.
+
+    DOT adds their part of <w, δ_p> to share[p], ADD adds Σ_p share[p]·δ_p to w.
+    """
     y, begin, size = blocks.y, blocks.offset[i], blocks.n_labels
     length = blocks.offset[i + 1] - begin
     for t in range(length):
@@ -84,47 +77,30 @@ def dot_many_parts(blocks, w, i, codes, at, n, out):
         h = y[begin + t] // size
         for part in (SIBLING, GRANDPARENT):
             other = third_of(y, begin, size, d, part)
-            truth = np.nan  # unknown; once per word where it is asked for
+            # the score of the true part, unknown until it is asked for; or its weight
+            truth = np.nan if mode == DOT else 0.0
             for p in range(n):
                 first = at + p * length
                 h_hat = codes[first + t] // size
                 hat = third_of(codes, first, size, d, part)
                 if h == h_hat and other == hat:
                     continue
+                if mode == ADD:
+                    truth += share[p]
                 if is_repeated(codes, at, length, p, size, d, part, h_hat, hat):
                     continue
-                if np.isnan(truth):
-                    truth = touch_word(blocks, w, i, h, d, part, other, DOT, 0.0)
-                value = truth - touch_word(blocks, w, i, h_hat, d, part, hat, DOT, 0.0)
+                value, total = 0.0, 0.0
+                if mode == DOT:
+                    if np.isnan(truth):
+                        truth = touch_word(blocks, w, i, h, d, part, other, DOT, 0.0)
+                    value = touch_word(blocks, w, i, h_hat, d, part, hat, DOT, 0.0)
+                    value = truth - value
                 for q in range(p, n):
                     if has_part(codes, at + q * length, size, d, part, h_hat, hat):
-                        out[q] += value
-
-
-@kernel
-def add_many_parts(blocks, w, i, codes, at, n, coef):
-    """Add the second-order part of Σ_p coef[p]·δ_p to w."""
-    y, begin, size = blocks.y, blocks.offset[i], blocks.n_labels
-    length = blocks.offset[i + 1] - begin
-    for t in range(length):
-        d = t + 1
-        h = y[begin + t] // size
-        for part in (SIBLING, GRANDPARENT):
-            other = third_of(y, begin, size, d, part)
-            truth = 0.0
-            for p in range(n):
-                first = at + p * length
-                h_hat = codes[first + t] // size
-                hat = third_of(codes, first, size, d, part)
-                if h == h_hat and other == hat:
-                    continue
-                truth += coef[p]
-                if is_repeated(codes, at, length, p, size, d, part, h_hat, hat):
-                    continue
-                total = 0.0
-                for q in range(p, n):
-                    if has_part(codes, at + q * length, size, d, part, h_hat, hat):
-                        total += coef[q]
-                touch_word(blocks, w, i, h_hat, d, part, hat, ADD, -total)
-            if truth != 0.0:
+                        total += share[q]
+                        if mode == DOT:
+                            share[q] += value
+                if mode == ADD:
+                    touch_word(blocks, w, i, h_hat, d, part, hat, ADD, -total)
+            if mode == ADD and truth != 0.0:
                 touch_word(blocks, w, i, h, d, part, other, ADD, truth)

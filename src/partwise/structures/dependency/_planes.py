@@ -65,6 +65,35 @@ def wipe_lead(blocks, w, i, t, hat):
 
 
 @kernel
+def one_margin(blocks, w, i, code):
+    """<w, δ(code)>."""
+    begin = blocks.offset[i]
+    total = 0.0
+    for t in range(blocks.offset[i + 1] - begin):
+        if blocks.y[begin + t] != code[t]:
+            total += lead(blocks, w, i, t, code[t])
+    return total
+
+
+@kernel
+def push_one(blocks, w, i, code, coef):
+    """Add coef·δ(code) to w."""
+    begin = blocks.offset[i]
+    for t in range(blocks.offset[i + 1] - begin):
+        if blocks.y[begin + t] != code[t]:
+            add_lead(blocks, w, i, t, code[t], coef, coef)
+
+
+@kernel
+def wipe_one(blocks, w, i, code):
+    """Set to zero the coordinates of w that δ(code) touches."""
+    begin = blocks.offset[i]
+    for t in range(blocks.offset[i + 1] - begin):
+        if blocks.y[begin + t] != code[t]:
+            wipe_lead(blocks, w, i, t, code[t])
+
+
+@kernel
 def is_repeated(codes, at, length, p, t):
     """Whether an output before p has the same code at position t."""
     for q in range(p):

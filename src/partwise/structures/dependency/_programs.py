@@ -86,9 +86,8 @@ def count_roots(n, heads):
 
 
 @kernel
-def is_tree(n, work, heads):
-    """Whether every word reaches the root."""
-    place = work.contraction.place
+def is_tree(n, place, heads):
+    """Whether every word reaches the root; `place` (N,) is overwritten."""
     for v in range(n + 1):
         place[v] = NEW
     place[0] = 0
@@ -128,7 +127,7 @@ def best_heads(score, n, work, heads):
     pick_heads(score, n, ROOT, work)
     for d in range(n):
         heads[d] = work.contraction.head[d + 1]
-    return tree_score(score, n, heads), is_tree(n, work, heads)
+    return tree_score(score, n, heads), is_tree(n, work.contraction.place, heads)
 
 
 @kernel

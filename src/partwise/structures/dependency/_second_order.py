@@ -8,11 +8,11 @@ Beside arcs, two parts of a tree may be scored:
 
 Second-order scores come in rows, one per arc, so that dense and pruned tables look the
 same: ``row[h, d]`` (N, N) int32 is the row of an arc, ``sibling[row[h, d], s]`` and
-``grandparent[row[h, d], g]`` its scores. Dense: ``row[h, d] = h·N + d``
-(`dense_rows`). Pruned: number only the arcs that are kept and set the other scores to
-−inf: no row of a forbidden arc is ever read, and programs skip it before any inner
-loop, so time falls with the number of arcs kept. Of a row only the columns that can
-occur are read: s between h and d, or h itself; g ≠ d with an allowed arc g → h.
+``grandparent[row[h, d], g]`` its scores. Dense: ``row[h, d] = h·N + d``. Pruned: number
+only the arcs that are kept and set the other scores to −inf: no row of a forbidden arc
+is ever read, and programs skip it before any inner loop, so time falls with the number
+of arcs kept. Of a row only the columns that can occur are read: s between h and d, or h
+itself; g ≠ d with an allowed arc g → h.
 """
 
 from typing import NamedTuple
@@ -55,26 +55,16 @@ def new_sibling_work(longest):
     return SiblingWork(right, left, pair, arc, arc_right, stack)
 
 
-def dense_rows(longest):
-    """Rows for dense tables: a cube (N, N, N) is reshaped to (N·N, N).
-
-    Examples
-    --------
-    >>> dense_rows(1)
-    array([[0, 1],
-           [2, 3]], dtype=int32)
-    """
-    size = longest + 1
-    return np.arange(size * size, dtype=np.int32).reshape(size, size)
-
-
 @kernel
-def inner_sibling(heads, d):
-    """The next child of d's head towards the head, or the head."""
-    h = heads[d - 1]
+def sibling_of(codes, at, size, d):
+    """The next child of d's head towards the head, or the head.
+
+    Of the tree whose codes begin at place `at`: head · size + label of each word.
+    """
+    h = codes[at + d - 1] // size
     step = 1 if h > d else -1
     s = d + step
-    while s != h and heads[s - 1] != h:
+    while s != h and codes[at + s - 1] // size != h:
         s += step
     return s
 

@@ -40,24 +40,26 @@ from partwise.structures.dependency._oracles import (
     tree_operations,
 )
 from partwise.structures.dependency._part_planes import (
-    add_many_parts,
-    dot_many_parts,
-    sibling_of,
+    touch_many_parts,
     touch_parts,
 )
 from partwise.structures.dependency._planes import (
-    add_lead,
-    lead,
     many_margins,
+    one_margin,
     push_many,
-    wipe_lead,
+    push_one,
+    wipe_one,
 )
 from partwise.structures.dependency._searches import (
     PROJECTIVE,
     rank_trees,
     tree_work,
 )
-from partwise.structures.dependency._second_order import SiblingWork, eisner_siblings
+from partwise.structures.dependency._second_order import (
+    SiblingWork,
+    eisner_siblings,
+    sibling_of,
+)
 
 DECODE_PARTS = types.float64(
     TWO,  # (N, N) scores of arcs
@@ -165,7 +167,7 @@ class Parts(NamedTuple):
 class SecondOrderBlocks(NamedTuple):
     """Packed sentences with their true trees."""
 
-    rows: tuple  # CandidateRows
+    rows: Any  # CandidateRows, or StoredParts, which lists their features
     offset: np.ndarray  # (n_blocks + 1,) int64, words of each sentence
     y: np.ndarray  # (n_words,) int32 true codes
     unit: np.ndarray  # (n_blocks,) loss of one wrong head
@@ -221,33 +223,23 @@ class SecondOrderBlocks(NamedTuple):
         return recall_parts(blocks, work, i, code)
 
     def margin(blocks, w, i, code):
-        total = 0.0
-        begin = blocks.offset[i]
-        for t in range(blocks.offset[i + 1] - begin):
-            if blocks.y[begin + t] != code[t]:
-                total += lead(blocks, w, i, t, code[t])
-        return total + touch_parts(blocks, w, i, code, DOT, 1.0)
+        parts = touch_parts(blocks, w, i, code, DOT, 1.0)
+        return one_margin(blocks, w, i, code) + parts
 
     def margins(blocks, work, w, i, codes, at, n, out):
         many_margins(blocks, w, i, codes, at, n, out)
-        dot_many_parts(blocks, w, i, codes, at, n, out)
+        touch_many_parts(blocks, w, i, codes, at, n, DOT, out)
 
     def push(blocks, w, i, code, coef):
-        begin = blocks.offset[i]
-        for t in range(blocks.offset[i + 1] - begin):
-            if blocks.y[begin + t] != code[t]:
-                add_lead(blocks, w, i, t, code[t], coef, coef)
+        push_one(blocks, w, i, code, coef)
         touch_parts(blocks, w, i, code, ADD, coef)
 
     def push_sum(blocks, work, w, i, codes, at, n, coef):
         push_many(blocks, w, i, codes, at, n, coef)
-        add_many_parts(blocks, w, i, codes, at, n, coef)
+        touch_many_parts(blocks, w, i, codes, at, n, ADD, coef)
 
     def wipe(blocks, w, i, code):
-        begin = blocks.offset[i]
-        for t in range(blocks.offset[i + 1] - begin):
-            if blocks.y[begin + t] != code[t]:
-                wipe_lead(blocks, w, i, t, code[t])
+        wipe_one(blocks, w, i, code)
         touch_parts(blocks, w, i, code, WIPE, 0.0)
 
 

@@ -15,13 +15,12 @@ from partwise.structures.dependency._compiled import ArcBlocks, new_arc_work
 from partwise.structures.dependency._searches import GIVEN
 from partwise.structures.dependency._sums import new_sum_work
 from partwise.structures.dependency.problem import TreeProblem
-from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import ADDITIVE
-from partwise.structures.packed import aligned_zeros
+from partwise.structures.packed import ScoredProblem, aligned_zeros
 from partwise.threads import add_scaled
 
 
-class ArborescenceProblem(TreeProblem):
+class ArborescenceProblem(TreeProblem, ScoredProblem):
     """Packed sentences and their trees."""
 
     def __init__(
@@ -34,28 +33,21 @@ class ArborescenceProblem(TreeProblem):
     ) -> None:
         self.longest = int(np.diff(blocks.offset).max())
 
-        def localise() -> tuple[ArcBlocks, int]:
-            local = scorer.local(blocks.rows, blocks.offset)
-            return blocks._replace(rows=local), scorer.n_weights(local)
-
+        plain = blocks._replace(
+            unit=np.zeros_like(blocks.unit), oracle=ADDITIVE, label_cost=0.0,
+            rule=MARGIN,
+        )  # fmt: skip
         super().__init__(
+            structure,
             blocks,
-            blocks._replace(
-                unit=np.zeros_like(blocks.unit),
-                oracle=ADDITIVE,
-                label_cost=0.0,
-                rule=MARGIN,
-            ),
-            localise,
-            n_blocks=len(blocks.offset) - 1,
-            n_weights=scorer.n_weights(blocks.rows),
-            formulation=formulation,
+            plain,
+            offset=blocks.offset,
+            length=scorer.n_weights,
             new_work=lambda: new_arc_work(self.longest, blocks.rows.width),
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
         )
-        self.structure = structure
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
 
     def narrow_blocks(self) -> tuple[Any, Any] | None:
         """Blocks that search likely heads, with a model in single precision."""
@@ -106,7 +98,3 @@ class ArborescenceProblem(TreeProblem):
         if len(models) == 2:
             add_scaled(self.n_jobs, models[0], 1.0, models[1])
         return loss, models[0]
-
-
-class KernelTreeProblem(KernelProblem, ArborescenceProblem):
-    """Dependency trees with a `KernelScorer`."""

@@ -42,10 +42,10 @@ from partwise.structures.dependency._second_order_compiled import (
 )
 from partwise.structures.dependency.first_order_problem import (
     ArborescenceProblem,
-    KernelTreeProblem,
 )
 from partwise.structures.dependency.partly_known import LatentTreeProblem, known_words
 from partwise.structures.dependency.second_order_problem import SecondOrderProblem
+from partwise.structures.kernel_problem import with_kernel
 from partwise.structures.losses import ADDITIVE, FRONTIER, TWO_BEST, ArcLoss
 from partwise.structures.losses.arcs import arc_loss
 from partwise.structures.packed import PackedStructure
@@ -260,7 +260,7 @@ class Arborescence(PackedStructure):
             rule=formulation.rule,
             hidden=hidden,
         )
-        kind = ArborescenceProblem if scorer.is_euclidean else KernelTreeProblem
+        kind = with_kernel(ArborescenceProblem, scorer)
         if len(hidden):
             kind = LatentTreeProblem
         problem = kind(self, blocks, formulation, n_jobs, scorer)

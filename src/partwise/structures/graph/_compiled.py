@@ -11,18 +11,16 @@ import numpy as np
 from numba import types
 
 from partwise.compiled import (
-    add_row,
     address_of,
     called_at,
-    dot_row,
     jitted,
     kernel,
     output_loss,
     recall_margin,
     score_rows,
     uncounted,
-    wipe_row,
 )
+from partwise.scorers._touch import ADD, DOT, WIPE, touch_row
 from partwise.structures.graph._cuts import attracts, cut_graph
 from partwise.structures.graph._elimination import eliminate
 from partwise.structures.graph._messages import (
@@ -159,51 +157,32 @@ class GraphBlocks(NamedTuple):
         return total
 
     def margin(blocks, w, i, code):
-        begin, size = blocks.offset[i], blocks.cost.shape[1]
-        at = blocks.rows.n_features * size
-        total = 0.0
-        for v in range(blocks.offset[i + 1] - begin):
-            truth, t = blocks.y[begin + v], begin + v
-            if code[v] != truth:
-                total += dot_row(blocks.rows, w, size, t, truth)
-                total -= dot_row(blocks.rows, w, size, t, code[v])
-        for e in range(blocks.edge_offset[i], blocks.edge_offset[i + 1]):
-            truth, pair = true_pair(blocks, i, e), pair_in(blocks, e, code)
-            if truth != pair:
-                rest, width = w[at:], blocks.n_pairs
-                total += dot_row(blocks.edge_rows, rest, width, e, truth)
-                total -= dot_row(blocks.edge_rows, rest, width, e, pair)
-        return total
+        return touch_difference(blocks, w, i, code, DOT, 0.0)
 
     def push(blocks, w, i, code, coef):
-        begin, size = blocks.offset[i], blocks.cost.shape[1]
-        at = blocks.rows.n_features * size
-        for v in range(blocks.offset[i + 1] - begin):
-            truth, t = blocks.y[begin + v], begin + v
-            if code[v] != truth:
-                add_row(blocks.rows, w, size, t, truth, coef)
-                add_row(blocks.rows, w, size, t, code[v], -coef)
-        for e in range(blocks.edge_offset[i], blocks.edge_offset[i + 1]):
-            truth, pair = true_pair(blocks, i, e), pair_in(blocks, e, code)
-            if truth != pair:
-                rest, width = w[at:], blocks.n_pairs
-                add_row(blocks.edge_rows, rest, width, e, truth, coef)
-                add_row(blocks.edge_rows, rest, width, e, pair, -coef)
+        touch_difference(blocks, w, i, code, ADD, coef)
 
     def wipe(blocks, w, i, code):
-        begin, size = blocks.offset[i], blocks.cost.shape[1]
-        at = blocks.rows.n_features * size
-        for v in range(blocks.offset[i + 1] - begin):
-            truth, t = blocks.y[begin + v], begin + v
-            if code[v] != truth:
-                wipe_row(blocks.rows, w, size, t, truth)
-                wipe_row(blocks.rows, w, size, t, code[v])
-        for e in range(blocks.edge_offset[i], blocks.edge_offset[i + 1]):
-            truth, pair = true_pair(blocks, i, e), pair_in(blocks, e, code)
-            if truth != pair:
-                rest, width = w[at:], blocks.n_pairs
-                wipe_row(blocks.edge_rows, rest, width, e, truth)
-                wipe_row(blocks.edge_rows, rest, width, e, pair)
+        touch_difference(blocks, w, i, code, WIPE, 0.0)
+
+
+@kernel
+def touch_difference(blocks, w, i, code, mode, coef):
+    """DOT returns <w, δ>, ADD adds coef·δ to w, WIPE erases what δ touches."""
+    begin, size = blocks.offset[i], blocks.cost.shape[1]
+    total = 0.0
+    for v in range(blocks.offset[i + 1] - begin):
+        truth, t = blocks.y[begin + v], begin + v
+        if code[v] != truth:
+            total += touch_row(blocks.rows, w, size, t, truth, mode, coef)
+            total -= touch_row(blocks.rows, w, size, t, code[v], mode, -coef)
+    rest, width = w[blocks.rows.n_features * size :], blocks.n_pairs
+    for e in range(blocks.edge_offset[i], blocks.edge_offset[i + 1]):
+        truth, pair = true_pair(blocks, i, e), pair_in(blocks, e, code)
+        if truth != pair:
+            total += touch_row(blocks.edge_rows, rest, width, e, truth, mode, coef)
+            total -= touch_row(blocks.edge_rows, rest, width, e, pair, mode, -coef)
+    return total
 
 
 @kernel

@@ -20,7 +20,7 @@ def search_by_milp(
     method, n_sweeps, limit, is_seeded, unary, pairs, ends, near_ptr, near, order,
     scope_ptr, scope, parent, code,
 ):  # fmt: skip
-    """As `search` of `_compiled.py`, in Python: the compiled code waits for it."""
+    """`search` of `_compiled.py` by HiGHS: compiled code that calls Python."""
     n, n_edges = code.shape[0], ends.shape[0]
     with objmode(bound="float64"):
         bound = best_by_milp(unary[:n], pairs[:n_edges], ends, limit, is_seeded, code)

@@ -1,8 +1,8 @@
 """Sums over all labellings by elimination: log Z, and probabilities of labels.
 
-Upwards, tables hold log Σ exp instead of maxima. Downwards, the probabilities of a
-node and its scope are those of the scope, which the step that took its table over
-knows, times those of the node given the scope.
+The first pass eliminates nodes as the search does, with log Σ exp in the place of
+maxima. The second goes back from the last node: P(node, scope) is P(node | scope), from
+the table of the node, times P(scope), which the step that used the table has computed.
 """
 
 import numpy as np

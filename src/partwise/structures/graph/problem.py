@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints, unit_cuts
 from partwise.scorers._rows import number_locally
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.digests import digests
+from partwise.structures.digests import row_digests
 from partwise.structures.graph._compiled import (
     CUT,
     ELIMINATION,
@@ -25,6 +25,7 @@ from partwise.structures.graph._compiled import (
 )
 from partwise.structures.graph._sums import sum_rows
 from partwise.structures.hidden_truths import replace_truths
+from partwise.structures.k_best import k_best_by_partition
 from partwise.structures.packed import ForkedTruths, PackedProblem, aligned_zeros
 
 if TYPE_CHECKING:
@@ -135,14 +136,11 @@ class GraphProblem(PackedProblem):
             banned[:] = blocks.banned
         value, bound = np.zeros(self.n_blocks), np.zeros(self.n_blocks)
         work = self.borrow_work()
-        heap: list[Any] = []
-        ranked: list[tuple[Ints, float]] = []
-        n_pushed = 0
 
-        def push(marks: Any, fixed: int) -> None:
-            nonlocal n_pushed
+        def best_of(space: tuple[Any, int]) -> tuple[Ints, float] | None:
+            marks, _ = space
             if marks.all(axis=1).any():
-                return
+                return None
             banned[here] = marks
             decode_rows(blocks, work, model, banned, i, i + 1, code, value, bound)
             if bound[i] > value[i]:
@@ -152,21 +150,19 @@ class GraphProblem(PackedProblem):
                     "<decoder='elimination'>, for graphs of small width, more "
                     "<search_nodes>, or <decoder='milp'>"
                 )
-            n_pushed += 1
-            best = code[here].copy()
-            heapq.heappush(heap, (-float(value[i]), n_pushed, best, marks, fixed))
+            return code[here].copy(), float(value[i])
 
-        push(banned[here].copy(), 0)
-        while heap and len(ranked) < k:
-            negative, _, labels, marks, fixed = heapq.heappop(heap)
-            ranked.append((labels, -negative))
+        def divide(space: tuple[Any, int], labels: Ints) -> Iterator[tuple[Any, int]]:
+            marks, fixed = space
             for v in range(fixed, len(labels)):
                 other = marks.copy()
                 other[v, labels[v]] = 1
-                push(other, v)
+                yield other, v
                 marks = marks.copy()
                 marks[v] = 1
                 marks[v, labels[v]] = 0
+
+        ranked = k_best_by_partition(k, (banned[here].copy(), 0), best_of, divide)
         self.return_work(work)
         return ranked
 
@@ -214,27 +210,13 @@ class GraphProblem(PackedProblem):
                 "need <decoder='elimination'>, for graphs of small width"
             )
 
-    def truths_for_keys(self) -> Ints:
-        """Labels that are known."""
-        return self.blocks.y
-
     def keys(self) -> list[bytes] | None:
         """Digests of features, edges and truths."""
         blocks: Any = self.blocks
-        truth = self.truths_for_keys()
-        pieces = [(truth, blocks.offset), (blocks.ends, blocks.edge_offset)]
-        for rows, offset in (
-            (blocks.rows, blocks.offset),
-            (blocks.edge_rows, blocks.edge_offset),
-        ):
-            if hasattr(rows, "x"):
-                pieces.append((rows.x, offset))
-                continue
-            first = rows.indptr[offset]
-            pieces += [(rows.indices, first), (np.diff(rows.indptr), offset)]
-            if rows.step:
-                pieces.append((rows.data, first))
-        return digests(pieces, self.n_blocks)
+        truth, every = self.truths_for_keys(), slice(None)
+        nodes = row_digests(blocks.rows, every, truth, blocks.offset)
+        edges = row_digests(blocks.edge_rows, every, blocks.ends, blocks.edge_offset)
+        return [node + edge for node, edge in zip(nodes, edges, strict=True)]
 
 
 class LatentGraphProblem(ForkedTruths, GraphProblem):
@@ -254,8 +236,8 @@ class LatentGraphProblem(ForkedTruths, GraphProblem):
     ) -> None:
         super().__init__(graph, blocks, formulation, n_jobs)
         self._is_hidden = is_hidden
-        # in the place of labels that are not known, for keys
-        self._observed = np.where(is_hidden, -1, blocks.y).astype(np.int32)
+        # −1 in the place of labels that are not known
+        self.observed = np.where(is_hidden, -1, blocks.y).astype(np.int32)
 
     def complete(self, model: Floats) -> Cuts:
         """Label the hidden nodes; the old truths of graphs that have changed.
@@ -265,7 +247,7 @@ class LatentGraphProblem(ForkedTruths, GraphProblem):
         there, so that no round becomes worse by a poor search.
         """
         blocks: Any = self.blocks
-        banned = np.ones((len(self._observed), self.structure.n_labels), np.uint8)
+        banned = np.ones((len(self.observed), self.structure.n_labels), np.uint8)
         banned[np.arange(len(banned)), blocks.y] = 0
         banned[self._is_hidden] = 0
         codes, value, bound = self.decode(model, banned)
@@ -276,10 +258,6 @@ class LatentGraphProblem(ForkedTruths, GraphProblem):
             np.repeat(is_taken, np.diff(blocks.offset)), best.code, blocks.y
         )
         return replace_truths(blocks.y, blocks.offset, code)
-
-    def truths_for_keys(self) -> Ints:
-        """Without completions."""
-        return self._observed
 
 
 def _as_matrix(rows: Any) -> Any:

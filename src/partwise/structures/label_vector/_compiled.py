@@ -10,8 +10,12 @@ import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
 from partwise.objective import HARD
-from partwise.structures import _weighted_rows_compiled as weighted
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 from partwise.structures.label_vector._searches import (
     CONCAVE,
     EACH,
@@ -53,13 +57,6 @@ def new_label_work(n: int, n_boxes: int) -> LabelWork:
     )
 
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
-
 @kernel
 def loss_of_weights(blocks, i, code):
     """Δ of rows with weights: u or v for each wrong one, as much as it counts."""
@@ -74,7 +71,7 @@ def loss_of_weights(blocks, i, code):
 
 
 @uncounted
-@weighted.row_operations
+@row_operations
 class LabelBlocks(NamedTuple):
     """Packed label vectors over rows of any scorer; `_searches.py` explains."""
 
@@ -146,7 +143,7 @@ def search_labels(blocks, work, i, code):
             best = search_concave(blocks, work, i, work.cell)
         else:
             best = search_boxes(blocks, work, i, work.cell)
-        if best < 0.0 and rule != HARD:  # the truth stands for itself
+        if best < 0.0 and rule != HARD:  # nothing is violated: the truth is returned
             work.cell[0], work.cell[1] = blocks.n_positive[i], 0
         write_labels(blocks, work.order, i, work.cell, code)
     b, scale = plane(rule, output_loss(blocks, i, code))

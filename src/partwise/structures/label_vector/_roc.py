@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
-from partwise.structures import _weighted_rows_compiled as weighted
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
-
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 
 
 class RocWork(NamedTuple):
@@ -55,7 +53,7 @@ def new_roc_work(n: int) -> RocWork:
 
 
 @uncounted
-@weighted.row_operations
+@row_operations
 class RocBlocks(NamedTuple):
     """Packed orders of pairs over rows of any scorer."""
 

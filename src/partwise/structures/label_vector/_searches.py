@@ -27,14 +27,13 @@ from numba import types
 
 from partwise.compiled import called_at, kernel
 from partwise.objective import HARD, MARGIN_ROOT
-from partwise.structures import _weighted_rows_compiled as weighted
+from partwise.structures._formulations import plane, violation_of
 from partwise.structures.label_vector.measures import F_BETA, LINEAR, SHARE
 
 EACH, FIXED, CONCAVE, BOXES, PREDICT = range(5)  # ways to search
 
 FUNCTION = types.float64(types.float64, types.float64, types.float64, types.float64)
 call_measure = called_at(FUNCTION)
-plane, violation_of = weighted.plane, weighted.violation_of
 
 
 @kernel

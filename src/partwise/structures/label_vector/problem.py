@@ -15,7 +15,7 @@ from partwise.objective import MARGIN, Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.digests import row_digests
-from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures.kernel_problem import with_kernel
 from partwise.structures.label_vector._compiled import (
     LabelBlocks,
     new_label_work,
@@ -117,14 +117,6 @@ class RocProblem(LabelVectorProblem):
         return plane_of_orders(blocks, work, i, code)
 
 
-class KernelLabelVectorProblem(KernelProblem, LabelVectorProblem):
-    """Label vectors with a `KernelScorer`: a model has a coefficient per row."""
-
-
-class KernelRocProblem(KernelProblem, RocProblem):
-    """Orders of pairs with a `KernelScorer`."""
-
-
 def pack_labels(
     structure: LabelVector,
     X: Any,
@@ -168,8 +160,7 @@ def pack_labels(
             )
         n_pairs = [float(loss.n_positive) * loss.n_negative for loss in losses]
         roc = RocBlocks(**common, unit=0.5 / np.array(n_pairs), is_prediction=0)
-        pairs = RocProblem if scorer.is_euclidean else KernelRocProblem
-        return pairs(
+        return with_kernel(RocProblem, scorer)(
             roc, roc._replace(is_prediction=1), formulation, n_jobs, scorer, number,
             lambda: new_roc_work(most),
         )  # fmt: skip
@@ -194,8 +185,7 @@ def pack_labels(
         box_loss=box_loss,
     )
     most_boxes = int(np.diff(box_first).max(initial=0))
-    labelled = LabelVectorProblem if scorer.is_euclidean else KernelLabelVectorProblem
-    problem = labelled(
+    problem = with_kernel(LabelVectorProblem, scorer)(
         blocks, blocks._replace(way=PREDICT, rule=MARGIN), formulation, n_jobs, scorer,
         number, lambda: new_label_work(most, most_boxes),
     )  # fmt: skip

@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import add_row, dot_row, kernel, output_loss, uncounted, wipe_row
-from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._assignment import (
     AssignmentWork,
     TableValues,
     assign_places,
     new_assignment_work,
 )
-
-score_block = weighted.score_block  # numba compiles a call by its name alone
+from partwise.structures._weighted_rows_compiled import score_block
 
 
 class MatchWork(NamedTuple):
@@ -83,31 +81,31 @@ class MatchBlocks(NamedTuple):
     def recall_margin(blocks, work, i, code):
         return score_difference(blocks, work.score, i, code)
 
-    def recall_margins(blocks, work, i, codes, at, n, out):
-        length = blocks.n_left[i]
-        for p in range(n):
-            first = at + p * length
-            code = codes[first : first + length]
-            out[p] = score_difference(blocks, work.score, i, code)
-
     def margin(blocks, w, i, code):
-        return dot_difference(blocks, w, i, code)
-
-    def margins(blocks, work, w, i, codes, at, n, out):
-        length = blocks.n_left[i]
-        for p in range(n):
-            first = at + p * length
-            out[p] = dot_difference(blocks, w, i, codes[first : first + length])
+        begin, first = blocks.offset[i], blocks.left_first[i]
+        total = 0.0
+        for q in range(blocks.n_left[i]):
+            true, chosen = blocks.truth[first + q], code[q]
+            if true != chosen:
+                if true >= 0:
+                    row = begin + true
+                    total += dot_row(blocks.rows, w, np.int64(1), row, np.int64(0))
+                if chosen >= 0:
+                    row = begin + chosen
+                    total -= dot_row(blocks.rows, w, np.int64(1), row, np.int64(0))
+        return total
 
     def push(blocks, w, i, code, coef):
-        add_difference(blocks, w, i, code, coef)
-
-    def push_sum(blocks, work, w, i, codes, at, n, coef):
-        length = blocks.n_left[i]
-        for p in range(n):
-            if coef[p] != 0.0:
-                first = at + p * length
-                add_difference(blocks, w, i, codes[first : first + length], coef[p])
+        begin, first = blocks.offset[i], blocks.left_first[i]
+        for q in range(blocks.n_left[i]):
+            true, chosen = blocks.truth[first + q], code[q]
+            if true != chosen:
+                if true >= 0:
+                    row = begin + true
+                    add_row(blocks.rows, w, np.int64(1), row, np.int64(0), coef)
+                if chosen >= 0:
+                    row = begin + chosen
+                    add_row(blocks.rows, w, np.int64(1), row, np.int64(0), -coef)
 
     def wipe(blocks, w, i, code):
         begin, first = blocks.offset[i], blocks.left_first[i]
@@ -137,38 +135,6 @@ def score_difference(blocks, score, i, code):
             total += score[true] if true >= 0 else 0.0
             total -= score[chosen] if chosen >= 0 else 0.0
     return total
-
-
-@kernel
-def dot_difference(blocks, w, i, code):
-    """<w, δ> from the model."""
-    begin, first = blocks.offset[i], blocks.left_first[i]
-    total = 0.0
-    for q in range(blocks.n_left[i]):
-        true, chosen = blocks.truth[first + q], code[q]
-        if true != chosen:
-            if true >= 0:
-                row = begin + true
-                total += dot_row(blocks.rows, w, np.int64(1), row, np.int64(0))
-            if chosen >= 0:
-                row = begin + chosen
-                total -= dot_row(blocks.rows, w, np.int64(1), row, np.int64(0))
-    return total
-
-
-@kernel
-def add_difference(blocks, w, i, code, coef):
-    """Add coef·δ to the model."""
-    begin, first = blocks.offset[i], blocks.left_first[i]
-    for q in range(blocks.n_left[i]):
-        true, chosen = blocks.truth[first + q], code[q]
-        if true != chosen:
-            if true >= 0:
-                row = begin + true
-                add_row(blocks.rows, w, np.int64(1), row, np.int64(0), coef)
-            if chosen >= 0:
-                row = begin + chosen
-                add_row(blocks.rows, w, np.int64(1), row, np.int64(0), -coef)
 
 
 @kernel

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from partwise.parameters import SettingsError
 from partwise.protocol import Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
 from partwise.structures.digests import digests
+from partwise.structures.k_best import k_best_by_partition
 from partwise.structures.matching._compiled import (
     MatchBlocks,
     best_matching,
@@ -26,6 +26,10 @@ from partwise.structures.weighted_rows import WeightedRowsProblem
 
 if TYPE_CHECKING:
     from partwise.structures.matching.structure import Matching
+
+
+# values of pairs; items before this one are fixed, these must have a partner
+Matchings = tuple[Floats, int, frozenset[int]]
 
 
 class MatchingProblem(WeightedRowsProblem):
@@ -74,37 +78,33 @@ class MatchingProblem(WeightedRowsProblem):
         n, m = int(blocks.n_left[i]), int(blocks.n_right[i])
 
         bonus = 1.0 + 2.0 * float(np.abs(scores[span]).sum())
-        heap: list[Any] = []
-        ranked: list[tuple[Ints, float]] = []
-        n_pushed = 0
 
-        def push(value: Floats, fixed: int, must: frozenset[int]) -> None:
-            """Enter the best matching in which the items of `must` have a partner."""
-            nonlocal n_pushed
+        def best_of(space: Matchings) -> tuple[Ints, float] | None:
+            value, _, must = space
             code = np.empty(n, np.int32)
             boosted = value + bonus * np.isin(left, list(must))
             is_possible = best_matching(
                 left, right, boosted, len(value), n, m, blocks.may_be_single, work, code
             )
-            if is_possible and all(code[q] >= 0 for q in must):
-                n_pushed += 1
-                score = float(value[code[code >= 0]].sum())
-                heapq.heappush(heap, (-score, n_pushed, code, value, fixed, must))
+            if not is_possible or any(code[q] < 0 for q in must):
+                return None
+            return code, float(value[code[code >= 0]].sum())
 
-        push(scores[span].copy(), 0, frozenset())
-        while heap and len(ranked) < k:
-            negative, _, code, value, fixed, must = heapq.heappop(heap)
-            ranked.append((self.partners(i, code), -negative))
+        def divide(space: Matchings, code: Ints) -> Iterator[Matchings]:
+            value, fixed, must = space
             for q in range(fixed, n):  # item q has another partner, or none
                 other = value.copy()
                 if code[q] >= 0:
                     other[code[q]] = -np.inf
-                push(other, q, must if code[q] >= 0 else must | {q})
+                yield other, q, must if code[q] >= 0 else must | {q}
                 # from now on it is as in `code`
                 value = value.copy()
                 value[(left == q) & (np.arange(len(value)) != code[q])] = -np.inf
                 must = must | {q} if code[q] >= 0 else must
-        return ranked
+
+        everything = scores[span].copy(), 0, frozenset[int]()
+        ranked = k_best_by_partition(k, everything, best_of, divide)
+        return [(self.partners(i, code), score) for code, score in ranked]
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, pairs and truths."""

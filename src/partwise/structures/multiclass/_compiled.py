@@ -156,32 +156,9 @@ def score_all(blocks, work, w, first, last, out):
 
 
 @kernel
-def squares_of_rows(rows, w, width, out):
-    """<Φ(x), Φ(x)> of each row; w is a zero model, and left so."""
-    for t in range(out.shape[0]):
-        add_row(rows, w, width, t, 0, 1.0)
-        out[t] = dot_row(rows, w, width, t, 0)
-        wipe_row(rows, w, width, t, 0)
-
-
-@kernel
 def to_attributes(first, attribute, degree, mass, out):
     """Add up the mass of classes (n, K) by their attributes (n, width)."""
     for i in range(mass.shape[0]):
         for k in range(mass.shape[1]):
             for e in range(first[k], first[k + 1]):
                 out[i, attribute[e]] += mass[i, k] * degree[e]
-
-
-@kernel
-def gather_columns(indptr, rows, data, step, first, last, mass, out):
-    """out[f] = Σ_t x_tf·mass[t] for the features [first, last), from columns of x.
-
-    Each element is summed by one thread in row order: the same bits for every number
-    of threads.
-    """
-    for f in range(first, last):
-        for p in range(indptr[f], indptr[f + 1]):
-            value, t = data[p * step], rows[p]
-            for column in range(mass.shape[1]):
-                out[f, column] += value * mass[t, column]

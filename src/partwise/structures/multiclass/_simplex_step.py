@@ -30,10 +30,8 @@ the next visits leave one or two.
 import numpy as np
 
 from partwise.compiled import add_row, kernel, uncounted
+from partwise.structures._exact_step import NEGLIGIBLE, TINY, enlarge
 from partwise.structures.multiclass._compiled import MulticlassBlocks, score_classes
-
-NEGLIGIBLE = 1e-14  # of c_i: changes that are not worth a pass over the features
-TINY = 1e-250  # below it, g/q might overflow, and q·c_i² is nothing beside c_i·g
 
 
 @uncounted
@@ -97,7 +95,7 @@ class SimplexBlocks(MulticlassBlocks):
         known = used
         if n > pool.room[i]:  # move to the end of the arenas
             enlarge(
-                pool.room, pool.first, pool.code_first, pool.gram_first, pool.ends, i
+                pool.room, pool.first, pool.code_first, pool.gram_first, pool.ends, i, 1
             )
             first, at, known = pool.first[i], pool.code_first[i], 0
         for j in range(n):
@@ -243,17 +241,6 @@ def keep_largest(alpha, y, places, n, target, chosen):
             target[count], chosen[count] = target[j], chosen[j]
             count += 1
     return count
-
-
-@kernel
-def enlarge(room, first, code_first, gram_first, ends, i):
-    """Give block i twice the room, at the end of the arenas; its planes stay behind."""
-    size = 2 * room[i]
-    room[i] = size
-    first[i], code_first[i], gram_first[i] = ends[0], ends[1], ends[2]
-    ends[0] += size
-    ends[1] += size
-    ends[2] += size * size
 
 
 @kernel

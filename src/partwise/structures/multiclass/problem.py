@@ -9,11 +9,11 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints
-from partwise.structures.digests import digests
-from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures._packed_compiled import gather_columns
+from partwise.structures.digests import row_digests
 from partwise.structures.multiclass import _compiled as compiled
 from partwise.structures.multiclass._compiled import MulticlassBlocks, MulticlassWork
-from partwise.structures.packed import PackedProblem, aligned_zeros
+from partwise.structures.packed import ScoredProblem, aligned_zeros
 from partwise.structures.row_structure import row_effort
 from partwise.threads import run_sharded
 
@@ -21,18 +21,7 @@ MANY = 10_000  # examples, from which on neighbours are visited in runs
 RUN = 450  # features of the examples of a run
 
 
-def padded(n_columns: int) -> int:
-    """Columns of a model, including those that pad its rows to whole vectors.
-
-    Weights of padding columns stay zero; no class has them.
-    """
-    if n_columns < 4:
-        return n_columns
-    unit = 4 if n_columns <= 12 else 8  # rows of many columns begin at cache lines
-    return -(-n_columns // unit) * unit
-
-
-class MulticlassProblem(PackedProblem):
+class MulticlassProblem(ScoredProblem):
     """Packed examples with one class each.
 
     A model of this problem has padded rows and may number features in its own way;
@@ -73,21 +62,19 @@ class MulticlassProblem(PackedProblem):
             cost=np.zeros((size, size)), b=np.zeros((size, size)),
             scale=np.ones((size, size)), is_hard=0,
         )  # fmt: skip
-        rows: Any = blocks.rows
         super().__init__(
+            structure,
             blocks,
             plain,
-            localise,
-            n_blocks=len(blocks.y),
-            n_weights=rows.n_features * width,
-            formulation=formulation,
+            offset=np.arange(len(blocks.y) + 1),
+            length=lambda rows: rows.n_features * width,
             new_work=new_work,
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
+            localise=localise,
         )
-        self.structure = structure
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
-        self.number = slice(None) if number is None else number
         self.run_length = self._run_length()
         self.n_attributes = int(blocks.attribute.max(initial=0)) + 1
         if scorer.is_euclidean:
@@ -126,20 +113,10 @@ class MulticlassProblem(PackedProblem):
 
     def keys(self) -> list[bytes] | None:
         """Digests of features, as the user numbers them, and classes."""
-        rows: Any = self.blocks.rows
-        each = np.arange(self.n_blocks + 1)
-        pieces: list[tuple[Any, Ints]] = [(self.blocks.y, each)]
-        if hasattr(rows, "x"):
-            pieces.append((rows.x, each))
-        elif hasattr(rows, "indices"):
-            plain = np.empty(rows.n_features, np.int32)
-            plain[np.arange(rows.n_features)[self.number]] = np.arange(rows.n_features)
-            pieces.append((plain[rows.indices], rows.indptr))
-            if rows.step:
-                pieces.append((rows.data, rows.indptr))
-        else:
+        if not self.is_euclidean:
             return None  # rows of a Gram matrix depend on all inputs
-        return digests(pieces, self.n_blocks)
+        each = np.arange(self.n_blocks + 1)
+        return row_digests(self.blocks.rows, self.number, self.blocks.y, each)
 
     def outputs(self, cuts: Cuts) -> list[int]:
         """Classes of the cuts."""
@@ -227,7 +204,7 @@ class MulticlassProblem(PackedProblem):
         into = self.weights(gradient)
 
         def work_on(first: int, last: int) -> None:
-            compiled.gather_columns(*columns, first, last, mass, into)
+            gather_columns(*columns, first, last, mass, into)
 
         run_sharded(self.n_jobs, len(into), work_on, shard=1024)
         return loss, gradient
@@ -235,10 +212,3 @@ class MulticlassProblem(PackedProblem):
     @cached_property
     def _columns(self) -> Any:
         return self.scorer.columns(self.blocks.rows)
-
-
-class KernelMulticlassProblem(KernelProblem, MulticlassProblem):
-    """Multiclass classification with a `KernelScorer`.
-
-    The plain layout has the coefficients of the slots, (class, example) by default.
-    """

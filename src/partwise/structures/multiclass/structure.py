@@ -13,23 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_FEATURE, check_magnitude, check_sparse
+from partwise.bounds import MAX_FEATURE, check_magnitude
 from partwise.compiled import plain_array
-from partwise.features.arrays import DenseFeatures, Features, make_features
 from partwise.features.label_keys import LabelKeys
 from partwise.objective import HARD, Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.multiclass._compiled import MulticlassBlocks, squares_of_rows
+from partwise.structures._packed_compiled import squares_of_rows
+from partwise.structures.kernel_problem import with_kernel
+from partwise.structures.multiclass._compiled import MulticlassBlocks
 from partwise.structures.multiclass._reference import MulticlassReference
 from partwise.structures.multiclass._simplex_step import SimplexBlocks
 from partwise.structures.multiclass.problem import (
-    KernelMulticlassProblem,
     MulticlassProblem,
-    padded,
 )
-from partwise.structures.row_structure import RowStructure
+from partwise.structures.row_structure import RowStructure, example_rows, padded
 
 
 class Multiclass(MulticlassReference, RowStructure):
@@ -178,51 +177,13 @@ class Multiclass(MulticlassReference, RowStructure):
                 room = np.zeros(local_rows.n_features * width)
                 squares_of_rows(local_rows, room, width, square)
                 blocks = SimplexBlocks(*blocks._replace(square=square))
-        kind = MulticlassProblem if scorer.is_euclidean else KernelMulticlassProblem
+        kind = with_kernel(MulticlassProblem, scorer)
         return kind(self, blocks, local, formulation, n_jobs, scorer, number)
 
     def decode(self, X: Any, w: Floats) -> list[int]:
         """The best class of each row."""
         problem = self.pack(X, None)
         return problem.decode(problem.expand(w)).tolist()
-
-
-def example_rows(X: Any) -> Features | DenseFeatures | LabelKeys:
-    """`as_rows` of at least one example; `LabelKeys` as they are."""
-    rows = X if isinstance(X, LabelKeys) else as_rows(X)
-    if len(rows.offset) == 1:
-        raise ValueError("X has no rows; give at least one example")
-    return rows
-
-
-def as_rows(X: Any) -> Features | DenseFeatures:
-    """Rows of a matrix, each an example of its own.
-
-    Examples
-    --------
-    >>> as_rows([[1.0, 0.0], [0.0, 2.0]]).offset
-    array([0, 1, 2])
-    """
-    if hasattr(X, "offset"):
-        n_rows = len(X.indptr) - 1 if hasattr(X, "indptr") else len(X.X)
-        return X._replace(offset=np.arange(n_rows + 1))
-    if hasattr(X, "tocsr"):
-        if len(X.shape) != 2:
-            raise ValueError(f"X has shape {X.shape}; it needs (examples, features)")
-        check_sparse(X, "X")  # before scipy follows its arrays
-        rows = X.tocsr()
-        end = rows.indptr[-1]
-        return make_features(
-            rows.indptr, rows.indices[:end], rows.data[:end],
-            np.arange(X.shape[0] + 1), X.shape[1],
-        )  # fmt: skip
-    try:
-        dense = plain_array(X, np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"X is no matrix: {error}") from error
-    if dense.ndim != 2:
-        raise ValueError(f"X has shape {dense.shape}; it needs (examples, features)")
-    return DenseFeatures(dense, np.arange(len(dense) + 1))
 
 
 def check_classes(Y: Any, n_rows: int, n_classes: int) -> Ints:

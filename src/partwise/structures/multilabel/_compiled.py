@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from partwise.compiled import add_row, dot_row, kernel, score_rows, uncounted, wipe_row
-from partwise.structures._descending import SortWork, new_sort_work
+from partwise.compiled import kernel, uncounted
 from partwise.structures._formulations import cut
+from partwise.structures._radix_sort import SortWork, new_sort_work
+from partwise.structures._set_compiled import score_labels, set_margin, set_operations
+from partwise.structures.multilabel._branching import branch
 from partwise.structures.multilabel._searches import (
     EACH,
     LIST,
     SWEEP,
     TREE,
     best_in_forest,
-    branch,
     list_all,
     set_loss,
     sweep,
@@ -46,8 +47,8 @@ class LabelWork(NamedTuple):
     table: np.ndarray  # (K, K) scores of pairs
     share: np.ndarray  # (K + 1, K) halves of positive pairs with labels from depth on
     old: np.ndarray  # (K, K) fields before the decision at a depth
-    n_called: np.ndarray  # (K,) int32 labels in the set that need this one
-    n_barred: np.ndarray  # (K,) int32 labels out of it that this one needs
+    n_required: np.ndarray  # (K,) int32 labels in the set that imply this one
+    n_excluded: np.ndarray  # (K,) int32 labels out of it that this one implies
     total: np.ndarray  # (K + 1,) sum of the set decided before a depth
     ceiling: np.ndarray  # (K + 1, 2) bounds without and with the label at a depth
     turn: np.ndarray  # (K + 1,) int32 children of a node that were looked at
@@ -67,7 +68,7 @@ def new_label_work(size: int, width: int, n_pairs: int, has_tables: bool) -> Lab
         chosen=np.zeros(size, np.int32), state=np.zeros(size, np.int32),
         field=np.zeros(size), table=np.zeros((side, side)),
         share=np.zeros((side + 1, side)), old=np.zeros((side, side)),
-        n_called=np.zeros(size, np.int32), n_barred=np.zeros(size, np.int32),
+        n_required=np.zeros(size, np.int32), n_excluded=np.zeros(size, np.int32),
         total=np.zeros(size + 1), ceiling=np.zeros((size + 1, 2)),
         turn=np.zeros(size + 1, np.int32), taken=np.zeros(size + 1, np.int32),
         first=np.zeros(size + 1, np.int32), best=np.zeros(1),
@@ -75,6 +76,7 @@ def new_label_work(size: int, width: int, n_pairs: int, has_tables: bool) -> Lab
 
 
 @uncounted
+@set_operations
 class LabelBlocks(NamedTuple):
     """Examples with a set of labels each, over rows of any scorer."""
 
@@ -95,9 +97,6 @@ class LabelBlocks(NamedTuple):
     square: np.ndarray  # (n_blocks,) <Φ(x), Φ(x)>, for exact steps alone
     width: int  # columns of weights, padding included
 
-    def code_length(blocks, i):
-        return blocks.y.shape[1]
-
     def output_loss(blocks, i, code):
         return loss_of(blocks, i, code)
 
@@ -114,89 +113,6 @@ class LabelBlocks(NamedTuple):
         b, scale, violation = cut(blocks.rule, loss, margin)
         # what branch and bound left open, beyond its best sum
         return b, scale, violation, violation + bound
-
-    def recall_margin(blocks, work, i, code):
-        return set_margin(blocks, i, work.parts, work.pair, code)
-
-    def margin(blocks, w, i, code):
-        total = 0.0
-        for k in range(code.shape[0]):
-            if code[k] != blocks.y[i, k]:
-                score = dot_row(blocks.rows, w, blocks.width, i, k)
-                total += (blocks.y[i, k] - code[k]) * score
-        begin = blocks.rows.n_features * blocks.width
-        for e in range(blocks.pairs.shape[0]):
-            total += pair_change(blocks, i, e, code) * w[begin + e]
-        return total
-
-    def margins(blocks, work, w, i, codes, at, n, out):
-        if n == 0:
-            return
-        score_labels(blocks, w, i, work.spare)
-        size, begin = blocks.y.shape[1], blocks.rows.n_features * blocks.width
-        pair = w[begin : begin + blocks.pairs.shape[0]]
-        for p in range(n):
-            code = codes[at + p * size : at + (p + 1) * size]
-            out[p] = set_margin(blocks, i, work.spare, pair, code)
-
-    def push(blocks, w, i, code, coef):
-        for k in range(code.shape[0]):
-            if code[k] != blocks.y[i, k]:
-                change = coef * (blocks.y[i, k] - code[k])
-                add_row(blocks.rows, w, blocks.width, i, k, change)
-        begin = blocks.rows.n_features * blocks.width
-        for e in range(blocks.pairs.shape[0]):
-            w[begin + e] += coef * pair_change(blocks, i, e, code)
-
-    def push_sum(blocks, work, w, i, codes, at, n, coef):
-        size, begin = blocks.y.shape[1], blocks.rows.n_features * blocks.width
-        for k in range(size):
-            change = 0.0
-            for p in range(n):
-                change += coef[p] * (blocks.y[i, k] - codes[at + p * size + k])
-            if change != 0.0:
-                add_row(blocks.rows, w, blocks.width, i, k, change)
-        if blocks.pairs.shape[0] > 0:
-            for p in range(n):
-                if coef[p] != 0.0:
-                    code = codes[at + p * size : at + (p + 1) * size]
-                    for e in range(blocks.pairs.shape[0]):
-                        w[begin + e] += coef[p] * pair_change(blocks, i, e, code)
-
-    def wipe(blocks, w, i, code):
-        for k in range(code.shape[0]):
-            if code[k] != blocks.y[i, k]:
-                wipe_row(blocks.rows, w, blocks.width, i, k)
-        begin = blocks.rows.n_features * blocks.width
-        for e in range(blocks.pairs.shape[0]):
-            w[begin + e] = 0.0
-
-
-@kernel
-def score_labels(blocks, w, i, out):
-    """Scores of all labels for row i, (1, width)."""
-    n_features, width = blocks.rows.n_features, blocks.width
-    weights = w[: n_features * width].reshape(n_features, width)
-    score_rows(blocks.rows, weights, i, i + 1, out)
-
-
-@kernel
-def pair_change(blocks, i, e, code):
-    """1 where only the true set has both labels of a pair, −1 where only the other."""
-    a, b = blocks.pairs[e, 0], blocks.pairs[e, 1]
-    return blocks.y[i, a] * blocks.y[i, b] - code[a] * code[b]
-
-
-@kernel
-def set_margin(blocks, i, score, pair, code):
-    """Score of the true set of row i less that of a set."""
-    total = 0.0
-    for k in range(code.shape[0]):
-        if code[k] != blocks.y[i, k]:
-            total += (blocks.y[i, k] - code[k]) * score[0, k]
-    for e in range(blocks.pairs.shape[0]):
-        total += pair_change(blocks, i, e, code) * pair[e]
-    return total
 
 
 @kernel

@@ -20,10 +20,9 @@ times the number of labels in which both err.
 """
 
 from partwise.compiled import add_row, kernel, uncounted
-from partwise.structures.multilabel._compiled import LabelBlocks, score_labels
-
-NEGLIGIBLE = 1e-14  # of c_i: changes that are not worth a pass over the features
-TINY = 1e-250  # below it, g/q might overflow
+from partwise.structures._exact_step import NEGLIGIBLE, TINY, enlarge
+from partwise.structures._set_compiled import score_labels
+from partwise.structures.multilabel._compiled import LabelBlocks
 
 
 @uncounted
@@ -149,17 +148,6 @@ def sort_values(target, value):
             here -= 1
         value[here] = moving
     return n
-
-
-@kernel
-def enlarge(room, first, code_first, gram_first, ends, i, length):
-    """Give block i twice the room, at the end of the arenas; its planes stay behind."""
-    size = 2 * room[i]
-    room[i] = size
-    first[i], code_first[i], gram_first[i] = ends[0], ends[1], ends[2]
-    ends[0] += size
-    ends[1] += size * length
-    ends[2] += size * size
 
 
 @kernel

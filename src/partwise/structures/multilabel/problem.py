@@ -34,26 +34,18 @@ class MultilabelProblem(SetProblem):
     ) -> None:
         size, width, n_pairs = structure.n_labels, blocks.width, len(blocks.pairs)
         has_tables = any(b.search in (BRANCH, LIST) for b in (blocks, plain_blocks))
-
-        def localise() -> tuple[Any, int]:
-            local = scorer.local(blocks.rows, offset)
-            local_blocks = LabelBlocks(*blocks)._replace(rows=local)
-            return local_blocks, local.n_features * width + n_pairs
-
-        rows: Any = blocks.rows
         super().__init__(
+            structure,
             blocks,
             plain_blocks,
-            localise,
-            n_blocks=len(blocks.y),
-            n_weights=rows.n_features * width + n_pairs,
+            n_pairs,
+            offset=offset,
             formulation=formulation,
             new_work=lambda: new_label_work(size, width, n_pairs, has_tables),
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
         )
-        self.structure = structure
-        self.n_table = rows.n_features * width
-        self.number = slice(None) if number is None else number
 
     def leads(self, model: Floats) -> tuple[Floats, Floats]:
         """Best score with each label less that without it, (n, K); best scores, (n,).

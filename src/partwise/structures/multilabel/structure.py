@@ -12,16 +12,19 @@ from partwise.objective import MARGIN, Formulation
 from partwise.parameters import SettingsError, check_choice, check_whole
 from partwise.protocol import CapabilityError, Floats, Ints
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.multiclass._compiled import squares_of_rows
-from partwise.structures.multiclass.problem import padded
-from partwise.structures.multiclass.structure import example_rows
+from partwise.structures._packed_compiled import squares_of_rows
 from partwise.structures.multilabel._compiled import LabelBlocks
 from partwise.structures.multilabel._label_step import LabelwiseBlocks
 from partwise.structures.multilabel._searches import BRANCH, EACH, LIST, SWEEP, TREE
 from partwise.structures.multilabel.graphs import forest
 from partwise.structures.multilabel.problem import MultilabelProblem
 from partwise.structures.multilabel.set_losses import LOSSES, set_loss
-from partwise.structures.row_structure import RowStructure, row_vector
+from partwise.structures.row_structure import (
+    RowStructure,
+    example_rows,
+    padded,
+    row_vector,
+)
 
 MOST_LISTED = 14  # labels, of which all sets are listed where no other search is exact
 MOST_PLAIN = 20  # labels, of which the plain methods list all sets

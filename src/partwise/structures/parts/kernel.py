@@ -152,6 +152,7 @@ class Expanded:
     scorer: KernelScorer
     blocks: Any
     n_slots: int
+    n_tail = 0
     zero: Callable[[], Floats]
     compared: PartKernel
     parts: LabelKeys

@@ -11,9 +11,8 @@ from partwise.objective import Formulation
 from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
 from partwise.structures.digests import digests
 from partwise.structures.k_best import BestOutputs, KBestRows
-from partwise.structures.kernel_problem import KernelProblem
 from partwise.structures.losses import PLAIN
-from partwise.structures.packed import PackedProblem
+from partwise.structures.packed import ScoredProblem
 from partwise.structures.phrase import _batch as batch
 from partwise.structures.phrase._cky_programs import Chart
 from partwise.structures.phrase._compiled import (
@@ -60,7 +59,7 @@ def new_work(data: Reference[GrammarData]) -> Reference[GrammarWork]:
     return Reference(work)
 
 
-class GrammarProblem(KBestRows, PackedProblem):
+class GrammarProblem(KBestRows, ScoredProblem):
     """Sentences with their trees under one grammar."""
 
     def __init__(
@@ -80,27 +79,23 @@ class GrammarProblem(KBestRows, PackedProblem):
         if len(data.truth):  # without true trees no search with their loss is compiled
             blocks = GrammarBlocks(rows, data, compile_search(data, work))
 
-        def localise() -> tuple[GrammarBlocks, int]:
-            local = scorer.local(rows, data.offset)
-            return blocks._replace(rows=local), scorer.n_weights(local)
-
         super().__init__(
+            grammar,
             blocks,
             plain,
-            localise,
-            n_blocks=len(sentences),
-            n_weights=scorer.n_weights(rows),
-            formulation=formulation,
+            offset=data.offset,
+            length=scorer.n_weights,
             new_work=lambda: new_work(data),
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
         )
-        self.structure = grammar
         self.sentences = sentences
-        self.scorer = scorer
-        self.is_euclidean = scorer.is_euclidean
 
-    def keys(self) -> list[bytes]:
+    def keys(self) -> list[bytes] | None:
         """Digests of sentences and true derivations."""
+        if not self.is_euclidean:
+            return None  # keys of a kernel's parts are numbered by each fit
         data = self.blocks.data
         truth = digests([(data.truth, data.truth_ptr)], self.n_blocks)
         words = [repr(sentence).encode() for sentence in self.sentences]
@@ -209,6 +204,11 @@ class GrammarProblem(KBestRows, PackedProblem):
         Without smoothing it is the maximum-likelihood PCFG of the trees that the
         grammar was read from. Features of spans have no part in it.
         """
+        if not self.is_euclidean:
+            raise CapabilityError(
+                "<solver='pcfg'> counts rules, which have no kernel; leave <kernel=> "
+                "and <match=> out"
+            )
         grammar = self.structure
         counts = grammar.seen_ + smoothing
         groups: dict[Any, int] = {}
@@ -223,20 +223,6 @@ class GrammarProblem(KBestRows, PackedProblem):
         # words whose class was never seen with a tag keep a small chance
         model[: len(counts)] = np.log(np.maximum(counts, 1e-3) / total[group])
         return model
-
-
-class KernelGrammarProblem(KernelProblem, GrammarProblem):
-    """Sentences with their trees, whose parts have a `KernelScorer`."""
-
-    def keys(self) -> None:  # type: ignore[override]
-        """None: keys of a kernel's parts are numbered by each fit."""
-
-    def generative_model(self, smoothing: float) -> Floats:
-        """Refuse: frequencies of rules are weights of rules."""
-        raise CapabilityError(
-            "<solver='pcfg'> counts rules, which have no kernel; leave <kernel=> and "
-            "<match=> out"
-        )
 
 
 def _chosen_by(name: tuple[Any, ...]) -> tuple[Any, ...]:

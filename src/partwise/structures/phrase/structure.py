@@ -27,6 +27,7 @@ from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Ints, Scorer, offsets_of
 from partwise.readers.trees import as_phrase_tree, tagged_words
 from partwise.scorers.spans import SpanScorer
+from partwise.structures.kernel_problem import with_kernel
 from partwise.structures.losses import TWO_BEST, BracketF1, Brackets, Loss
 from partwise.structures.losses.brackets import bracket_loss
 from partwise.structures.packed import PackedStructure
@@ -43,7 +44,7 @@ from partwise.structures.phrase.partly_known import (
     check_spans,
     is_partial,
 )
-from partwise.structures.phrase.problem import GrammarProblem, KernelGrammarProblem
+from partwise.structures.phrase.problem import GrammarProblem
 
 Sentence = Sequence[tuple[str, str]]
 
@@ -265,11 +266,10 @@ class Grammar(GrammarReference, GrammarCodes, PackedStructure):
         data = self._data(sentences, sizes, codes, known, bare, formulation)
         scorer = scorer or SpanScorer()
         rows: Any = scorer.bind(self.phrases(sentences) if parts is None else parts)
-        kind = GrammarProblem if scorer.is_euclidean else KernelGrammarProblem
         settings = self, sentences, rows, data, formulation, n_jobs, scorer
         if known and Y is not None:
             return LatentGrammarProblem(*settings).begin(Y)
-        return kind(*settings)
+        return with_kernel(GrammarProblem, scorer)(*settings)
 
     def _code_of_truth(self, x: Sentence, y: Any, i: int) -> Ints:
         """The code of the tree of sentence i; refuses one that the grammar lacks."""

@@ -9,10 +9,7 @@ import numpy as np
 
 from partwise.compiled import kernel
 from partwise.objective import HARD
-from partwise.structures import _weighted_rows_compiled as weighted
-
-plane, violation_of = weighted.plane, weighted.violation_of
-
+from partwise.structures._formulations import plane, violation_of
 
 # ------------------------------------------------------------------- swapped pairs
 #
@@ -248,7 +245,7 @@ def search_first(level, n_pairs, rule, work, code, n):
         if value > best:
             best = value
             choice = c
-    if best < 0.0 and rule != HARD:  # the truth stands for itself
+    if best < 0.0 and rule != HARD:  # no order is violated: the truth is returned
         for i in range(n_better):
             free[i] = 0
         write_counts(n_better, n_worse, work, code)

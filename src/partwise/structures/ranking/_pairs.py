@@ -13,8 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
-from partwise.structures import _weighted_rows_compiled as weighted
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures._formulations import plane, violation_of
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 from partwise.structures.ranking._pair_gains import (
     GainWork,
     new_gain_work,
@@ -65,16 +70,8 @@ def new_pair_work(n: int, n_levels: int = 0, n_states: int = 0) -> PairWork:
     )
 
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-plane, violation_of = weighted.plane, weighted.violation_of
-
-
 @uncounted
-@weighted.row_operations
+@row_operations
 class PairBlocks(NamedTuple):
     """Packed queries over rows of any scorer."""
 

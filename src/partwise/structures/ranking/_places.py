@@ -15,13 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.compiled import kernel, output_loss, uncounted
-from partwise.structures import _weighted_rows_compiled as weighted
 from partwise.structures._assignment import (
     AssignmentWork,
     assign_places,
     new_assignment_work,
 )
-from partwise.structures._descending import SortWork, new_sort_work, order_descending
+from partwise.structures._radix_sort import SortWork, new_sort_work, order_descending
+from partwise.structures._weighted_rows_compiled import (
+    row_operations,
+    score_block,
+    weighted_score,
+)
 
 SORT, ASSIGN, PREDICT = range(3)  # ways to search
 
@@ -60,15 +64,8 @@ def new_place_work(m: int, n: int) -> PlaceWork:
     )
 
 
-# Numba compiles a call of these by their name alone.
-one_margin, wipe_one = weighted.one_margin, weighted.wipe_one
-push_one, push_many = weighted.push_one, weighted.push_many
-score_block, weighted_score = weighted.score_block, weighted.weighted_score
-weighted_scores = weighted.weighted_scores
-
-
 @uncounted
-@weighted.row_operations
+@row_operations
 class PlaceBlocks(NamedTuple):
     """Packed queries over rows of any scorer; see `measures.Places`."""
 

@@ -9,9 +9,10 @@ import numpy as np
 from partwise.compiled import plain_array
 from partwise.objective import MARGIN, Formulation
 from partwise.parameters import SettingsError
-from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of, unit_cuts
+from partwise.protocol import CapabilityError, Cuts, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.kernel_problem import KernelProblem
+from partwise.structures.hidden_truths import replace_truths
+from partwise.structures.kernel_problem import with_kernel
 from partwise.structures.packed import ForkedTruths
 from partwise.structures.pair_orders import PairOrders
 from partwise.structures.ranking._pair_gains import MAX_STATES, count_states
@@ -105,10 +106,6 @@ def _first_places(score: Floats, first: Ints, size: Ints) -> tuple[Floats, Float
     return odds / np.repeat(total, size), top + np.log(total)
 
 
-class KernelRankingProblem(KernelProblem, RankingProblem):
-    """Queries with a `KernelScorer`: a model has a coefficient per row."""
-
-
 class LatentRankingProblem(ForkedTruths, RankingProblem):
     """Queries whose true rankings are completed by a model: see `Latent`."""
 
@@ -136,15 +133,12 @@ class LatentRankingProblem(ForkedTruths, RankingProblem):
         n_places = np.diff(blocks.place_first)[query]
         code = np.where(place < n_places, place + 1, 0).astype(np.int32)
         code[blocks.is_free[query] == 1] = -1
-        is_new = np.logical_or.reduceat(code != self.truth_code, offset[:-1])
-        rows = np.flatnonzero(is_new)
-        old = self.truth_code[is_new[query]]
+        old = replace_truths(self.truth_code, offset, code)
         at = blocks.place_first[query] + np.minimum(place, n_places - 1)
         weight = np.where(place < n_places, blocks.weight[at], 0.0)
         # in place: all tags of this problem share the array
         blocks.truth[:] = np.where(code < 0, blocks.mean, weight)
-        self.truth_code = code
-        return unit_cuts(rows, self.indptr_of(rows), old)
+        return old
 
     truth_code: Ints  # (n_rows,)
 
@@ -178,24 +172,20 @@ def pack_queries(
     if ranking.is_pairwise:
         pairs, n_levels, n_states = _pair_blocks(ranking, common, formulation.rule)
         plain_pairs = pairs._replace(is_prediction=1, rule=MARGIN)
-        ranked = RankingProblem if scorer.is_euclidean else KernelRankingProblem
-        problem = ranked(
+        problem = with_kernel(RankingProblem, scorer)(
             pairs, plain_pairs, formulation, n_jobs, scorer, number,
             lambda: new_pair_work(most, n_levels, n_states),
         )  # fmt: skip
     else:
         places = _place_blocks(ranking, common)
         m = int(np.diff(places.place_first).max()) if places.way == ASSIGN else 0
-        kind: type[RankingProblem] = RankingProblem
-        if not scorer.is_euclidean:
-            kind = KernelRankingProblem
-        elif ranking.ties == "latent":
-            kind = LatentRankingProblem
-        problem = kind(
+        is_latent = scorer.is_euclidean and ranking.ties == "latent"
+        kind = LatentRankingProblem if is_latent else RankingProblem
+        problem = with_kernel(kind, scorer)(
             places, places._replace(way=PREDICT), formulation, n_jobs, scorer, number,
             lambda: new_place_work(m, most),
         )  # fmt: skip
-        if isinstance(problem, LatentRankingProblem):
+        if is_latent:
             problem.truth_code = np.full(len(grades), -1, np.int32)
     problem.ranking = ranking
     return problem

@@ -51,9 +51,10 @@ class Ranking(WeightedRowsStructure):
     ----------
     measure : str
         ``"swapped_pairs"``, ``"average_precision"``, ``"reciprocal_rank"``,
-        ``"ndcg"`` or ``"precision_at_k"``: see `measures.py`.
+        ``"ndcg"``, ``"ndcg_pairs"`` or ``"precision_at_k"``: see `measures.py`.
     k : int or None
-        Places that ``"ndcg"`` (None: all) and ``"precision_at_k"`` look at.
+        Places that ``"ndcg"`` and ``"ndcg_pairs"`` (None: all) and
+        ``"precision_at_k"`` look at.
     place_weights : array, callable or None
         c of the first k places for the two measures of places, or a function of the
         place 1, 2, …; None takes the discounts of the measure, which makes the search a

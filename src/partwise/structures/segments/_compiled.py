@@ -90,7 +90,7 @@ class SegmentBlocks(NamedTuple):
             add_losses(blocks, work, i)
         fill_segments(blocks, work, i, n)
         if blocks.has_loss and blocks.kind != HAMMING:
-            forgive_matches(blocks, i, work.segment)
+            subtract_overlaps(blocks, i, work.segment)
         search(blocks, work, n, code)
         loss = loss_of(blocks, i, code) if blocks.has_loss else 0.0
         margin = recalled(blocks, work, i, code)
@@ -300,8 +300,8 @@ def add_losses(blocks, work, i):
 
 
 @kernel
-def forgive_matches(blocks, i, segment):
-    """Take back what segments gain by their overlap with true ones, twice."""
+def subtract_overlaps(blocks, i, segment):
+    """Lower the loss of segments by twice their overlap with true ones."""
     begin = blocks.offset[i]
     n = blocks.offset[i + 1] - begin
     truth = blocks.y[begin : begin + n]

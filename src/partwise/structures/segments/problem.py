@@ -12,12 +12,12 @@ from partwise.protocol import Cuts, Floats, Ints
 from partwise.scorers._rows import number_locally
 from partwise.structures.digests import row_digests
 from partwise.structures.k_best import BestOutputs, KBestRows
-from partwise.structures.packed import PackedProblem, decode_tokens
+from partwise.structures.packed import ScoredProblem, decode_tokens
 from partwise.structures.segments import _batch as batch
 from partwise.structures.segments._compiled import SegmentBlocks, new_segment_work
 
 
-class SegmentsProblem(KBestRows, PackedProblem):
+class SegmentsProblem(KBestRows, ScoredProblem):
     """Packed sequences with segmentations.
 
     A model has padded rows of weights and may number features in its own way; `compact`
@@ -55,17 +55,18 @@ class SegmentsProblem(KBestRows, PackedProblem):
         n_tokens = blocks.rows.n_features * width
         n_spans = blocks.span_rows.n_features * blocks.span_width
         super().__init__(
+            structure,
             blocks,
             blocks._replace(has_loss=0),
-            localise,
-            n_blocks=len(blocks.offset) - 1,
-            n_weights=n_tokens + n_spans + n_rest,
-            formulation=formulation,
+            offset=blocks.offset,
+            length=lambda rows: rows.n_features * width + n_spans + n_rest,
             new_work=lambda: new_segment_work(most, width, size, depth, has_spans),
+            formulation=formulation,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
+            localise=localise,
         )
-        self.structure = structure
-        self.number: Any = slice(None) if number is None else number
         self._ends = (n_tokens, n_tokens + n_spans)
 
     def _tables(self, model: Floats) -> tuple[Floats, Floats, Floats]:

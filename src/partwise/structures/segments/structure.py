@@ -12,7 +12,7 @@ from partwise.objective import Formulation
 from partwise.parameters import check_choice, check_whole
 from partwise.protocol import CapabilityError, Floats, Ints, Structure
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.multiclass.problem import padded
+from partwise.structures.row_structure import padded
 from partwise.structures.segments._compiled import SegmentBlocks
 from partwise.structures.segments.inputs import (
     as_parts,

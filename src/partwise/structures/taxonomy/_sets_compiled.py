@@ -9,16 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from partwise.compiled import (
-    add_row,
-    called_at,
-    dot_row,
-    jitted,
-    kernel,
-    score_rows,
-    uncounted,
-    wipe_row,
-)
+from partwise.compiled import called_at, jitted, kernel, output_loss, uncounted
+from partwise.structures._set_compiled import score_labels, set_margin, set_operations
 from partwise.structures.graph._cuts import cut_graph
 
 CLOSURE = types.void(
@@ -57,6 +49,7 @@ class SetWork(NamedTuple):
     """Buffers of one thread."""
 
     parts: np.ndarray  # (1, width) scores of nodes, left for `recall_margin`
+    pair: np.ndarray  # (0,)
     spare: np.ndarray  # (1, width)
     total: np.ndarray  # (N,) best score of a set below a node, the node included
     first: np.ndarray  # (N,) best total of a child
@@ -65,11 +58,13 @@ class SetWork(NamedTuple):
 
 
 @uncounted
+@set_operations
 class SetBlocks(NamedTuple):
     """Examples with a set of nodes each, over rows of any scorer."""
 
     rows: Any  # a tag with the row operations of `partwise.compiled`
     y: np.ndarray  # (n_blocks, N) int32, 1 for nodes of the true set
+    pairs: np.ndarray  # (0, 2) int32: nodes have no scores together
     parent: np.ndarray  # (N,) int32, −1 at the top; parents come before children
     cost: np.ndarray  # (N,) loss of a node too many or too few
     has_loss: int  # 0 for predictions
@@ -81,9 +76,6 @@ class SetBlocks(NamedTuple):
     near_ptr: np.ndarray  # (N + 1,) int64
     near: np.ndarray  # (2·n_edges,) int32, edges of each node
 
-    def code_length(blocks, i):
-        return blocks.parent.shape[0]
-
     def output_loss(blocks, i, code):
         loss = 0.0
         for z in range(code.shape[0]):
@@ -92,8 +84,7 @@ class SetBlocks(NamedTuple):
         return loss
 
     def find_output(blocks, work, w, i, code):
-        score_nodes(blocks, w, i, work.parts)
-        loss = 0.0
+        score_labels(blocks, w, i, work.parts)
         for z in range(code.shape[0]):
             work.change[z] = work.parts[0, z]
             if blocks.has_loss:
@@ -104,70 +95,9 @@ class SetBlocks(NamedTuple):
             call_closure(blocks.closure, (
                 work.change, blocks.ends, blocks.near_ptr, blocks.near, code
             ))  # fmt: skip
-        margin = 0.0
-        for z in range(code.shape[0]):
-            if code[z] != blocks.y[i, z]:
-                margin += (blocks.y[i, z] - code[z]) * work.parts[0, z]
-                loss += blocks.cost[z] * blocks.has_loss
+        margin = set_margin(blocks, i, work.parts, work.pair, code)
+        loss = output_loss(blocks, i, code) if blocks.has_loss else 0.0
         return loss, 1.0, loss - margin, loss - margin
-
-    def recall_margin(blocks, work, i, code):
-        return set_margin(blocks.y, i, work.parts, code)
-
-    def margin(blocks, w, i, code):
-        total = 0.0
-        for z in range(code.shape[0]):
-            if code[z] != blocks.y[i, z]:
-                score = dot_row(blocks.rows, w, blocks.width, i, z)
-                total += (blocks.y[i, z] - code[z]) * score
-        return total
-
-    def margins(blocks, work, w, i, codes, at, n, out):
-        if n == 0:
-            return
-        score_nodes(blocks, w, i, work.spare)
-        size = blocks.parent.shape[0]
-        for p in range(n):
-            begin = at + p * size
-            out[p] = set_margin(blocks.y, i, work.spare, codes[begin : begin + size])
-
-    def push(blocks, w, i, code, coef):
-        for z in range(code.shape[0]):
-            if code[z] != blocks.y[i, z]:
-                change = coef * (blocks.y[i, z] - code[z])
-                add_row(blocks.rows, w, blocks.width, i, z, change)
-
-    def push_sum(blocks, work, w, i, codes, at, n, coef):
-        size = blocks.parent.shape[0]
-        for z in range(size):
-            change = 0.0
-            for p in range(n):
-                change += coef[p] * (blocks.y[i, z] - codes[at + p * size + z])
-            if change != 0.0:
-                add_row(blocks.rows, w, blocks.width, i, z, change)
-
-    def wipe(blocks, w, i, code):
-        for z in range(code.shape[0]):
-            if code[z] != blocks.y[i, z]:
-                wipe_row(blocks.rows, w, blocks.width, i, z)
-
-
-@kernel
-def score_nodes(blocks, w, i, out):
-    """Scores of all nodes for row i, (1, width)."""
-    n_features, width = blocks.rows.n_features, blocks.width
-    weights = w[: n_features * width].reshape(n_features, width)
-    score_rows(blocks.rows, weights, i, i + 1, out)
-
-
-@kernel
-def set_margin(y, i, score, code):
-    """Score of the true set of row i less that of a set."""
-    total = 0.0
-    for z in range(code.shape[0]):
-        if code[z] != y[i, z]:
-            total += (y[i, z] - code[z]) * score[0, z]
-    return total
 
 
 @kernel

@@ -13,10 +13,14 @@ from partwise.objective import Formulation
 from partwise.parameters import SettingsError
 from partwise.protocol import CapabilityError, Floats, Ints, offsets_of
 from partwise.scorers.linear import LinearScorer
-from partwise.structures.multiclass.problem import padded
-from partwise.structures.multiclass.structure import example_rows
 from partwise.structures.packed import aligned_zeros
-from partwise.structures.row_structure import RowStructure, SetProblem, row_vector
+from partwise.structures.row_structure import (
+    RowStructure,
+    SetProblem,
+    example_rows,
+    padded,
+    row_vector,
+)
 from partwise.structures.taxonomy._sets_compiled import (
     CLOSURE,
     SetBlocks,
@@ -249,6 +253,7 @@ class NodeSets(RowStructure):
         blocks = SetBlocks(
             rows=rows,
             y=y,
+            pairs=np.zeros((0, 2), np.int32),
             parent=np.array(parent, np.int32),
             cost=self.costs(),
             has_loss=1,
@@ -301,25 +306,20 @@ class NodeSetsProblem(SetProblem):
 
         def new_work() -> SetWork:
             return SetWork(
-                aligned_zeros(1, width), aligned_zeros(1, width), np.zeros(size),
-                np.zeros(size), np.zeros(size, np.int32), np.zeros(size),
+                aligned_zeros(1, width), np.zeros(0), aligned_zeros(1, width),
+                np.zeros(size), np.zeros(size), np.zeros(size, np.int32),
+                np.zeros(size),
             )  # fmt: skip
 
-        def localise() -> tuple[Any, int]:
-            local = scorer.local(blocks.rows, offset)
-            return blocks._replace(rows=local), local.n_features * width
-
-        rows: Any = blocks.rows
         super().__init__(
+            structure,
             blocks,
             blocks._replace(has_loss=0),
-            localise,
-            n_blocks=len(blocks.y),
-            n_weights=rows.n_features * width,
+            0,
+            offset=offset,
             formulation=formulation,
             new_work=new_work,
             n_jobs=n_jobs,
+            scorer=scorer,
+            number=number,
         )
-        self.structure = structure
-        self.n_table = self.n_weights
-        self.number = slice(None) if number is None else number

@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from partwise.bounds import as_list
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
+from partwise.outputs.json_parameters import portable_parameters
 from partwise.outputs.labels import check_labels
-from partwise.outputs.portable import portable_parameters
 from partwise.outputs.scoring import WARM, ScoringFit
 from partwise.protocol import Floats, Support
 from partwise.readers.refusals import refuse_single

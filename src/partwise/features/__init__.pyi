@@ -1,0 +1,17 @@
+from partwise.features.arrays import ArrayFeaturizer as ArrayFeaturizer
+from partwise.features.arrays import DenseFeatures as DenseFeatures
+from partwise.features.arrays import Features as Features
+from partwise.features.arrays import as_features as as_features
+from partwise.features.choice import AnyFeaturizer as AnyFeaturizer
+from partwise.features.choice import default_templates as default_templates
+from partwise.features.choice import featurizer_from_state as featurizer_from_state
+from partwise.features.choice import kind_of as kind_of
+from partwise.features.choice import make_featurizer as make_featurizer
+from partwise.features.columnar import Featurizer as Featurizer
+from partwise.features.columnar import as_table as as_table
+from partwise.features.crfpp import convert_crfpp as convert_crfpp
+from partwise.features.dicts import DictFeaturizer as DictFeaturizer
+from partwise.features.templates import PRESETS as PRESETS
+from partwise.features.templates import TemplateError as TemplateError
+from partwise.features.templates import parse_templates as parse_templates
+from partwise.features.word_vectors import VectorFeaturizer as VectorFeaturizer
