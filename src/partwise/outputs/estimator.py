@@ -16,8 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
-from partwise.compile_ahead import compile_ahead
-from partwise.compiled import is_compiled
+from partwise.compile_ahead import compile_ahead_of
 from partwise.jit import announce_compilation, compile_seconds
 from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
@@ -288,8 +287,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
                 f" which {type(self).__name__} does not do; use 'perceptron', whose "
                 "average of the models stands in for their vote"
             )
-        if solver.loops is not None and is_compiled(problem.blocks):
-            compile_ahead(solver.loops)
+        compile_ahead_of(solver, problem)
         began = time.perf_counter()
         progress = FitProgress(self, solver)
         state = solver.solve(
