@@ -68,7 +68,7 @@ def test_bad_training_files(run, tmp_path, kind):
         (("--eps", "-1"), "--eps -1: give a positive number"),
         (("--solver", "bcwf"), "--solver bcwf: did you mean 'bcfw'?"),
         (("--solver", "lbfgs"), "--solver lbfgs trains conditional likelihood alone"),
-        (("--solver", "mira", "--loss", "log"), "not go with --loss log; choose lbfgs"),
+        (("--solver", "mira", "--loss", "log"), "not go with --loss log; choose from auto, lbfgs"),
         (
             ("--solver", "bundle", "--formulation", "hard"),
             "with --formulation hard; ch",
@@ -316,7 +316,9 @@ def test_data_of_another_layout(run, model, toys, tmp_path):
     assert_refused(done, "needs a column")
     done = run("predict", model, toys / "ten.txt", "--given", "pos")
     assert_refused(done, "does not know")
-    assert_refused(run("predict", model, toys / "ten.txt", "--topk", 0), "--topk 0")
+    for k in (0, 10**6, 10**20):
+        done = run("predict", model, toys / "ten.txt", "--topk", k)
+        assert_refused(done, f"--topk {k}: give a whole number from 1 to 100,000")
 
 
 def test_files_of_two_layouts(run, toys, tmp_path):

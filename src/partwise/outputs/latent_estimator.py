@@ -9,7 +9,7 @@ import numpy as np
 
 from partwise.outputs.saved import SavedEstimator
 from partwise.parameters import SettingsError, check_whole
-from partwise.solvers import is_generative
+from partwise.solvers import Abilities, is_generative
 from partwise.solvers.cccp import CCCPMemo, Round
 
 
@@ -24,6 +24,7 @@ class CompletingEstimator(SavedEstimator):
     """
 
     rounds_: list[Round] = field(init=False)
+    abilities = Abilities(has_hidden_parts=True)
 
     def _record(self, problem: Any, objective: Any, solver: Any, state: Any) -> None:
         super()._record(problem, objective, solver, state)

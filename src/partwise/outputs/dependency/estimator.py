@@ -127,7 +127,6 @@ class DependencyParser(TreeParser):
 
     model_: DependencyModel = field(init=False)
     label_certificate_: Certificate = field(init=False)
-    has_baseline = False
     measured = "dependencies"
     model_class = DependencyModel
     as_given = ("templates", "cost", "projective", "single_root")

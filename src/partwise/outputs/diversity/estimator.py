@@ -77,7 +77,6 @@ class DiverseSelector(SavedEstimator):
 
     model_: DiversityModel = field(init=False)
     model_class = DiversityModel
-    has_baseline = False
     measured = "selections"
 
     def check_parameters(self) -> None:

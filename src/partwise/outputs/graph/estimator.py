@@ -88,7 +88,6 @@ class GraphLabeler(LabelledEstimator):
 
     model_: GraphModel = field(init=False)
     model_class = GraphModel
-    has_baseline = False
     as_given = ("cost", "class_weight", "hidden_labels")
 
     def check_parameters(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from partwise.outputs.custom.estimator import StructuredSVM
 from partwise.outputs.estimator import as_object_array
 from partwise.protocol import Floats, offers
+from partwise.solvers import Abilities
 from partwise.solvers.cccp import Round
 from partwise.structures.latent_loop import Completing
 
@@ -74,6 +75,7 @@ class LatentStructuredSVM(StructuredSVM):
     self_paced: bool = False
 
     rounds_: list[Round] = field(init=False)
+    abilities = Abilities(("generative",), has_hidden_parts=True)
 
     def _solver_settings(self) -> dict[str, Any]:
         return super()._solver_settings() | {

@@ -78,7 +78,6 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
 
     model_: MulticlassModel = field(init=False)
     model_class = MulticlassModel
-    has_baseline = False
 
     # ------------------------------------------------------------------ learning
 

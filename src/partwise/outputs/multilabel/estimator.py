@@ -83,7 +83,6 @@ class MultilabelClassifier(RowClassifier):
 
     model_: MultilabelModel = field(init=False)
     model_class = MultilabelModel
-    has_baseline = False
 
     def __sklearn_tags__(self) -> Any:
         """Targets are matrices."""

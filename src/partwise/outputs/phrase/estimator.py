@@ -19,6 +19,7 @@ from partwise.parameters import SettingsError, check_whole, worded_warning
 from partwise.protocol import Support
 from partwise.readers.refusals import refuse_single
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
+from partwise.solvers import Abilities
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import common_wrapper
 from partwise.structures.phrase.partly_known import LatentGrammarProblem, is_partial
@@ -112,6 +113,7 @@ class ConstituencyParser(TreeParser):
 
     model_: ConstituencyModel = field(init=False)
     model_class = ConstituencyModel
+    abilities = Abilities(("pcfg", "generative"), has_hidden_parts=True)
     measured = "phrases"
     as_given = ("features",)  # counts take "rules" in place of "spans"
 

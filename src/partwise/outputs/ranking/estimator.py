@@ -78,7 +78,6 @@ class Ranker(CompletingEstimator, RowEstimator):
 
     model_: RankingModel = field(init=False)
     model_class = RankingModel
-    has_baseline = False
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""

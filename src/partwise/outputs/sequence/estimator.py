@@ -25,6 +25,7 @@ from partwise.protocol import Floats
 from partwise.readers.refusals import refuse_several, refuse_single
 from partwise.readers.table import Table
 from partwise.readers.tokens import show_tokens
+from partwise.solvers import Abilities
 from partwise.structures.chain.labelled import make_chain
 
 
@@ -123,6 +124,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
 
     model_: SequenceModel = field(init=False)
     model_class = SequenceModel
+    abilities = Abilities(("hmm", "generative"), has_hidden_parts=True)
     settings_names = (*SavedEstimator.settings_names, "scheme")
 
     # ------------------------------------------------------------------ learning
