@@ -68,7 +68,10 @@ def test_bad_training_files(run, tmp_path, kind):
         (("--eps", "-1"), "--eps -1: give a positive number"),
         (("--solver", "bcwf"), "--solver bcwf: did you mean 'bcfw'?"),
         (("--solver", "lbfgs"), "--solver lbfgs trains conditional likelihood alone"),
-        (("--solver", "mira", "--loss", "log"), "not go with --loss log; choose from auto, lbfgs"),
+        (
+            ("--solver", "mira", "--loss", "log"),
+            "not go with --loss log; choose from auto",
+        ),
         (
             ("--solver", "bundle", "--formulation", "hard"),
             "with --formulation hard; ch",

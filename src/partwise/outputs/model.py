@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from partwise.objective import Formulation
-from partwise.parameters import ParameterError
+from partwise.parameters import ParameterError, level_of_caller
 from partwise.protocol import Cuts, Floats, Ints, Marginals, refuse_lacking
 
 # beyond it all outputs are equally probable, and below its inverse one is certain
@@ -175,7 +175,7 @@ class ScoredModel(WeightedModel):
                 "all predictions are right, so likelihood grows as the temperature "
                 "falls, and probabilities will be near 0 and 1; calibrate with more "
                 "examples that were not trained on",
-                stacklevel=3,
+                stacklevel=level_of_caller(),
             )
         refusals: list[ValueError] = []
 
@@ -236,7 +236,7 @@ class LabelledModel(ScoredModel):
 
 def check_k(k: Any) -> None:
     """Refuse numbers of best outputs that no model can give."""
-    if not isinstance(k, Integral) or not 1 <= k <= MAX_K:
+    if not isinstance(k, Integral) or not 1 <= int(k) <= MAX_K:
         raise ParameterError("k", k, f"give a whole number from 1 to {MAX_K:,}")
 
 

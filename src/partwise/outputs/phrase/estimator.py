@@ -15,7 +15,12 @@ from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_phrases
-from partwise.parameters import SettingsError, check_whole, worded_warning
+from partwise.parameters import (
+    SettingsError,
+    check_whole,
+    level_of_caller,
+    worded_warning,
+)
 from partwise.protocol import Support
 from partwise.readers.refusals import refuse_single
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
@@ -211,7 +216,9 @@ class ConstituencyParser(TreeParser):
             )
             if any(map(is_partial, trees)):
                 text += ", or give more whole trees, whose rules make the grammar"
-            warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
+            warnings.warn(
+                worded_warning(UserWarning, text), stacklevel=level_of_caller()
+            )
         if not rows:
             raise SettingsError("no sentence is left to train on; raise <max_length>")
         return rows

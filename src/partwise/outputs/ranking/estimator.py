@@ -112,6 +112,10 @@ class Ranker(CompletingEstimator, RowEstimator):
         """
         self.check_parameters()
         X, y, groups = stacked(X, y, groups)
+        if y is not None and np.asarray(y).dtype.kind in "US":
+            raise ValueError(
+                f"y: {str(np.ravel(y)[0])!r} is a text; give numbers, the higher the better"
+            )
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
         lowest = np.minimum.reduceat(y[order], offset[:-1])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from partwise.parameters import ParameterError
+from partwise.parameters import ParameterError, unknown_among
 from partwise.protocol import Ints
 
 
@@ -37,15 +37,16 @@ def number_implications(given: Any, labels: list[Any]) -> list[list[int]]:
     number = {str(label): k for k, label in enumerate(labels)}
     pairs = given or ()
     if isinstance(pairs, str):
-        pairs = [pair.split(">") for pair in pairs.split(",")]
+        pairs = pairs.split(",")
     implications = []
     for pair in pairs:
-        names = [str(label).strip() for label in pair]
+        parts = pair.split(">") if isinstance(pair, str) else pair
+        names = [str(label).strip() for label in parts]
         known = [number[name] for name in names if name in number]
-        if len(names) != 2 or len(known) != 2:
-            raise ParameterError(
-                "implications", given,
-                f"{pair!r} is no pair of labels; give a>b or (a, b)",
-            )  # fmt: skip
+        text = unknown_among(names, number)
+        if len(names) != 2:
+            text = f"{pair!r} is no pair of labels; give a>b or (a, b)"
+        if text:
+            raise ParameterError("implications", given, text)
         implications.append(known)
     return implications
