@@ -120,7 +120,7 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     named |= {str(choice): choice for choice in choices}
     near = get_close_matches(str(value), named, n=1) or [str(value).lower()]
     hint = f"did you mean {named[near[0]]!r}? " if near[0] in named else ""
-    listed = ", ".join(map(str, choices))
+    listed = ", ".join(str(choice) for choice in choices if choice is not None)
     raise ParameterError(name, value, f"{hint}choose from {listed}")
 
 

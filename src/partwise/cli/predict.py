@@ -83,6 +83,8 @@ def predict(
     answers = task.answer(
         trained, examples, topk=topk, given=given, n_jobs=threads(jobs)
     )
+    for warning in answers.warnings:
+        say(f"warning: {warning}")
     for option in options:
         answers = task.with_probabilities(
             option, trained, examples, answers, threads(jobs)

@@ -187,11 +187,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         if self.verbose:
             announce_compilation(print)
         self._formulation()
-        if self.loss == "log" and self.formulation != "margin":
-            raise SettingsError(
-                f"<formulation={self.formulation!r}> does not go with <loss='log'>, "
-                "which has no margin; leave one of them out"
-            )
+        if self.loss == "log":
+            self._refuse_margins()
         if self.loss == "ramp" and not self._formulation().is_additive:
             raise SettingsError(
                 "<loss='ramp'> needs <formulation='margin'> and <penalty='l1'>"
@@ -199,13 +196,21 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self._n_jobs()
         metric = getattr(self, "metric", None)
         if isinstance(metric, str):
-            measured = find_metric(metric).output
-            if self.measured and measured not in (self.measured, "any"):
-                raise ParameterError(
-                    "metric", metric, f"it measures {measured}, not {self.measured}"
-                )
+            find_metric(metric, self.measured)
         if isinstance(self.solver, str):
             self._check_solver(self.solver)
+
+    def _refuse_margins(self) -> None:
+        """Refuse settings of a margin, which the conditional likelihood has not."""
+        fields = type(self).__dataclass_fields__
+        for name in fields.keys() & {"formulation", "penalty", "cost"}:
+            value = getattr(self, name)
+            if not isinstance(value, str) or value != fields[name].default:
+                shown = repr(value) if isinstance(value, str) else ""
+                raise SettingsError(
+                    f"<{name}={shown}> does not go with <loss='log'>, which has no "
+                    "margin; leave one of them out"
+                )
 
     def _check_solver(self, name: str) -> None:
         """Refuse a solver that does not go with the output, loss or penalty."""

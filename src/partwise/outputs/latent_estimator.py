@@ -51,6 +51,15 @@ class PartlyLabelledEstimator(CompletingEstimator):
             )
 
 
+def refuse_weights(name: str, loss: str) -> None:
+    """Refuse factors of the losses of tokens or nodes where there are none."""
+    if loss == "log":
+        raise SettingsError(
+            f"<{name}=> does not go with <loss='log'>, which has no losses of tokens; "
+            "leave one of them out, or use <sample_weight=>"
+        )
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class LabelledEstimator(PartlyLabelledEstimator):
     """Base of estimators that label the tokens of sequences or the nodes of graphs."""

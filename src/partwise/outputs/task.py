@@ -65,6 +65,7 @@ class Answers(NamedTuple):
     # of --confidence and --marginals, for JSON
     probabilities: Mapping[str, Any] = MappingProxyType({})
     more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
+    warnings: Sequence[str] = ()
 
 
 class Listing(NamedTuple):

@@ -231,7 +231,8 @@ class CCCP(Solver):
         solved.model = state.model
         follow_truths(problem, objective, state, old_truths, is_current=is_whole)
         if is_whole:
-            state.dual = local_dual(problem, objective, convex, solved, old_truths)
+            bound = local_dual(problem, objective, convex, solved, old_truths)
+            state.dual = max(bound, 0.0)  # no term of the objective is negative
         memo.rounds.append(
             Round(
                 state.found, before, tol, solved.dual, solved.n_iter,

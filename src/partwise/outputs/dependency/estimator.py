@@ -11,12 +11,18 @@ from partwise.bounds import as_list
 from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
+from partwise.metrics import metric as find_metric
 from partwise.outputs.dependency.learning import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.support import support_of
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_arcs
-from partwise.parameters import SettingsError, check_not_negative, check_whole
+from partwise.parameters import (
+    ParameterError,
+    SettingsError,
+    check_not_negative,
+    check_whole,
+)
 from partwise.protocol import Floats
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
@@ -236,10 +242,16 @@ class DependencyParser(TreeParser):
 
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions; labels not known are ``_``."""
+        trees = tree_codes.as_trees(as_list(y))
         truths = [
             (heads, ["_" if label is None else label for label in labels])
-            for heads, labels in tree_codes.as_trees(as_list(y))
+            for heads, labels in trees
         ]
+        if self.model_.labels and not tree_codes.label_names(trees):
+            if self.metric not in (None, "uas"):
+                remedy = "y has heads without labels, of which only 'uas' makes sense"
+                raise ParameterError("metric", self.metric, remedy)
+            return float(find_metric("uas").function(truths, list(self.predict(X))))
         return super().score(X, truths)
 
     def confidences(self, X: Any) -> list[Floats]:

@@ -84,7 +84,7 @@ class Ranker(CompletingEstimator, RowEstimator):
         super().check_parameters()
         check_whole("k", self.k, 1)
         if self.measure == "precision_at_k" and self.k is None:
-            raise SettingsError("<measure='precision_at_k'> needs <k=>")
+            raise SettingsError("<measure='precision_at_k'> needs <k=>, the places")
         if self.latent and self.measure not in ("precision_at_k", "ndcg"):
             raise SettingsError(
                 f"<measure={self.measure!r}> does not depend on the order of equal "
@@ -113,8 +113,9 @@ class Ranker(CompletingEstimator, RowEstimator):
         self.check_parameters()
         X, y, groups = stacked(X, y, groups)
         if y is not None and np.asarray(y).dtype.kind in "US":
+            grade = str(np.ravel(y)[0])
             raise ValueError(
-                f"y: {str(np.ravel(y)[0])!r} is a text; give numbers, the higher the better"
+                f"y: {grade!r} is a text; give numbers, the higher the better"
             )
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))

@@ -13,7 +13,7 @@ from partwise.features.vocabulary import check_settings
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.labels import encode_labels, label_set
-from partwise.outputs.latent_estimator import LabelledEstimator
+from partwise.outputs.latent_estimator import LabelledEstimator, refuse_weights
 from partwise.outputs.saved import SavedEstimator
 from partwise.outputs.segments.learning import SegmentParameters
 from partwise.outputs.segments.model import SegmentModel
@@ -152,6 +152,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         self._weighted = sample_weight is not None or token_weight is not None
         weight = None
         if token_weight is not None:
+            refuse_weights("token_weight", self.loss)
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
         last = self._last_model
         labels = label_set(y) if last is None else last.labels
