@@ -61,7 +61,7 @@ def predict(
     from partwise.cli.output import print_json, say
     from partwise.outputs.model import check_k
 
-    check_k(topk)
+    check_k(topk, "topk")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
     options = [

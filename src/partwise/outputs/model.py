@@ -234,10 +234,10 @@ class LabelledModel(ScoredModel):
         return answers
 
 
-def check_k(k: Any) -> None:
+def check_k(k: Any, name: str = "k") -> None:
     """Refuse numbers of best outputs that no model can give."""
     if not isinstance(k, Integral) or not 1 <= int(k) <= MAX_K:
-        raise ParameterError("k", k, f"give a whole number from 1 to {MAX_K:,}")
+        raise ParameterError(name, k, f"give a whole number from 1 to {MAX_K:,}")
 
 
 def log_partitions(problem: Any, model: Any) -> Floats:
