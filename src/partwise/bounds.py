@@ -14,7 +14,8 @@ n·x·`MAX_WEIGHT`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,19 @@ def entry(settings: dict[str, Any], name: str, kind: type) -> Any:
     value = settings[name]
     require(type(value) is kind, f"entry {name!r} is no {kind.__name__}")
     return value
+
+
+@contextmanager
+def calling_sequences(unit: str) -> Iterator[None]:
+    """Refusals within the block call sequences of tokens by another name."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        if not text.startswith("sequence "):
+            raise
+        text = text.replace("sequence", unit).replace("token", "row")
+        raise type(error)(text) from None
 
 
 def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

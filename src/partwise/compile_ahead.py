@@ -18,7 +18,9 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from partwise.compiled import is_compiled
 from partwise.jit import cache_folder, kernel_key
+from partwise.protocol import Problem, Solver
 from partwise.threads import resolve_jobs
 
 SOLVERS = ("bcfw", "n_slack", "one_slack", "bundle")
@@ -74,6 +76,12 @@ def compile_ahead(solver: str) -> subprocess.Popen[bytes] | None:
         atexit.register(_end, process)
         return process
     return None
+
+
+def compile_ahead_of(solver: Solver, problem: Problem) -> None:
+    """Compile the loops of a solver that will run on a problem of arrays."""
+    if solver.loops is not None and is_compiled(problem.blocks):
+        compile_ahead(solver.loops)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Real
@@ -119,8 +120,50 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     named |= {str(choice): choice for choice in choices}
     near = get_close_matches(str(value), named, n=1) or [str(value).lower()]
     hint = f"did you mean {named[near[0]]!r}? " if near[0] in named else ""
-    listed = ", ".join(map(str, choices))
+    listed = ", ".join(str(choice) for choice in choices if choice is not None)
     raise ParameterError(name, value, f"{hint}choose from {listed}")
+
+
+def unknown_among(names: Iterable[Any], known: Collection[Any]) -> str:
+    """What to say of the first name that is none of those known; empty if all are.
+
+    Examples
+    --------
+    >>> unknown_among(["B-PER", "B-PERR"], ["B-LOC", "B-PER"])
+    "'B-PERR' is no label of y; did you mean 'B-PER'?"
+    """
+    for name in names:
+        if name not in known:
+            listed = [str(other) for other in known]
+            near = get_close_matches(str(name), listed, n=1)
+            some = ", ".join(listed[:12]) + (", …" if len(listed) > 12 else "")
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {some}"
+            return f"{name!r} is no label of y; {hint}"
+    return ""
+
+
+def warn_of_unknown(
+    parameter: str, names: Iterable[Any], known: Collection[Any]
+) -> None:
+    """Warn of labels in a parameter that the data do not have.
+
+    They may be absent from one part of the data only, as from a fold.
+    """
+    text = unknown_among(names, known)
+    if text:
+        text = f"<{parameter}=>: {text} (entries with it have no effect)"
+        warnings.warn(worded_warning(UserWarning, text), stacklevel=level_of_caller())
+
+
+def level_of_caller() -> int:
+    """``stacklevel`` of a warning, for the line of the user's that called us."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(("partwise.", "sklearn.")):
+            break
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def look_up(name: str, value: Any, presets: Mapping[str, Any]) -> Any:

@@ -67,8 +67,13 @@ def test_bad_training_files(run, tmp_path, kind):
         (("--tol", "0"), "--tol 0: give a positive number"),
         (("--eps", "-1"), "--eps -1: give a positive number"),
         (("--solver", "bcwf"), "--solver bcwf: did you mean 'bcfw'?"),
+        (("--solver", "pcfg"), "--solver pcfg: the generative model of this output is"),
+        (("--solver", "cccp"), "--solver cccp: no truth has a hidden part"),
         (("--solver", "lbfgs"), "--solver lbfgs trains conditional likelihood alone"),
-        (("--solver", "mira", "--loss", "log"), "not go with --loss log; choose lbfgs"),
+        (
+            ("--solver", "mira", "--loss", "log"),
+            "not go with --loss log; choose from auto",
+        ),
         (
             ("--solver", "bundle", "--formulation", "hard"),
             "with --formulation hard; ch",
@@ -316,7 +321,28 @@ def test_data_of_another_layout(run, model, toys, tmp_path):
     assert_refused(done, "needs a column")
     done = run("predict", model, toys / "ten.txt", "--given", "pos")
     assert_refused(done, "does not know")
-    assert_refused(run("predict", model, toys / "ten.txt", "--topk", 0), "--topk 0")
+    for k in (0, 10**6, 10**20):
+        done = run("predict", model, toys / "ten.txt", "--topk", k)
+        assert_refused(done, f"--topk {k}: give a whole number from 1 to 100,000")
+
+
+@pytest.mark.parametrize("name", ["alignment", "graph", "classes"])
+def test_probabilities_without_a_place_are_refused_before_any_work(run, name):
+    model = Path(__file__).parents[1] / "data" / f"{name}.model"
+    for option in ("--confidence", "--marginals"):
+        done = run("predict", model, "absent.txt", option)
+        assert_refused(done, f"{option}: files of this model have no place for it")
+    done = run("predict", model, "absent.txt", "--confidence", "--json")
+    assert_refused(done, "no such file")
+
+
+def test_paths_of_classes_need_their_separator(run, tmp_path):
+    table = tmp_path / "train.csv"
+    table.write_text("1,0,a/b\n0,1,a/c\n" * 4, encoding="utf-8")
+    command = ("train", "taxonomy", table, "--model", tmp_path / "m", "--max-iter", 2)
+    assert_refused(run(*command, "--parents", "x"), "--parents x: no class has it")
+    done = run(*command)
+    assert done.code == 0 and "warning: --parents is not given: all classes" in done.err
 
 
 def test_files_of_two_layouts(run, toys, tmp_path):

@@ -137,6 +137,24 @@ def test_known_heads_are_kept(run, parser, treebank):
     assert done.code == 2 and "the column of known heads is HEAD" in done.err
 
 
+def test_given_heads_that_no_tree_has_are_left_out(run, parser, treebank):
+    """Arcs 1-3 and 2-4 cross, and the parser is projective."""
+    rows = [("the", "DT", "_"), ("dog", "NN", 0), ("barked", "VB", 1), ("x", "NN", 2)]
+    sentence = "".join(
+        f"{i}\t{form}\t_\t{tag}\t{tag}\t_\t{head}\t_\t_\t_\n"
+        for i, (form, tag, head) in enumerate(rows, start=1)
+    )
+    kept = sentence.replace("\t1\t_\t_\t_\n", "\t2\t_\t_\t_\n")
+    path = treebank / "crossing.conllu"
+    path.write_text(f"{kept}\n{sentence}\n{kept}\n", encoding="utf-8")
+    done = run("predict", parser, path, "--given", "head", "--json")
+    assert done.code == 0, done.err
+    assert done.err.count("warning: ") == 1
+    assert f"{path}:6: no tree of this model has the given heads" in done.err
+    first, _, last = (tree["heads"] for tree in done.json["trees"])
+    assert first[1:] == last[1:] == [0, 2, 2]
+
+
 def test_several_trees_come_as_json(run, parser, treebank):
     done = run("predict", parser, treebank / "dev.conllu", "--topk", 3, "--json")
     for ranked in done.json["topk"]:

@@ -94,15 +94,22 @@ def hostile(
     return name, make_file(*make_header(document, arrays))
 
 
-def walk(folder: Path) -> Iterator[Subject]:
-    """All of them; `folder` has the data of `frozen.write_data`."""
+def frozen_files(folder: Path) -> Iterator[Subject]:
+    """All frozen files; `folder` has the data of `frozen.write_data`."""
     for file in frozen.NAMES:
         content = (frozen.FOLDER / f"{file}.model").read_bytes()
-        use = partial(use_frozen, file, folder)
-        for name, array in read_parts(content)[1].items():
+        yield Subject(file, content, partial(use_frozen, file, folder))
+
+
+def walk(folder: Path) -> Iterator[Subject]:
+    """All changes of all arrays of `frozen_files`."""
+    for subject in frozen_files(folder):
+        for name, array in read_parts(subject.content)[1].items():
             for what, change in changes_of(array):
                 mutate = partial(hostile, name, change)
-                yield Subject(f"{file} {name} {what}", content, use, mutate)
+                yield subject._replace(
+                    name=f"{subject.name} {name} {what}", mutate=mutate
+                )
 
 
 def use_frozen(

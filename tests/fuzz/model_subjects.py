@@ -56,7 +56,7 @@ N_SENTENCES = 12
 COMMANDS = {
     "tag": ("tag", ""),
     "tag-hashed": ("tag", "--hash-bits 6 --order 2 --boundary --scheme BIO"),
-    "tag-crf": ("tag", "--loss log --order 0 --cost normalized"),
+    "tag-crf": ("tag", "--loss log --order 0"),
     "tag-slack": ("tag", "--solver one_slack --formulation slack"),
     "tag-rows": ("tag", "--kernel poly:degree=2"),
     "tag-sequences": ("tag", "--kernel annotated:n=2 --match label+word,bigram"),

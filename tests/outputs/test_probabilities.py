@@ -182,6 +182,47 @@ def test_calibration_refuses_what_it_cannot_use():
         tagger.calibrate(X[:1], y[:2])
 
 
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_calibration_on_right_predictions_warns(loss):
+    """Their likelihood has no maximum; scores may leave the range of numbers."""
+    X, y = toy_entities(12, random_state=5)
+    tagger = SequenceTagger(loss=loss, tol=0.01).fit(X, y)
+    assert [list(row) for row in tagger.predict(X)] == y
+    with pytest.warns(UserWarning, match="all predictions are right"):
+        tagger.calibrate(X, y)
+    assert 1e-4 <= tagger.model_.temperature < 0.1
+    np.testing.assert_allclose(tagger.confidence(X), 1.0)
+
+
+@pytest.mark.parametrize("factor", [1e2, 1e3])
+def test_calibration_finds_the_temperature_of_large_scores(factor):
+    """At most temperatures that are tried sums of exp(score/T) underflow."""
+    X, y = toy_entities(40, random_state=0)
+    wrong = [row[::-1] if i % 7 == 0 else row for i, row in enumerate(y)]
+    tagger = SequenceTagger(tol=0.1).fit(X, y)
+    expected = tagger.calibrate(X, wrong).model_.temperature
+    tagger.model_.weights = tagger.model_.weights * factor
+    actual = tagger.calibrate(X, wrong).model_.temperature
+    assert actual == pytest.approx(factor * expected, rel=1e-4)
+
+
+def test_k_is_refused_beyond_what_a_decoder_can_hold():
+    X, y = toy_entities(6, random_state=0)
+    tagger = SequenceTagger(tol=0.5).fit(X, y)
+    for k in (0, -1, 10**9, 10**20, 2.5, None):
+        with pytest.raises(ValueError, match=r"k=.*: give a whole number from 1 to"):
+            tagger.predict_topk(X[:1], k)
+
+    def fail(*_):
+        raise MemoryError
+
+    problem = next(tagger.model_.problems(X[:1]))
+    problem.k_best = fail
+    tagger.model_.problems = lambda X, n_jobs: iter([problem])
+    with pytest.raises(ValueError, match="k=5: takes more memory than there is"):
+        tagger.predict_topk(X[:1], 5)
+
+
 def few_words(n, random_state):
     """Sentences of which all trees can be counted: n_labels^words times trees."""
     words = [[{"form": c, "upos": c.upper()} for c in text] for text in ("xy", "yxx")]

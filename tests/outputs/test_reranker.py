@@ -17,7 +17,6 @@ from partwise.model_file import ModelFileError, load_model, save_model
 from partwise.objective import Formulation, Objective
 from partwise.outputs.reranking import file as reranker_file
 from partwise.outputs.reranking import model as reranker_model
-from partwise.protocol import CapabilityError
 from partwise.solvers import make_solver
 from partwise.solvers.online import VotedPerceptron
 from partwise.structures.candidates import CandidateProblem
@@ -181,7 +180,7 @@ def test_votes_do_not_depend_on_the_pieces_they_are_counted_in(trees, monkeypatc
 
 def test_taggers_refuse_a_vote():
     X, y = toy_entities(5)
-    with pytest.raises(CapabilityError, match="one search per model"):
+    with pytest.raises(ValueError, match="one search per model"):
         SequenceTagger(solver="voted_perceptron").fit(X, y)
 
 

@@ -81,7 +81,7 @@ def test_what_is_missing_is_named_before_any_work(data):
     with pytest.raises(CapabilityError, match="two_best"):
         StructuredSVM(Multiclass(), formulation="hard").fit(X, y)
     with pytest.raises(CapabilityError, match="generative_model"):
-        StructuredSVM(Multiclass(), solver="hmm").fit(X, y)
+        StructuredSVM(Multiclass(), solver="generative").fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ class Wordy(Multiclass):
         ({"structure": Multiclass(), "tol": 0}, "tol=0: give a positive number"),
         (
             {"structure": Multiclass(), "loss": "log"},
-            "solver='bcfw' does not go with loss='log'; choose lbfgs",
+            "solver='bcfw' does not go with loss='log'; choose from auto, lbfgs",
         ),
     ],
 )

@@ -135,7 +135,7 @@ def test_from_sequences_of_strings_and_its_errors():
         Table.from_sequences([[("a", "b")], [("a",)]])
     with pytest.raises(ValueError, match="names must differ, not a, a"):
         Table.from_sequences([[("x", "y")]], ["a", "a"])
-    with pytest.raises(ValueError, match="strings are needed"):
+    with pytest.raises(ValueError, match="is no string, or tuple of strings"):
         Table.from_sequences([[("a", 1)]])
 
 

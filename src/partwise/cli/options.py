@@ -24,6 +24,7 @@ OPTIONS: dict[str, Option] = {
     "separator": Option("--separator"),
     "encoding": Option("--encoding"),
     "k": Option("--topk"),
+    "topk": Option("--topk"),  # whatever `k` is in another command
     "to": Option("--to"),
 }
 

@@ -59,9 +59,9 @@ def predict(
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """
     from partwise.cli.output import print_json, say
+    from partwise.outputs.model import check_k
 
-    if topk < 1:
-        raise ValueError(f"--topk {topk}: give a positive whole number")
+    check_k(topk, "topk")
     if given is not None and topk > 1:
         raise ValueError("--given and --topk do not go together; drop one of them")
     options = [
@@ -77,19 +77,18 @@ def predict(
     if output != "-":
         refuse_overwriting({"--output": output}, [model, *data])
     trained, task = open_task(model, data, files)
+    for option in options:
+        task.check_probabilities(option, trained, is_json=json and output == "-")
     examples = task.read(data, truth=False)
     answers = task.answer(
         trained, examples, topk=topk, given=given, n_jobs=threads(jobs)
     )
+    for warning in answers.warnings:
+        say(f"warning: {warning}")
     for option in options:
         answers = task.with_probabilities(
             option, trained, examples, answers, threads(jobs)
         )
-        if not task.writes_probabilities and not (json and output == "-"):
-            raise ValueError(
-                f"{option}: files of this model have no place for it; add --json, "
-                "without --output"
-            )
     if options and not trained.has_probabilities:
         say(
             "note: the model was trained for a margin and is not calibrated; its "

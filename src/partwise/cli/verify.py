@@ -57,14 +57,14 @@ def verify(
     from partwise.cli.output import print_json, print_table
 
     trained, task = open_task(model, data, files)
-    settings = _settings(trained, model)
+    settings = settings_of(trained, model)
     if plain and settings["loss"] == "ramp":
         raise ValueError("--plain needs a model of another loss than ramp; drop it")
     if plain and not hasattr(trained, "plain_primal"):
         raise ValueError(f"--plain has no plain methods for {type(trained).__name__}")
     task.as_in_training(trained)
     examples = task.read(data, truth=True)
-    checks = list(_checks(task, trained, settings, examples, threads(jobs), plain))
+    checks = list(checks_of(task, trained, settings, examples, threads(jobs), plain))
     holds = all(check.holds for check in checks)
     if json:
         listed = {
@@ -89,7 +89,11 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.10g}"
 
 
-def _settings(model: Any, path: str) -> dict[str, Any]:
+def settings_of(model: Any, path: str) -> dict[str, Any]:
+    """Settings of the training that a file states; refuses one that cannot be checked.
+
+    `path` is for messages.
+    """
     from partwise.model_file import ModelFileError
 
     settings = model.info.get("settings", {})
@@ -117,7 +121,7 @@ def _settings(model: Any, path: str) -> dict[str, Any]:
     return settings
 
 
-def _checks(
+def checks_of(
     task: Task,
     model: Any,
     settings: dict[str, Any],
@@ -125,6 +129,19 @@ def _checks(
     n_jobs: int,
     plain: bool,
 ) -> Iterator[Check]:
+    """The claims of a model file, against the data that it was trained on.
+
+    Parameters
+    ----------
+    task : Task
+    model : WeightedModel
+    settings : dict
+        See `settings_of`.
+    data : Data
+    n_jobs : int
+    plain : bool
+        Whether the objective is also computed in plain Python.
+    """
     from partwise.certificate import Certificate, certify
     from partwise.objective import Formulation, Objective
     from partwise.protocol import Latent, offers

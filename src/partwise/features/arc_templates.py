@@ -114,7 +114,8 @@ def _split(view: View, template: Template) -> tuple[str, View]:
     if role not in ROLES or not column:
         raise TemplateError(
             f"template {template}: {view.name!r} needs a role before the column, such "
-            f"as head.{view.name}; roles are {', '.join(ROLES)}"
+            f"as head.{view.name}; roles are {', '.join(ROLES)}, and presets "
+            f"{', '.join(ARC_PRESETS)}"
         )
     return role, View(column)
 

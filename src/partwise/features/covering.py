@@ -219,6 +219,8 @@ def _count_tables(x: Any, name: str) -> tuple[Tables, list[str]]:
         raise ValueError(
             f"{name}: give a list of texts, or a matrix (documents, words) of counts"
         )
+    if (counts < 0).any():
+        raise ValueError(f"{name}: a word count below 0; give numbers of words")
     used = np.flatnonzero((counts > 0).any(axis=0))
     counts = counts[:, used]
     nowhere = np.zeros(counts.shape, bool)

@@ -173,6 +173,11 @@ def _scan(
     places: list[int] = []  # of the values other than one, which are few
     values: list[float] = []
     for s, sequence in enumerate(X):
+        if isinstance(sequence, Mapping):
+            raise TypeError(
+                f"sequence {s} is a dict, which is a token; give a list of sequences, "
+                "of which each is a list of dicts: [X]"
+            )
         if not len(sequence):
             raise ValueError(f"sequence {s} has no tokens; leave it out")
         for t, token in enumerate(sequence):

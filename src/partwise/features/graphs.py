@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from partwise.bounds import check_sparse, entry, require, under
+from partwise.bounds import calling_sequences, check_sparse, entry, require, under
 from partwise.features.arrays import ArrayFeaturizer
 from partwise.features.dicts import DictFeaturizer
 
@@ -276,11 +276,13 @@ class GraphFeaturizer:
         if not graphs:
             raise ValueError("X is empty: give at least one graph")
         self.nodes = _featurizer(x.features for x in graphs)
-        self.nodes.fit([x.features for x in graphs])
+        with calling_sequences("graph"):
+            self.nodes.fit([x.features for x in graphs])
         self.edges = None
         if any(x.edge_features is not None for x in graphs):
             self.edges = _featurizer(x.edge_features for x in graphs if len(x.edges))
-            self.edges.fit(_described(graphs) or [np.zeros((1, 1))])
+            with calling_sequences("graph"):
+                self.edges.fit(_described(graphs) or [np.zeros((1, 1))])
         return self._make(graphs)
 
     def transform(self, X: Sequence[Any]) -> list[GraphInput]:
@@ -373,10 +375,8 @@ def _matrices(featurizer: Any, parts: list[Any]) -> list[Any]:
     """A matrix for each graph."""
     if not parts:
         return []
-    try:
+    with calling_sequences("graph"):
         made = featurizer.transform(parts)
-    except ValueError as error:
-        raise ValueError(str(error).replace("sequence", "graph")) from None
     offset = made.offset
     if hasattr(made, "X"):
         return np.split(made.X, offset[1:-1])

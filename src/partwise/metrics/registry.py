@@ -76,13 +76,15 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def metric(name: str) -> Metric:
+def metric(name: str, measured: str = "") -> Metric:
     """Look a metric up by its name.
 
     Parameters
     ----------
     name : str
-        A key of `METRICS`.
+        A key of `METRICS`, or of the metrics of an output.
+    measured : str
+        What it must measure, see `Metric.output`; anything if empty.
 
     Returns
     -------
@@ -93,26 +95,33 @@ def metric(name: str) -> Metric:
     --------
     >>> metric("token_error").greater_is_better
     False
-    >>> metric("spanf1")
+    >>> metric("uass", "dependencies")
     Traceback (most recent call last):
-    ValueError: unknown metric 'spanf1'; did you mean 'span_f1'? choose from clas, \
-crossing_brackets, exact_match, labelled_f1, labelled_precision, labelled_recall, las, \
-macro_f1, span_f1, span_precision, span_recall, tag_accuracy, token_accuracy, \
-token_error, uas
+    ValueError: unknown metric 'uass'; did you mean 'uas'? choose from clas, \
+exact_match, las, uas
     """
-    if isinstance(name, str) and name in METRICS:
-        return METRICS[name]
     from partwise.outputs.registry import OUTPUTS, metrics_of
 
-    by_name = metrics_of(name) if isinstance(name, str) else None
-    if by_name is not None:
-        return by_name[name]
-    names = [*METRICS, *(other for output in OUTPUTS for other in output.metrics)]
+    def found(name: Any) -> Metric | None:
+        if not isinstance(name, str):
+            return None
+        own = METRICS.get(name)
+        return own if own is not None else (metrics_of(name) or {}).get(name)
+
+    def fits(other: Metric | None) -> bool:
+        return other is not None and (not measured or other.output in (measured, "any"))
+
+    chosen = found(name)
+    if chosen is not None and fits(chosen):
+        return chosen
+    names = {*METRICS, *(other for output in OUTPUTS for other in output.metrics)}
+    names = {other for other in names if fits(found(other))}
     near = get_close_matches(str(name).lower(), names, n=1)
     hint = f" did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-        f"unknown metric {name!r};{hint} choose from {', '.join(sorted(METRICS))}"
-    )
+    fault = f"unknown metric {name!r}"
+    if chosen is not None:
+        fault = f"metric {name!r} measures {chosen.output}, not {measured}"
+    raise ValueError(f"{fault};{hint} choose from {', '.join(sorted(names))}")
 
 
 def scorer(name: str) -> "Scorer":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from partwise.certificate import Certificate
-from partwise.parameters import worded_warning
+from partwise.parameters import level_of_caller, worded_warning
 from partwise.protocol import Solver, State
 
 
@@ -26,7 +25,7 @@ def warn_of_early_stop(solver: Solver, state: State, certificate: Certificate) -
             f"{name} was interrupted after {state.n_iter} iterations; the model is the "
             f"best until then{reached}"
         )
-        warnings.warn(InterruptedFitWarning(text), stacklevel=_level_of_caller())
+        warnings.warn(InterruptedFitWarning(text), stacklevel=level_of_caller())
     if state.stopped in ("max_iter", "time limit") and np.isfinite(state.dual):
         reached = "without a known gap"
         if gap is not None:
@@ -37,15 +36,4 @@ def warn_of_early_stop(solver: Solver, state: State, certificate: Certificate) -
             "or accept a larger <tol>"
         )
         warning = worded_warning(ConvergenceWarning, text)
-        warnings.warn(warning, stacklevel=_level_of_caller())
-
-
-def _level_of_caller() -> int:
-    """``stacklevel`` of the line of the user's that began the fit."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith(("partwise.", "sklearn.")):
-            break
-        frame, level = frame.f_back, level + 1
-    return level
+        warnings.warn(warning, stacklevel=level_of_caller())

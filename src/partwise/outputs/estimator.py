@@ -16,8 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from partwise.certificate import Certificate, certify
 from partwise.checkpoint import FileCheckpoint
-from partwise.compile_ahead import compile_ahead
-from partwise.compiled import is_compiled
+from partwise.compile_ahead import compile_ahead_of
 from partwise.jit import announce_compilation, compile_seconds
 from partwise.metrics import metric as find_metric
 from partwise.objective import Formulation, Objective
@@ -34,7 +33,6 @@ from partwise.parameters import (
     choices_of,
 )
 from partwise.protocol import (
-    CapabilityError,
     HistoryPoint,
     Latent,
     Problem,
@@ -45,11 +43,11 @@ from partwise.protocol import (
     offers,
 )
 from partwise.solvers import (
-    SOLVERS,
+    VOTES,
+    Abilities,
+    check_solver,
     has_rounds,
-    is_generative,
     make_solver,
-    solver_class,
     suitable_solver,
     with_rounds,
 )
@@ -140,9 +138,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
     warm_start: bool = False
     verbose: int = 0
 
-    can_vote: ClassVar[bool] = False  # whether it predicts by votes of several models
+    abilities: ClassVar[Abilities] = Abilities()  # what it offers to solvers
     measured: ClassVar[str] = ""  # `Metric.output` of its metrics; any without it
-    has_baseline: ClassVar[bool] = True  # whether its structure has a generative model
 
     certificate_: Certificate = field(init=False)
     history_: list[HistoryPoint] = field(init=False)
@@ -190,11 +187,8 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         if self.verbose:
             announce_compilation(print)
         self._formulation()
-        if self.loss == "log" and self.formulation != "margin":
-            raise SettingsError(
-                f"<formulation={self.formulation!r}> does not go with <loss='log'>, "
-                "which has no margin; leave one of them out"
-            )
+        if self.loss == "log":
+            self._refuse_margins()
         if self.loss == "ramp" and not self._formulation().is_additive:
             raise SettingsError(
                 "<loss='ramp'> needs <formulation='margin'> and <penalty='l1'>"
@@ -202,41 +196,27 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         self._n_jobs()
         metric = getattr(self, "metric", None)
         if isinstance(metric, str):
-            measured = find_metric(metric).output
-            if self.measured and measured not in (self.measured, "any"):
-                raise ParameterError(
-                    "metric", metric, f"it measures {measured}, not {self.measured}"
-                )
-        if isinstance(self.solver, str) and self.solver != "auto":
+            find_metric(metric, self.measured)
+        if isinstance(self.solver, str):
             self._check_solver(self.solver)
 
+    def _refuse_margins(self) -> None:
+        """Refuse settings of a margin, which the conditional likelihood has not."""
+        fields = type(self).__dataclass_fields__
+        for name in fields.keys() & {"formulation", "penalty", "cost"}:
+            value = getattr(self, name)
+            if not isinstance(value, str) or value != fields[name].default:
+                shown = repr(value) if isinstance(value, str) else ""
+                raise SettingsError(
+                    f"<{name}={shown}> does not go with <loss='log'>, which has no "
+                    "margin; leave one of them out"
+                )
+
     def _check_solver(self, name: str) -> None:
-        """Refuse a solver that does not go with loss, formulation or penalty."""
-        able = solver_class(name).penalties
-        if not self.has_baseline and is_generative(name):
-            raise ParameterError(
-                "solver", name, "this output has no generative model; leave it out"
-            )
+        """Refuse a solver that does not go with the output, loss or penalty."""
         penalty = self._penalty()
-        if penalty in able:
-            return
-        if able == ("log",):
-            raise SettingsError(
-                f"<solver={name!r}> trains conditional likelihood alone; add "
-                "<loss='log'>, or leave the solver out"
-            )
         parameter = {"log": "loss", "hard": "formulation"}.get(penalty, "penalty")
-        others = [
-            other
-            for other in SOLVERS
-            if penalty in solver_class(other).penalties
-            and not is_generative(other)
-            and not has_rounds(other)
-        ]
-        raise SettingsError(
-            f"<solver={name!r}> does not go with <{parameter}={penalty!r}>; choose "
-            f"{', '.join(others)}, or leave the solver out"
-        )
+        check_solver(name, self.abilities, penalty, (parameter, penalty))
 
     def _resolve_solver(self, problem: Problem, objective: Objective) -> Solver:
         settings = self._solver_settings()
@@ -247,6 +227,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         name = self.solver
         if name == "auto":
             name = suitable_solver(problem, objective)
+        if has_rounds(name) and not offers(problem, Latent):
+            remedy = "no truth has a hidden part to complete; leave it out"
+            raise ParameterError("solver", name, remedy)
         if not has_rounds(name) and offers(problem, Latent):
             convex = make_solver(name, {"random_state": self.random_state})
             return with_rounds(convex, problem, settings)
@@ -294,15 +277,9 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
         if self.loss == "ramp":
             problem = RampProblem(problem)
         solver = self._resolve_solver(problem, objective)
-        if solver.is_voting and not self.can_vote:
-            raise CapabilityError(
-                f"<solver={self.solver!r}>: a vote needs one search per model and "
-                "input,"
-                f" which {type(self).__name__} does not do; use 'perceptron', whose "
-                "average of the models stands in for their vote"
-            )
-        if solver.loops is not None and is_compiled(problem.blocks):
-            compile_ahead(solver.loops)
+        if solver.is_voting and not self.abilities.can_vote:
+            raise ParameterError("solver", self.solver, VOTES)
+        compile_ahead_of(solver, problem)
         began = time.perf_counter()
         progress = FitProgress(self, solver)
         state = solver.solve(

@@ -134,6 +134,12 @@ def encode_labels(
     number = {label: k for k, label in enumerate(labels)}
     codes: list[int] = []
     for row, (names, length) in enumerate(zip(y, np.diff(offset), strict=True), first):
+        if names is None and what == "given":  # nothing is known of it
+            names = [None] * int(length)
+        if isinstance(names, str) or not hasattr(names, "__len__"):
+            raise ValueError(
+                f"{what}: sequence {row} is {names!r}; give a list of labels"
+            )
         if len(names) != length:
             raise ValueError(
                 f"sequence {row} has {length} tokens in X and {len(names)} labels in "

@@ -9,7 +9,7 @@ import numpy as np
 
 from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.parameters import SettingsError, check_whole
-from partwise.solvers import is_generative
+from partwise.solvers import Abilities, is_generative
 from partwise.solvers.cccp import CCCPMemo, Round
 
 
@@ -55,6 +55,7 @@ class CompletingEstimator(SavedEstimator):
     """
 
     rounds_: list[Round] = field(init=False)
+    abilities = Abilities(has_hidden_parts=True)
     _is_begun: bool = field(init=False)  # with the user's completions
 
     def _begin(self, problem: Any, completions: Any, weights: Any) -> Any:
@@ -91,6 +92,15 @@ class PartlyLabelledEstimator(CompletingEstimator):
             raise SettingsError(
                 f"<solver={name!r}> counts parts, and needs truths without None in y"
             )
+
+
+def refuse_weights(name: str, loss: str) -> None:
+    """Refuse factors of the losses of tokens or nodes where there are none."""
+    if loss == "log":
+        raise SettingsError(
+            f"<{name}=> does not go with <loss='log'>, which has no losses of tokens; "
+            "leave one of them out, or use <sample_weight=>"
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from partwise.objective import Formulation
+from partwise.parameters import ParameterError, level_of_caller
 from partwise.protocol import Cuts, Floats, Ints, Marginals, refuse_lacking
 
 # beyond it all outputs are equally probable, and below its inverse one is certain
 MAX_TEMPERATURE = 1e4
+MAX_K = 100_000  # best outputs of an example; tables of decoders grow with them
 
 
 class WeightedModel:
@@ -84,15 +88,20 @@ class ScoredModel(WeightedModel):
 
         Or with log P(output) = score/T − log Z, where T is the `temperature`.
         """
-        if k < 1:
-            raise ValueError(f"k={k!r}: give a positive whole number")
+        check_k(k)
         for problem in self.problems(X, n_jobs):
+            weights = self.tempered_weights if as_log_probability else self.weights
+            model = problem.expand(weights)
+            try:
+                answers = problem.k_best(model, k)
+            except MemoryError:
+                remedy = "takes more memory than there is, give a smaller number"
+                raise ParameterError("k", k, remedy) from None
             if not as_log_probability:
-                yield from problem.k_best(problem.expand(self.weights), k)
+                yield from answers
                 continue
-            model = problem.expand(self.tempered_weights)
             log_z = log_partitions(problem, model).tolist()
-            for ranked, total in zip(problem.k_best(model, k), log_z, strict=True):
+            for ranked, total in zip(answers, log_z, strict=True):
                 yield [(code, normalised(score, total)) for code, score in ranked]
 
     def margin(self, X: Any, *, n_jobs: int = 1) -> Floats:
@@ -140,7 +149,9 @@ class ScoredModel(WeightedModel):
         Set the temperature T that makes true outputs most likely; returns it.
 
         Minimises Σ_i log Z_i(w/T) − score(y_i)/T over T. In 1/T this is convex, so the
-        search finds the optimum, from 1/10000 to 10000. Weights and predictions stay.
+        search finds the optimum, from 1/10000 to 10000, or down to where sums of
+        exp(score/T) leave the range of numbers. Weights and predictions stay. Where all
+        predictions are right there is no optimum, which a warning says.
 
         Parameters
         ----------
@@ -152,23 +163,41 @@ class ScoredModel(WeightedModel):
         problems = list(self.truth_problems(X, y, n_jobs))
         if not problems:
             raise ValueError("no examples to calibrate with")
-        truths = []  # scores of the true outputs
+        truths, n_wrong = [], 0  # scores of the true outputs
         for problem in problems:
             model = problem.expand(self.weights)
             best = [ranked[0][1] for ranked in problem.k_best(model, 1)]
-            truths.append(best + problem.margins(model, problem.predict_codes(model)))
+            lag = problem.margins(model, problem.predict_codes(model))
+            truths.append(best + lag)
+            n_wrong += int(np.count_nonzero(lag))
+        if not n_wrong:
+            warnings.warn(
+                "all predictions are right, so likelihood grows as the temperature "
+                "falls, and probabilities will be near 0 and 1; calibrate with more "
+                "examples that were not trained on",
+                stacklevel=level_of_caller(),
+            )
+        refusals: list[ValueError] = []
 
         def loss(log_temperature: float) -> float:
             scale, total = np.exp(-log_temperature), 0.0
             for problem, truth in zip(problems, truths, strict=True):
-                log_z = log_partitions(problem, problem.expand(self.weights * scale))
+                model = problem.expand(self.weights * scale)
+                try:
+                    log_z = log_partitions(problem, model)
+                except ValueError as error:  # sums beyond the range of numbers
+                    refusals.append(error)
+                    return np.inf
                 total += float(np.sum(log_z - scale * truth))
-            return total
+            return total if np.isfinite(total) else np.inf
 
         span = float(np.log(MAX_TEMPERATURE))
-        optimum = minimize_scalar(
-            loss, bounds=(-span, span), method="bounded", options={"xatol": 1e-6}
-        )
+        with np.errstate(invalid="ignore"):  # differences of infinite losses
+            optimum = minimize_scalar(
+                loss, bounds=(-span, span), method="bounded", options={"xatol": 1e-6}
+            )
+        if not np.isfinite(optimum.fun):  # at any temperature
+            raise refusals[0] if refusals else ValueError("scores beyond all numbers")
         self.info["temperature"] = float(np.exp(optimum.x))
         return self.temperature
 
@@ -203,6 +232,12 @@ class LabelledModel(ScoredModel):
             node, _ = problem.marginals(problem.expand(self.tempered_weights))
             answers += np.split(node, problem.blocks.offset[1:-1])
         return answers
+
+
+def check_k(k: Any, name: str = "k") -> None:
+    """Refuse numbers of best outputs that no model can give."""
+    if not isinstance(k, Integral) or not 1 <= int(k) <= MAX_K:
+        raise ParameterError(name, k, f"give a whole number from 1 to {MAX_K:,}")
 
 
 def log_partitions(problem: Any, model: Any) -> Floats:

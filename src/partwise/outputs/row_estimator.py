@@ -19,7 +19,7 @@ from partwise.outputs.kernel_fit import (
     read_kernel,
 )
 from partwise.outputs.row_keys import ClassHasher, RowKeyScoring
-from partwise.outputs.row_refusals import with_remedies
+from partwise.outputs.row_refusals import refuse_missing, with_remedies
 from partwise.outputs.rows import RowFeatureScoring, RowFeaturizer, one_row
 from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.outputs.scoring import WARM, FeatureFit, ScoringFit
@@ -48,6 +48,7 @@ class RowEstimator(SavedEstimator):
                     f"This {type(self).__name__} estimator requires y to be passed, "
                     "but the target y is None"
                 )
+            refuse_missing(y)
             return validate_data(
                 self, X, y, accept_sparse="csr", dtype=np.float64, **checks
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # the part of a message that is kept, and what to do
 REMEDIES = (
@@ -62,6 +63,15 @@ def remedy_of(message: str) -> str:
         if found:
             return f"{found[0].rstrip().rstrip('.!')}; {remedy}"
     return message
+
+
+def refuse_missing(y: Any) -> None:
+    """Refuse None among targets, with its row."""
+    if isinstance(y, str) or not hasattr(y, "__iter__"):
+        return
+    for row, target in enumerate(getattr(y, "tolist", lambda: y)()):
+        if target is None:
+            raise ValueError(f"y: row {row} is None; leave out rows without a target")
 
 
 @contextmanager

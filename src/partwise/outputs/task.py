@@ -70,6 +70,7 @@ class Answers(NamedTuple):
     # of --confidence and --marginals, for JSON
     probabilities: Mapping[str, Any] = MappingProxyType({})
     more_columns: Sequence[list[list[str]]] = ()  # of tokens, behind their labels
+    warnings: Sequence[str] = ()
 
 
 class Listing(NamedTuple):
@@ -224,12 +225,20 @@ class Task(ABC):
         """The parts of outputs that a file gives, as `model.predict` takes them."""
         raise ValueError("--given does not go with this model; drop it")
 
+    def check_probabilities(self, option: str, model: Any, *, is_json: bool) -> None:
+        """Refuse ``--confidence`` or ``--marginals`` before any prediction."""
+        if not hasattr(model, "marginals"):
+            raise ValueError(f"{option}: this model has no probabilities; drop it")
+        if not self.writes_probabilities and not is_json:
+            raise ValueError(
+                f"{option}: files of this model have no place for it; add --json, "
+                "without --output"
+            )
+
     def with_probabilities(
         self, option: str, model: Any, data: Data, answers: Answers, n_jobs: int
     ) -> Answers:
         """Answers with the probabilities of ``--confidence`` or ``--marginals``."""
-        if not hasattr(model, "marginals"):
-            raise ValueError(f"{option}: this model has no probabilities; drop it")
         name = option.removeprefix("--")
         if option == "--confidence":
             values = model.confidence(data.X, n_jobs=n_jobs).tolist()

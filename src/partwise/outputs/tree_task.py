@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from partwise.outputs.listings import shares, unseen_warning
@@ -24,12 +24,16 @@ class Breakdown(NamedTuple):
     rows: Sequence[Any]  # a name, rates, a number
 
 
+WARNED = 3  # sentences that a warning names
+
+
 class TreeTask(Task):
     """Trees of sentences."""
 
     json_names: ClassVar[tuple[str, str]] = ("trees", "tree")
     n_features_shown: ClassVar[int] = 15
     truths_name: ClassVar[str] = "sentences"  # what training files hold
+    without_heads: Collection[int] = ()  # sentences whose given heads no tree has
 
     def describe(self, data: Data) -> str:
         """Sentences, words, labels."""
@@ -41,6 +45,30 @@ class TreeTask(Task):
     def known_labels(cls, model: Any) -> list[str]:
         """Labels that predictions may have."""
         return model.labels
+
+    def answer(
+        self, model: Any, data: Data, *, topk: int, given: str | None, n_jobs: int
+    ) -> Answers:
+        """Predictions; given heads that no tree of the model has are left out."""
+        from partwise.structures.dependency.constrained import ImpossibleHeadsError
+
+        while True:
+            try:
+                answers = super().answer(
+                    model, data, topk=topk, given=given, n_jobs=n_jobs
+                )
+            except ImpossibleHeadsError as error:
+                self.without_heads = {*self.without_heads, *error.rows}
+                continue
+            rows = sorted(self.without_heads)
+            warnings = [
+                f"{data.source.place(row)}: no tree of this model has the given heads "
+                "(circles, crossing arcs or several roots), so they were left out"
+                for row in rows[:WARNED]
+            ]
+            if len(rows) > WARNED:
+                warnings.append(f"the same in {len(rows) - WARNED:,} other sentences")
+            return answers._replace(warnings=warnings)
 
     @abstractmethod
     def breakdowns(self, y: Sequence[Any], y_pred: Sequence[Any]) -> list[Breakdown]:

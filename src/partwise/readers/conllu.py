@@ -109,6 +109,11 @@ class ConlluDocument:
         pieces.append(data[at:])
         return b"".join(pieces)
 
+    def place_of(self, sentence: int) -> str:
+        """File and line of the first word of a sentence."""
+        word = self.place[int(self.table.offset[sentence]), 0]
+        return f"{self.name}:{line_of(self.data, int(word))}"
+
     def known_heads(self) -> list[list[int | None]]:
         """
         Read the heads of trees that may be incomplete.

@@ -11,7 +11,8 @@ from partwise.readers.fasta import read_fasta
 from partwise.readers.sink import write_bytes
 from partwise.readers.source import ReaderError, Source, read_text_bytes
 
-_LETTERS = re.compile(r"[ACGTUNRYSWKMBDHVX*-]*", re.IGNORECASE)  # of nucleotides
+# letters of nucleotides, and of sets of them
+NUCLEOTIDES = re.compile(r"[ACGTUNRYSWKMBDHVX*-]*", re.IGNORECASE)
 
 
 class LabelledSequences(NamedTuple):
@@ -51,7 +52,7 @@ def read_sequences(path: Source, *, truth: bool = True) -> LabelledSequences:
         if not line.strip():
             continue
         cells = [cell.strip() for cell in line.split("\t")]
-        if not _LETTERS.fullmatch(cells[-1]):
+        if not NUCLEOTIDES.fullmatch(cells[-1]):
             if number == 1:
                 continue
             raise ReaderError(
@@ -99,7 +100,7 @@ def _from_fasta(source: str, data: bytes, truth: bool) -> LabelledSequences:
         text = str(error)
         raise ReaderError(text.replace(text.split(":")[0], source, 1)) from error
     for record in records:
-        if not _LETTERS.fullmatch(record.sequence):
+        if not NUCLEOTIDES.fullmatch(record.sequence):
             raise ReaderError(
                 f"{source}: sequence {record.name!r} has letters that are no "
                 "nucleotides"

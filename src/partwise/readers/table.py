@@ -104,7 +104,10 @@ class Table:
         offset = [0]
         for sequence in sequences:
             try:
-                rows += [(t,) if isinstance(t, str) else tuple(t) for t in sequence]
+                rows += [
+                    (token,) if isinstance(token, str | Mapping) else tuple(token)
+                    for token in sequence
+                ]
             except TypeError:
                 raise ValueError(
                     f"sequence {len(offset) - 1} is {sequence!r:.60}, which is no list "
@@ -117,12 +120,14 @@ class Table:
         if len(set(names)) < len(names):
             raise ValueError(f"names must differ, not {', '.join(names)}")
         for t, row in enumerate(rows):
-            if len(row) != len(names) or not all(isinstance(v, str) for v in row):
-                s = int(np.searchsorted(offset, t, side="right")) - 1
-                raise ValueError(
-                    f"sequence {s}, token {t - offset[s]}: {row!r} where "
-                    f"{len(names)} strings are needed ({', '.join(names)})"
-                )
+            is_text = all(isinstance(value, str) for value in row)
+            if is_text and len(row) == len(names):
+                continue
+            s = int(np.searchsorted(offset, t, side="right")) - 1
+            need = f"where {len(names)} strings are needed ({', '.join(names)})"
+            if not is_text:
+                need = "is no string, or tuple of strings"
+            raise ValueError(f"sequence {s}, token {t - offset[s]}: {row!r:.60} {need}")
         columns = zip(*rows, strict=True) if rows else [()] * width
         return cls(
             {n: encode(column) for n, column in zip(names, columns, strict=True)},

@@ -73,6 +73,15 @@ class Treebank(NamedTuple):
         heads = [row for document in self.documents for row in document.known_heads()]
         return [heads[s] for s in self.rows.tolist()]
 
+    def place(self, row: int) -> str:
+        """File and line of the first word of a sentence of the data."""
+        begin, number = 0, int(self.rows[row])
+        for document in self.documents:
+            if number < begin + len(document.table):
+                return document.place_of(number - begin)
+            begin += len(document.table)
+        raise IndexError(f"row {row}")
+
     def fill(self, trees: Sequence[DependencyTree]) -> bytes:
         """The files with other trees of the sentences in the data."""
         parts: list[bytes] = []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
-from partwise.parameters import SettingsError
+from partwise.parameters import ParameterError, SettingsError, check_choice
 from partwise.protocol import Generative, Latent, Objective, Problem, Solver, offers
 
 SOLVERS = {
@@ -30,14 +29,88 @@ SOLVERS = {
 
 def solver_class(name: str) -> type[Solver]:
     """The solver of this name; modules load on demand, because numba is slow to."""
-    if name not in SOLVERS:
-        near = difflib.get_close_matches(str(name), SOLVERS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise SettingsError(
-            f"<solver={name!r}>: {hint}choose from {', '.join(SOLVERS)}"
-        )
+    check_choice("solver", name, SOLVERS)
     module, attribute = SOLVERS[name]
     return getattr(import_module(f"partwise.solvers.{module}"), attribute)
+
+
+class Abilities(NamedTuple):
+    """What an output offers to solvers.
+
+    Parameters
+    ----------
+    baselines : tuple of str
+        Solvers that estimate the generative model of its structure.
+    has_hidden_parts : bool
+        Whether its truths may have hidden parts, which rounds complete.
+    can_vote : bool
+        Whether it predicts by votes of several models.
+    """
+
+    baselines: tuple[str, ...] = ()
+    has_hidden_parts: bool = False
+    can_vote: bool = False
+
+    def objection(self, name: str) -> str:
+        """Why a solver cannot train this output, with any penalty; empty if it can."""
+        cls = solver_class(name)
+        if is_generative(name) and name not in self.baselines:
+            if not self.baselines:
+                return "this output has no generative model"
+            return f"the generative model of this output is {self.baselines[0]!r}"
+        if has_rounds(name) and not self.has_hidden_parts:
+            return "it completes hidden parts of truths, which this output has not"
+        if cls.is_voting and not self.can_vote:
+            return VOTES
+        return ""
+
+    def solvers(self, penalty: str) -> list[str]:
+        """Names of the solvers for this output and a penalty of `Objective`."""
+        return [
+            name
+            for name in SOLVERS
+            if penalty in solver_class(name).penalties and not self.objection(name)
+        ]
+
+
+VOTES = (
+    "a vote needs one search per model and input, which this output does not do; use "
+    "'perceptron', whose average of the models stands in for their vote"
+)
+
+
+def check_solver(
+    name: str, abilities: Abilities, penalty: str, cause: tuple[str, str]
+) -> None:
+    """Refuse the name of a solver that does not go with an output or its penalty.
+
+    Parameters
+    ----------
+    name : str
+    abilities : Abilities
+        Of the output.
+    penalty : str
+        As `Objective` names it.
+    cause : (str, str)
+        The parameter that says so and its value, for the message.
+    """
+    choices = ["auto", *abilities.solvers(penalty)]
+    if name in choices:
+        return
+    if name not in SOLVERS:
+        check_choice("solver", name, choices)
+    remedy = f"choose from {', '.join(choices)}"
+    objection = abilities.objection(name)
+    if objection:
+        raise ParameterError("solver", name, f"{objection}; {remedy}")
+    if solver_class(name).penalties == ("log",):
+        raise SettingsError(
+            f"<solver={name!r}> trains conditional likelihood alone; add "
+            f"<loss='log'>, or {remedy}"
+        )
+    raise SettingsError(
+        f"<solver={name!r}> does not go with <{cause[0]}={cause[1]!r}>; {remedy}"
+    )
 
 
 def is_generative(name: str) -> bool:

@@ -234,7 +234,10 @@ class CCCP(Solver):
         solved.model = state.model
         follow_truths(problem, objective, state, old_truths, is_current=is_whole)
         if is_whole:
-            state.dual = local_dual(problem, objective, convex, solved, old_truths)
+            bound = local_dual(problem, objective, convex, solved, old_truths)
+            if np.isfinite(bound):  # else the convex solver has no dual
+                bound = max(bound, 0.0)  # no term of the objective is negative
+            state.dual = bound
         memo.rounds.append(
             Round(
                 state.found, before, tol, solved.dual, solved.n_iter,

@@ -20,7 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from partwise.protocol import Floats, Objective, Problem, Solver, Start, State
+from partwise.protocol import (
+    CapabilityError,
+    Floats,
+    Objective,
+    Problem,
+    Solver,
+    Start,
+    State,
+)
 from partwise.solvers._passes import evaluate
 from partwise.solvers._planes import PlaneStore
 
@@ -79,6 +87,11 @@ class SampledCuts(Solver):
 
     def begin(self, problem: Problem, objective: Objective, start: Start) -> State:
         """No planes; a given start only says where the first one touches."""
+        if self.eps is None:  # within rounds over hidden parts
+            raise CapabilityError(
+                "SampledCuts has no bound to stop by, and cannot solve the convex "
+                "problems of rounds; choose another solver"
+            )
         model = problem.zero() if start.model is None else start.model
         rng = np.random.default_rng(self.random_state)
         return State(model=model, memo=SampledMemo(PlaneStore(problem), rng, model))
@@ -94,7 +107,6 @@ class SampledCuts(Solver):
         mass = np.where(cuts.violation > 0.0, total / self.sample, 0.0)
         excess = float(np.sum(mass * cuts.violation)) - memo.slack
         violation = max(excess, 0.0) / total
-        assert self.eps is not None
         memo.quiet = memo.quiet + 1 if violation <= self.eps else 0
         state.violation = violation if memo.quiet >= self.patience else np.inf
         state.violation_found = state.violation

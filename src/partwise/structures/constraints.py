@@ -8,6 +8,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+def checked_constraints(constraints: Any, *, with_functions: bool = False) -> list[Any]:
+    """Constraints as a list; refuses what is none.
+
+    Parameters
+    ----------
+    constraints : iterable of PartConstraint
+    with_functions : bool
+        Whether functions of the number of words are allowed, too.
+    """
+    if isinstance(constraints, PartConstraint):
+        raise ValueError("constraints is one constraint; give a list: [constraint]")
+    is_listed = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    listed = list(constraints) if is_listed else [constraints]
+    for item in listed:
+        if not (
+            isinstance(item, PartConstraint) or (with_functions and callable(item))
+        ):
+            raise ValueError(
+                f"constraints: {item!r:.60} is no constraint; make them with "
+                "partwise.structures.constraints, as at_most(2)"
+            )
+    return listed
+
+
 class PartConstraint(NamedTuple):
     """lower ≤ Σ coef·x ≤ upper, where x is 1 for the parts of an output.
 

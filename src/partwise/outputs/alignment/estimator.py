@@ -17,6 +17,7 @@ from partwise.outputs.estimator import as_object_array
 from partwise.outputs.latent_estimator import PartlyLabelledEstimator
 from partwise.parameters import check_positive, check_whole
 from partwise.readers.substitution import SubstitutionMatrix, as_matrix
+from partwise.solvers import Abilities
 from partwise.structures.alignment.examples import check_sizes, hidden_truths
 from partwise.structures.alignment.file import chosen_options, options_of
 from partwise.structures.alignment.structure import Alignment
@@ -97,6 +98,7 @@ class SequenceAligner(PartlyLabelledEstimator):
 
     model_: AlignmentModel = field(init=False)
     model_class = AlignmentModel
+    abilities = Abilities(("generative",), has_hidden_parts=True)
     measured = "alignments"
     as_given = ("templates",)
 

@@ -92,7 +92,6 @@ class SupervisedClusterer(LatentEstimator):
     splits_: int = field(init=False)
     model_class = ClusteringModel
     measured = "clusters"
-    has_baseline = False
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""

@@ -17,6 +17,7 @@ from partwise.outputs.custom.model import WeightsModel
 from partwise.outputs.estimator import StructuredEstimator, as_object_array
 from partwise.outputs.json_parameters import portable_parameters
 from partwise.protocol import Structure, Support, offers
+from partwise.solvers import Abilities
 from partwise.structures.joint_kernel import KernelModel
 from partwise.structures.loop import TwoBest, sparse_feature
 from partwise.structures.parts import PartSelection
@@ -70,6 +71,7 @@ class StructuredSVM(StructuredEstimator):
     solver: Any = "bcfw"
 
     coef_: Any = field(init=False)
+    abilities = Abilities(("generative",))  # where the structure has one
     structure_: Structure = field(init=False)
 
     def fit(

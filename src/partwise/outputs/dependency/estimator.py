@@ -11,12 +11,18 @@ from partwise.bounds import as_list
 from partwise.certificate import Certificate
 from partwise.features.sentences import sentence_table, shown_words
 from partwise.features.vocabulary import check_settings
+from partwise.metrics import metric as find_metric
 from partwise.outputs.dependency.learning import LABELS, fit_labeller, fit_pruner
 from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.support import support_of
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_arcs
-from partwise.parameters import SettingsError, check_not_negative, check_whole
+from partwise.parameters import (
+    ParameterError,
+    SettingsError,
+    check_not_negative,
+    check_whole,
+)
 from partwise.protocol import Floats
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
@@ -127,7 +133,6 @@ class DependencyParser(TreeParser):
 
     model_: DependencyModel = field(init=False)
     label_certificate_: Certificate = field(init=False)
-    has_baseline = False
     measured = "dependencies"
     model_class = DependencyModel
     keeps_dual = True
@@ -238,7 +243,13 @@ class DependencyParser(TreeParser):
 
     def score(self, X: Any, y: Any) -> float:
         """The estimator's `metric` of its predictions, as far as trees are known."""
-        return super().score(X, tree_codes.as_trees(as_list(y)))
+        trees = tree_codes.as_trees(as_list(y))
+        if self.model_.labels and not tree_codes.label_names(trees):
+            if self.metric not in (None, "uas"):
+                remedy = "y has heads without labels, of which only 'uas' makes sense"
+                raise ParameterError("metric", self.metric, remedy)
+            return float(find_metric("uas").function(trees, list(self.predict(X))))
+        return super().score(X, trees)
 
     def confidences(self, X: Any) -> list[Floats]:
         """P(predicted head) of each word, one array per sentence."""

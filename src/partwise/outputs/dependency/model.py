@@ -17,6 +17,7 @@ from partwise.outputs.tree_model import TreeModel
 from partwise.protocol import Floats, Ints, Latent, offers
 from partwise.readers.table import Table
 from partwise.readers.trees import DependencyTree
+from partwise.structures.constraints import checked_constraints
 from partwise.structures.dependency import Arborescence
 from partwise.structures.dependency import codes as tree_codes
 from partwise.structures.dependency.constrained import decode_within
@@ -134,7 +135,8 @@ class DependencyModel(TreeModel):
             return [], np.zeros(0, bool)
         table = sentence_table(X)
         heads = None if given is None else tree_codes.known_heads(given, table.offset)
-        linear_constraints, names = list(constraints), self.joint_labels
+        names = self.joint_labels
+        linear_constraints = checked_constraints(constraints, with_functions=True)
         parsed, valid = [], []
         begin = row = 0
         for problem in self.problems(table, n_jobs, heads):

@@ -122,7 +122,10 @@ class DependencyTask(TreeTask):
         """`given` is "head": the HEAD of the file is kept where it is there."""
         if given.lower() != "head":
             raise ValueError(f"--given {given}: the column of known heads is HEAD")
-        return data.source.known_heads()
+        heads = data.source.known_heads()
+        for row in self.without_heads:
+            heads[row] = [None] * len(heads[row])
+        return heads
 
     # --------------------------------------------------------------- evaluation
 

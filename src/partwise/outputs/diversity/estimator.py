@@ -13,7 +13,7 @@ from partwise.features.covering import WordCovers
 from partwise.outputs.diversity.model import DiversityModel
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.saved_estimator import SavedEstimator
-from partwise.parameters import check_whole
+from partwise.parameters import ParameterError, check_whole
 from partwise.structures.coverage import Coverage
 
 
@@ -77,7 +77,6 @@ class DiverseSelector(SavedEstimator):
 
     model_: DiversityModel = field(init=False)
     model_class = DiversityModel
-    has_baseline = False
     measured = "selections"
 
     def check_parameters(self) -> None:
@@ -106,6 +105,12 @@ class DiverseSelector(SavedEstimator):
         structure = Coverage(self.k, self.search_nodes)
         model = DiversityModel(covers, structure, np.zeros(0), {})
         problem = model.training_problem(X, y, self._formulation(), self._n_jobs())
+        largest = int(np.diff(problem.blocks.document).max())
+        if self.k >= largest:
+            raise ParameterError(
+                "k", self.k, f"the largest candidate set has {largest} documents, of "
+                "which some must be left out; give a smaller number",
+            )  # fmt: skip
         self._learn_weights(model, problem)
         if self.nonnegative and (model.weights < 0).any():
             model.weights = np.maximum(model.weights, 0.0)

@@ -12,7 +12,7 @@ from partwise.features.graphs import GraphFeaturizer, is_empty_graph, parts_of
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.label_scoring import TokenFeatureScoring
-from partwise.outputs.latent_estimator import LabelledEstimator
+from partwise.outputs.latent_estimator import LabelledEstimator, refuse_weights
 from partwise.parameters import SettingsError, check_choice
 from partwise.protocol import Floats
 from partwise.structures.graph import Graph
@@ -88,7 +88,6 @@ class GraphLabeler(LabelledEstimator):
 
     model_: GraphModel = field(init=False)
     model_class = GraphModel
-    has_baseline = False
     as_given = ("cost", "class_weight", "hidden_labels")
 
     def check_parameters(self) -> None:
@@ -126,6 +125,10 @@ class GraphLabeler(LabelledEstimator):
             Factor of the loss of each node.
         """
         self.check_parameters()
+        weights = {"class_weight": self.class_weight, "node_weight": node_weight}
+        for name, given in weights.items():
+            if given is not None:
+                refuse_weights(name, self.loss)
         last = self._last_model
         if last is not None:
             self._refuse_other(last.structure, "directed")

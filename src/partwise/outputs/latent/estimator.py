@@ -12,6 +12,7 @@ from partwise.outputs.custom.estimator import StructuredSVM
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.latent_estimator import first_model
 from partwise.protocol import Floats, offers
+from partwise.solvers import Abilities
 from partwise.solvers.cccp import Round
 from partwise.structures.latent_loop import Completing
 
@@ -75,6 +76,7 @@ class LatentStructuredSVM(StructuredSVM):
     self_paced: bool = False
 
     rounds_: list[Round] = field(init=False)
+    abilities = Abilities(("generative",), has_hidden_parts=True)
 
     def _solver_settings(self) -> dict[str, Any]:
         return super()._solver_settings() | {

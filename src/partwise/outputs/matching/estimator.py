@@ -65,7 +65,6 @@ class AssignmentMatcher(SavedEstimator):
 
     model_: MatchingModel = field(init=False)
     model_class = MatchingModel
-    has_baseline = False
     measured = "matchings"
     as_given = ("fit_intercept",)  # models have one only with unmatched items
 

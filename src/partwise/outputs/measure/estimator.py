@@ -99,7 +99,6 @@ class MeasureClassifier(ClassifierMixin, KernelRowEstimator):
     classes_: np.ndarray = field(init=False)
     threshold_: float = field(init=False)
     model_class = MeasureModel
-    has_baseline = False
 
     def __sklearn_tags__(self) -> Any:
         """Two classes only."""

@@ -94,7 +94,6 @@ class MotifClassifier(LatentEstimator):
     model_: MotifModel = field(init=False)
     model_class = MotifModel
     measured = "classes"
-    has_baseline = False
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""

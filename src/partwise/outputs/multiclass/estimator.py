@@ -17,7 +17,9 @@ from partwise.outputs.row_estimator import KernelRowEstimator, RowClassifier
 from partwise.outputs.row_keys import ClassHasher
 from partwise.outputs.row_refusals import with_remedies
 from partwise.outputs.support import support_of
+from partwise.parameters import level_of_caller
 from partwise.protocol import Floats
+from partwise.structures.losses.named import cost_table
 from partwise.structures.multiclass import Multiclass
 
 
@@ -79,7 +81,6 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
     model_: MulticlassModel = field(init=False)
     model_class = MulticlassModel
     keeps_dual = True
-    has_baseline = False
 
     # ------------------------------------------------------------------ learning
 
@@ -108,7 +109,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         if len(self.classes_) == 1:
             warnings.warn(
                 f"y has one class, {self.classes_[0]!s}; every prediction will be it",
-                stacklevel=2,
+                stacklevel=level_of_caller(),
             )
         codes = np.searchsorted(self.classes_, y)
         if last is not None and not np.isin(y, self.classes_).all():
@@ -145,12 +146,7 @@ class MulticlassClassifier(RowClassifier, KernelRowEstimator):
         """The cost of classes for true classes, in numbers."""
         if not isinstance(self.cost, dict):
             return self.cost
-        number = {label: k for k, label in enumerate(self.classes_.tolist())}
-        matrix = 1.0 - np.eye(len(number))
-        for (truth, predicted), value in self.cost.items():
-            if truth in number and predicted in number:  # may be absent in a fold
-                matrix[number[truth], number[predicted]] = value
-        return matrix
+        return cost_table("cost", self.cost, self.classes_.tolist())
 
     # ---------------------------------------------------------------- prediction
 

@@ -83,7 +83,6 @@ class MultilabelClassifier(RowClassifier):
 
     model_: MultilabelModel = field(init=False)
     model_class = MultilabelModel
-    has_baseline = False
 
     def __sklearn_tags__(self) -> Any:
         """Targets are matrices."""
@@ -125,6 +124,8 @@ class MultilabelClassifier(RowClassifier):
         if label_names is None and hasattr(y, "columns"):
             label_names = list(y.columns)
         y = y.toarray() if hasattr(y, "toarray") else y
+        if isinstance(y, list | tuple):
+            y = as_label_matrix(y)
         X, y = self._training_rows(X, y, multi_output=True)
         y = as_label_matrix(y)
         X, y, weight = self._used_rows(X, y, sample_weight)

@@ -15,10 +15,16 @@ from partwise.outputs.phrase.model import ConstituencyModel
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_phrases
-from partwise.parameters import SettingsError, check_whole, worded_warning
+from partwise.parameters import (
+    SettingsError,
+    check_whole,
+    level_of_caller,
+    worded_warning,
+)
 from partwise.protocol import Support
 from partwise.readers.refusals import refuse_single
 from partwise.readers.trees import as_phrase_tree, as_sentences, tagged_words
+from partwise.solvers import Abilities
 from partwise.structures.phrase import Grammar
 from partwise.structures.phrase._rules import common_wrapper
 from partwise.structures.phrase.partly_known import LatentGrammarProblem, is_partial
@@ -113,6 +119,7 @@ class ConstituencyParser(TreeParser):
     model_: ConstituencyModel = field(init=False)
     model_class = ConstituencyModel
     keeps_dual = True
+    abilities = Abilities(("pcfg", "generative"), has_hidden_parts=True)
     measured = "phrases"
     as_given = ("features",)  # counts take "rules" in place of "spans"
 
@@ -210,7 +217,9 @@ class ConstituencyParser(TreeParser):
             )
             if any(map(is_partial, trees)):
                 text += ", or give more whole trees, whose rules make the grammar"
-            warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
+            warnings.warn(
+                worded_warning(UserWarning, text), stacklevel=level_of_caller()
+            )
         if not rows:
             raise SettingsError("no sentence is left to train on; raise <max_length>")
         return rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from partwise.objective import Formulation
 from partwise.outputs.kernel_scoring import Listing
-from partwise.outputs.model import one_cut
+from partwise.outputs.model import MAX_K, one_cut
 from partwise.outputs.support import SupportSet
 from partwise.outputs.tree_explanation import Reason, SupportTree, TreeExplanation
 from partwise.outputs.tree_model import TreeModel
@@ -187,9 +187,9 @@ class ConstituencyModel(TreeModel):
             best: dict[PhraseTree, float] = {}
             for tree, score in ranked:
                 best.setdefault(tree, score)
-            if len(best) >= k or len(ranked) < n_asked:
+            if len(best) >= k or len(ranked) < n_asked or n_asked == MAX_K:
                 return list(best.items())[:k]
-            n_asked *= 2
+            n_asked = min(2 * n_asked, MAX_K)
 
     def n_unknown_tags(self, X: Any) -> int:
         """Words whose tag training never showed; it stands for any other."""

@@ -76,14 +76,13 @@ class Ranker(CompletingEstimator, RowEstimator):
 
     model_: RankingModel = field(init=False)
     model_class = RankingModel
-    has_baseline = False
 
     def check_parameters(self) -> None:
         """Refuse what cannot be fitted, before any data are read."""
         super().check_parameters()
         check_whole("k", self.k, 1)
         if self.measure == "precision_at_k" and self.k is None:
-            raise SettingsError("<measure='precision_at_k'> needs <k=>")
+            raise SettingsError("<measure='precision_at_k'> needs <k=>, the places")
         if self.place_weights is not None and self.measure not in PLACE_MEASURES:
             raise SettingsError(
                 f"<measure={self.measure!r}> weighs pairs; leave <place_weights=> out"
@@ -120,6 +119,11 @@ class Ranker(CompletingEstimator, RowEstimator):
         """
         self.check_parameters()
         X, y, groups = stacked(X, y, groups)
+        if y is not None and np.asarray(y).dtype.kind in "US":
+            grade = str(np.ravel(y)[0])
+            raise ValueError(
+                f"y: {grade!r} is a text; give numbers, the higher the better"
+            )
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
         lowest = np.minimum.reduceat(y[order], offset[:-1])

@@ -16,10 +16,12 @@ from partwise.kernels.naming import as_kernel
 from partwise.kernels.positive import refuse_indefinite
 from partwise.metrics import metric as find_metric
 from partwise.outputs.estimator import as_object_array
+from partwise.outputs.model import check_k
 from partwise.outputs.reranking.model import RerankerModel, base_scores, describe
 from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.parameters import SettingsError
 from partwise.protocol import Floats, Ints
+from partwise.solvers import Abilities
 from partwise.structures.candidates import Ballot, CandidateProblem, Ranked, check_lists
 
 
@@ -91,7 +93,7 @@ class Reranker(SavedEstimator):
 
     model_: RerankerModel = field(init=False)
     n_left_out_: int = field(init=False)
-    can_vote = True
+    abilities = Abilities(can_vote=True)
     model_class = RerankerModel
 
     def fit(self, X: Any, y: Sequence[Any], sample_weight: Any = None) -> Self:
@@ -198,6 +200,7 @@ class Reranker(SavedEstimator):
 
     def predict_topk(self, X: Any, k: int) -> np.ndarray:
         """The k best candidates of each example with their new scores."""
+        check_k(k)
         return as_object_array([ranked[:k] for ranked in self._rank(X)])
 
     def _rank(self, X: Any) -> list[Ranked]:

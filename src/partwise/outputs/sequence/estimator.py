@@ -13,7 +13,7 @@ from partwise.features.vocabulary import check_settings
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.kernel_fit import KernelParameters
 from partwise.outputs.labels import encode_labels, label_set
-from partwise.outputs.latent_estimator import LabelledEstimator
+from partwise.outputs.latent_estimator import LabelledEstimator, refuse_weights
 from partwise.outputs.saved_estimator import SavedEstimator
 from partwise.outputs.segments.learning import SegmentParameters
 from partwise.outputs.segments.model import SegmentModel
@@ -25,6 +25,7 @@ from partwise.protocol import Floats
 from partwise.readers.refusals import refuse_several, refuse_single
 from partwise.readers.table import Table
 from partwise.readers.tokens import show_tokens
+from partwise.solvers import Abilities
 from partwise.structures.chain.labelled import make_chain
 
 
@@ -124,6 +125,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
     model_: SequenceModel = field(init=False)
     model_class = SequenceModel
     keeps_dual = True
+    abilities = Abilities(("hmm", "generative"), has_hidden_parts=True)
     settings_names = (*SavedEstimator.settings_names, "scheme")
 
     # ------------------------------------------------------------------ learning
@@ -152,6 +154,7 @@ class SequenceTagger(SegmentParameters, KernelParameters, LabelledEstimator):
         self._weighted = sample_weight is not None or token_weight is not None
         weight = None
         if token_weight is not None:
+            refuse_weights("token_weight", self.loss)
             weight = np.concatenate([np.asarray(row, float) for row in token_weight])
         last = self._last_model
         labels = label_set(y) if last is None else last.labels

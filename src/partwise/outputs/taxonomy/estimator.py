@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -12,7 +13,7 @@ from partwise.outputs.estimator import as_object_array
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
-from partwise.parameters import SettingsError
+from partwise.parameters import SettingsError, level_of_caller, worded_warning
 from partwise.protocol import Floats
 from partwise.structures.taxonomy import NodeSets, Taxonomy
 from partwise.structures.taxonomy.measures import hierarchical_scores
@@ -105,6 +106,13 @@ class TaxonomyClassifier(MulticlassClassifier):
         the table that came with the data, where the parameter names none.
         """
         self._parents = parents if self.parents is None else self.parents
+        if self._parents is None:
+            text = (
+                "<parents=> is not given: all classes are at the top, as those of a "
+                "MulticlassClassifier"
+            )
+            warning = worded_warning(UserWarning, text)
+            warnings.warn(warning, stacklevel=level_of_caller())
         self._nodes = Nodes([], [])
         if self.multiple:
             return self._fit_sets(X, y, sample_weight, feature_names)

@@ -136,9 +136,9 @@ def checked_trees(
 ) -> list[DependencyTree]:
     """Trees of these sentences that a parser of this kind can learn from."""
     trees = as_trees(y)
+    check_trees(trees, offset)
     if single_root:
         refuse_many_roots(trees)
-    check_trees(trees, offset)
     if projective:
         warn_of_crossing(trees)
     return trees
@@ -160,6 +160,11 @@ def check_trees(y: Any, offset: Ints) -> None:
 
 def check_tree(heads: Sequence[int | None], s: int) -> None:
     """Refuse heads that are outside the sentence or run in circles; None is unknown."""
+    if any(head is not None and head < 0 for head in heads):
+        raise ValueError(
+            f"tree {s} has heads below 0; words count from 1 and the root is 0, add 1 "
+            "to heads that count from 0"
+        )
     n = len(heads)
     state = [0] * (n + 1)  # 1 while on the path, 2 when the root is known above
     state[0] = 2

@@ -20,6 +20,23 @@ from partwise.structures.dependency.constraints import (
 )
 
 
+class ImpossibleHeadsError(ValueError):
+    """Given heads that no tree has.
+
+    Parameters
+    ----------
+    rows : list of int
+        Sentences with such heads.
+    """
+
+    def __init__(self, rows: list[int]) -> None:
+        super().__init__(
+            f"sentence {rows[0]}: no tree has the given heads; check for circles, "
+            "crossing arcs and several roots"
+        )
+        self.rows = rows
+
+
 def decode_within(
     problem: Any,
     model: Floats,
@@ -48,11 +65,8 @@ def decode_within(
     """
     codes, value, is_tree = problem.decode(model, given)
     if not np.isfinite(value).all():
-        row = first + int(np.flatnonzero(~np.isfinite(value))[0])
-        raise ValueError(
-            f"sentence {row}: no tree has the given heads; check for circles, "
-            "crossing arcs and several roots"
-        )
+        rows = first + np.flatnonzero(~np.isfinite(value))
+        raise ImpossibleHeadsError(rows.tolist())
     if constraints:
         codes = satisfy(problem, model, codes, constraints, labels, given)
     return codes, is_tree

@@ -127,6 +127,15 @@ def labels_of(row: Any, names: list[Any] | None, what: str, i: int) -> list[Any]
     if isinstance(row, Mapping):
         if names is None:
             raise ValueError(f"{what}: graph {i} has no names of nodes; give a list")
+        foreign = [name for name in row if name not in names]
+        if foreign:
+            raise ValueError(f"{what}: graph {i} has no node {foreign[0]!r}")
+        missing = [name for name in names if name not in row]
+        if missing and what == "y":
+            raise ValueError(
+                f"y: graph {i} has no label for node {missing[0]!r}; give None where "
+                "a label is not known"
+            )
         return [row.get(name) for name in names]
     if isinstance(row, str) or not hasattr(row, "__len__"):
         raise ValueError(f"{what}: graph {i} is {row!r:.40}; give a label per node")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from partwise.bounds import calling_sequences
 from partwise.features.arrays import as_features
 from partwise.objective import Formulation
 from partwise.parameters import SettingsError
@@ -146,7 +147,8 @@ def pack_pairs(
         truth[left_first[i] : left_first[i + 1]] = rows
     is_sparse = any(sparse.issparse(x.features) for x in X)
     wrap = sparse.csr_array if is_sparse else np.asarray
-    features = as_features([wrap(x.features) for x in X])
+    with calling_sequences("example"):
+        features = as_features([wrap(x.features) for x in X])
     scorer = scorer or LinearScorer()
     rows, number = scorer.ordered(scorer.bind(features, 1))
     pairs = np.concatenate([x.pairs for x in X]).astype(np.int32)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from partwise.protocol import Ints, offsets_of
+from partwise.readers.sequences import NUCLEOTIDES
 
 LETTERS = "ACGT"
 UNKNOWN = -1  # any other letter: it has no weights
@@ -49,6 +50,13 @@ def encode(X: Sequence[str], order: int) -> Letters:
             raise ValueError(
                 f"sequence {i} is of type {type(x).__name__}; give strings of A, C, G "
                 "and T"
+            )
+        known = NUCLEOTIDES.match(x)
+        end = known.end() if known else 0
+        if end < len(x):
+            raise ValueError(
+                f"sequence {i} has the letter {x[end]!r}, which is no nucleotide; give "
+                "DNA or RNA"
             )
     length = [len(x) for x in X]
     offset = offsets_of(length)

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partwise.protocol import Floats, Ints
-from partwise.structures.constraints import PartConstraint, at_most, implies
+from partwise.structures.constraints import (
+    PartConstraint,
+    at_most,
+    checked_constraints,
+    implies,
+)
 
 if TYPE_CHECKING:
     from partwise.structures.multilabel.structure import Multilabel
@@ -41,7 +46,7 @@ def satisfy(
     from partwise.structures.parts._decoders import best_by_milp
 
     size, n_pairs = structure.n_labels, len(pair)
-    wanted = _rows(list(constraints), labels, size + n_pairs)
+    wanted = _rows(checked_constraints(constraints), labels, size + n_pairs)
     needed = [implies(labels[a], labels[b]) for a, b in np.argwhere(structure.needs())]
     needed.append(at_most(structure.most()))
     rows = [*wanted, *_rows(needed, labels, size + n_pairs), *_pair_rows(structure)]

@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from partwise.parameters import ParameterError
+from partwise.parameters import SettingsError, unknown_among
 from partwise.protocol import Ints
 
 
 def as_label_matrix(y: Any) -> Ints:
     """A 0/1 matrix; refuses anything else with what it should be."""
-    y = np.asarray(y)
     fault = ""
-    if y.ndim != 2:
+    try:
+        y = np.asarray(y)
+    except ValueError:  # lists of different lengths
+        y, fault = np.zeros(0), "y holds lists of labels"
+    if fault:
+        pass
+    elif y.ndim != 2:
         fault = f"y has shape {y.shape}"
     elif y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
         fault = "y holds more than 0 and 1"
@@ -37,15 +42,16 @@ def number_implications(given: Any, labels: list[Any]) -> list[list[int]]:
     number = {str(label): k for k, label in enumerate(labels)}
     pairs = given or ()
     if isinstance(pairs, str):
-        pairs = [pair.split(">") for pair in pairs.split(",")]
+        pairs = pairs.split(",")
     implications = []
     for pair in pairs:
-        names = [str(label).strip() for label in pair]
+        parts = pair.split(">") if isinstance(pair, str) else pair
+        names = [str(label).strip() for label in parts]
         known = [number[name] for name in names if name in number]
-        if len(names) != 2 or len(known) != 2:
-            raise ParameterError(
-                "implications", given,
-                f"{pair!r} is no pair of labels; give a>b or (a, b)",
-            )  # fmt: skip
+        text = unknown_among(names, number)
+        if len(names) != 2:
+            text = f"{pair!r} is no pair of labels; give a>b or (a, b)"
+        if text:
+            raise SettingsError(f"<implications=>: {text}")
         implications.append(known)
     return implications

@@ -22,9 +22,12 @@ def stacked(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
     is_sparse = any(sparse.issparse(item) for item in X)
     rows = sparse.vstack(X, format="csr") if is_sparse else np.vstack(X)
     sizes = [item.shape[0] for item in X]
-    if y is not None and [len(item) for item in y] != sizes:
-        raise ValueError("y: give as many grades for each query as X has rows")
-    grades = None if y is None else np.concatenate([np.asarray(item) for item in y])
+    has_grades = y is not None
+    if has_grades and [np.size(item) for item in y] != sizes:
+        raise ValueError(
+            "y: give a list of grades for each query, as many as its matrix has rows"
+        )
+    grades = np.concatenate([np.ravel(item) for item in y]) if has_grades else None
     return rows, grades, np.repeat(np.arange(len(X)), sizes)
 
 
@@ -41,5 +44,11 @@ def by_query(groups: Any, n: int) -> tuple[Ints, Ints]:
     groups = np.asarray(groups)
     if groups.shape != (n,):
         raise ValueError(f"groups has shape {groups.shape} where X has {n} rows")
+    missing = np.flatnonzero([group is None or group != group for group in groups])
+    if len(missing):
+        raise ValueError(
+            f"groups: row {missing[0]} has no query ({groups[missing[0]]}); leave such "
+            "rows out"
+        )
     _, query, size = np.unique(groups, return_inverse=True, return_counts=True)
     return np.argsort(query, kind="stable"), np.append(0, np.cumsum(size))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from partwise.bounds import require
+from partwise.parameters import ParameterError
 from partwise.protocol import Floats, Ints
 from partwise.readers.hierarchies import path_parents
 
@@ -70,6 +71,11 @@ class Nodes:
                     raise ValueError(
                         f"parents={parents!r} needs paths, {label!r} is none"
                     )
+            if labels and not any(parents in label for label in labels):
+                raise ParameterError(
+                    "parents", parents, f"no class has it, as {labels[0]!r} has not; "
+                    "give what separates the steps of a path, or a table of parents",
+                )  # fmt: skip
             table = path_parents(sorted(labels), parents)
         elif parents is None:
             table = {label: () for label in labels}
