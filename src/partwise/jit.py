@@ -17,6 +17,7 @@ import atexit
 import functools
 import gc
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -41,6 +42,8 @@ COMPILED = re.compile(
 PLAIN = ("objective.py",)  # has functions that kernels call, and imports none of these
 VERSIONS = 4  # of the package that are kept, and others that are in use
 IN_USE = 14 * 24 * 3600.0  # seconds since a version was last used
+PATIENCE = 2.0  # seconds of compilation of which nobody is told
+ANNOUNCEMENT = "compiling … (first run only)"
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -185,7 +188,14 @@ class KernelCache(FunctionCache):
 
 
 class _Clock(event.Listener):
-    """The intervals in which numba compiles, and a line to show before the first.
+    """The intervals in which numba compiles, and a line to show once.
+
+    A first fit compiles for up to a minute, in which nothing else happens. Where nobody
+    has asked for the line, it goes to the logger ``partwise`` after `PATIENCE` seconds:
+    without any configuration Python shows messages of the level ``WARNING`` on standard
+    error, and a program can silence or redirect them by the name of the logger. A
+    warning of `warnings` would say that the caller did something wrong, and end the fit
+    where warnings are errors.
 
     Numba makes millions of objects that refer to each other and live on. Python looks
     through all of them for garbage whenever 700 have been added, which is a sixth of
@@ -199,23 +209,30 @@ class _Clock(event.Listener):
         self.intervals: list[tuple[float, float]] = []
         self.show: Callable[[str], Any] | None = None
         self.is_announced = False
+        self.seconds = 0.0  # of all intervals
 
     def on_start(self, event: Any) -> None:
-        if self.show is not None and not self.is_announced:
-            self.is_announced = True
-            self.show("compiling … (first run only)")
+        now = time.perf_counter()
         if not self.depth:
-            self.began = time.perf_counter()
+            self.began = now
             self.threshold = gc.get_threshold()
             if self.threshold[0]:  # else somebody has switched collection off
                 gc.set_threshold(100_000, *self.threshold[1:])
         self.depth += 1
+        self._announce(self.seconds + now - self.began)
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1
         if not self.depth:
             gc.set_threshold(*self.threshold)
-            self.intervals.append((self.began, time.perf_counter()))
+            end = time.perf_counter()
+            self.intervals.append((self.began, end))
+            self.seconds += end - self.began
+
+    def _announce(self, seconds: float) -> None:
+        if not self.is_announced and (self.show is not None or seconds >= PATIENCE):
+            self.is_announced = True
+            (self.show or logging.getLogger("partwise").warning)(ANNOUNCEMENT)
 
 
 _clock = _Clock()
@@ -239,7 +256,8 @@ def announce_compilation(show: Callable[[str], Any]) -> None:
     """Show a line when numba begins to compile, once in a process.
 
     Numba's event comes after the look into the disk cache, so the line is shown exactly
-    when code is compiled.
+    when code is compiled. Without a call of this function it is logged, and only when
+    compilation takes more than two seconds.
 
     Parameters
     ----------
