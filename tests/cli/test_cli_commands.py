@@ -17,6 +17,7 @@ from safetensors.numpy import save as save_tensors
 
 from partwise.certificate import Certificate
 from partwise.cli import main
+from partwise.cli import progress
 from partwise.cli.output import percent
 from partwise.cli.progress import GapBar
 from partwise.datasets import toy_entities
@@ -42,7 +43,10 @@ def test_train_tells_its_certificate_as_json(trained, toys):
     assert set(answer) == {
         "certificate", "seconds", "n_examples", "n_features", "model", "dev",
     }  # fmt: skip
-    assert set(answer["seconds"]) == {"read", "features", "solve", "compile", "total"}
+    parts = dict(answer["seconds"])
+    total = parts.pop("total")
+    assert " ".join(parts) == "read features solve save evaluate report compile"
+    assert sum(parts.values()) == pytest.approx(total) and min(parts.values()) >= 0
     certificate = answer["certificate"]
     assert certificate["dual"] <= certificate["primal"]
     assert certificate["relative_gap"] <= 0.01 and certificate["exact_oracle"]
@@ -240,7 +244,7 @@ def wrong_planes(info, arrays):
         (claim("primal", 1.0), "primal"),
         (claim("dual", 1e6), "dual"),
         (claim("data_bound", 0.0), "data bound"),
-        (scale("weights", 1.1), "primal"),
+        (scale("weight", 1.1), "primal"),
         (scale("support/alpha", 2.0), "largest S/c"),
         (scale("support/alpha", 0.5), "dual"),
         (scale("support/alpha", -1.0), "smallest α"),
@@ -365,18 +369,55 @@ def test_ctrl_c_keeps_the_best_model_so_far(toys, tmp_path):
     assert os.listdir(tmp_path) == ["m"]
 
 
-def test_progress_is_a_line_whenever_iterations_double(capsys):
+@pytest.fixture
+def clock(monkeypatch):
+    """The time, as progress sees it: a list of one number."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def end_iteration(bar, iteration):
+    values = {"objective": np.inf, "bound": 1.0, "gap": np.inf, "is_estimate": False}
+    bar.on_fit_task_end(None, None, metadata={"iteration": iteration, **values})
+
+
+def test_progress_is_a_line_every_few_seconds(capsys, clock):
     bar = GapBar(tol=0.01)
-    for k in range(1, 9):
-        values = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
-        values["is_estimate"] = False
-        bar.on_fit_task_end(None, None, metadata=values)
-    values = {**values, "iteration": 1}
-    bar.on_fit_task_end(None, None, metadata=values)
+    shown = []
+    for k in range(1, 601):  # two iterations a second
+        clock[0] += 0.25
+        bar.on_pulse(k, 0.5)
+        clock[0] += 0.25
+        end_iteration(bar, k)
+        if capsys.readouterr().err:
+            shown.append(clock[0])
+    waits = np.diff(shown)
+    assert shown[0] == 0.5 and waits[0] <= 2.5
+    assert waits.max() < 61 and 8 < len(shown) < 30
+    assert (waits[1:] >= waits[:-1] - 1).all()
+
+
+def test_a_long_first_iteration_and_what_follows_the_last_are_told(capsys, clock):
+    bar = GapBar(tol=0.01)
+    for k in range(1, 6):
+        clock[0] += 1.0
+        bar.on_pulse(1, k / 6)
+    bar.on_stage("certificate")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["iteration 1, 33%", "iteration 1, 83%", "certificate"]
+
+
+def test_short_trainings_and_further_runs_are_told_by_their_first_iteration(
+    capsys, clock
+):
+    bar = GapBar(tol=0.01)
+    for k in (1, 2, 3, 1, 2):
+        end_iteration(bar, k)
+    bar.on_stage("certificate")
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == [
-        "iteration 1", "iteration 2", "iteration 4", "iteration 8",
-        "run 2 of the solver", "iteration 1",
+        "iteration 1", "run 2 of the solver", "iteration 1",
     ]  # fmt: skip
     assert bar._share(0.1) == pytest.approx(0.5) and bar._share(np.inf) == 0.0
 

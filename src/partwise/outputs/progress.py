@@ -111,6 +111,21 @@ class FitProgress:
 
         return call
 
+    def stage(self, text: str, seconds: float) -> None:
+        """Tell what begins after the iterations, where it may take a while.
+
+        Parameters
+        ----------
+        text : str
+        seconds : float
+            That the iterations took.
+        """
+        for listener in self.callbacks:
+            if hasattr(listener, "on_stage"):
+                listener.on_stage(text)
+        if self.estimator.verbose and seconds >= EVERY:
+            print(f"[{self._name()}] {text}", flush=True)
+
     def end(self, state: State) -> None:
         """The last line, and the end of all tasks."""
         if self.estimator.verbose:
