@@ -16,8 +16,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from partwise.certificate import Certificate
-from partwise.cli import main
-from partwise.cli import progress
+from partwise.cli import main, progress
 from partwise.cli.output import percent
 from partwise.cli.progress import GapBar
 from partwise.datasets import toy_entities

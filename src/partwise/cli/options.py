@@ -85,7 +85,7 @@ Encoding = Annotated[
         callback=_set_encoding,
     ),
 ]
-MaxLength = Annotated[int | None, _optional("N", "Leave out longer sentences.")]
+MaxLength = Annotated[int | None, _optional("N", "Leave out longer examples.")]
 
 FILE_OPTIONS = {
     "label": Label,

@@ -10,7 +10,6 @@ from typing import Any
 
 from partwise.cli.output import percent, say, shown
 
-
 FIRST_LINE = 2.0  # seconds without a line
 SLOWER = 1.3  # how the interval between lines grows
 LAST_LINE = 60.0  # seconds, to which it grows
@@ -97,7 +96,7 @@ class GapBar:
         text = (
             f"objective {mark}{_value(metadata['objective'])}  "
             f"bound {_value(metadata['bound'])}  "
-            f"gap {mark}{percent(gap) if math.isfinite(gap) else '–'}"
+            f"gap {_share_of(gap, mark)}"
         )
         if self._bar is not None:
             self._bar.update(0, completed=self._share(gap), figures=text)
@@ -174,6 +173,11 @@ class GramProgress:
                 f"Gram matrix: {percent(progress.done)}, about "
                 f"{progress.remaining:.0f} s left"
             )
+
+
+def _share_of(gap: float, mark: str) -> str:
+    text = percent(gap) if math.isfinite(gap) else "–"
+    return text if text.startswith("below") else mark + text
 
 
 def _value(number: float) -> str:

@@ -13,6 +13,7 @@ from partwise.cli.data_files import refuse_overwriting
 from partwise.cli.options import threads
 from partwise.cli.output import (
     certificate_lines,
+    in_singular,
     metric_rows,
     print_json,
     print_table,
@@ -108,7 +109,7 @@ def _train(
     data = task.read(request.data, truth=True)
     dev = task.read_dev(request.dev) if request.dev else None
     laps.end("read")
-    say(task.describe(data))
+    say(in_singular(task.describe(data)))
 
     bar = GapBar(estimator.tol, interruption.training_begins)
     estimator.set_callbacks(bar)

@@ -18,7 +18,7 @@ class AlignTask(Task):
     A line `# family NAME` opens an alignment. Files that end in .tsv annotate
     sequences: name, residue and further columns, a line per residue.
 
-    Example: `partwise train align train.afa --start blosum62.txt --model m --dev dev.afa`
+    Example: `partwise train align train.afa --start blosum62.txt --model m`
     """
 
     title: ClassVar[str] = "Aligner"
