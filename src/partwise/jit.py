@@ -164,11 +164,14 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled, or None; also where files are damaged."""
+        _clock.begin()
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:
             self._give_up(error)
             return None
+        finally:
+            _clock.end()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store what was compiled, if possible."""
@@ -188,7 +191,7 @@ class KernelCache(FunctionCache):
 
 
 class _Clock(event.Listener):
-    """The intervals in which numba compiles, and a line to show once.
+    """The intervals in which numba compiles or loads code, and a line to show once.
 
     A first fit compiles for up to a minute, in which nothing else happens. Where nobody
     has asked for the line, it goes to the logger ``partwise`` after `PATIENCE` seconds:
@@ -209,30 +212,36 @@ class _Clock(event.Listener):
         self.intervals: list[tuple[float, float]] = []
         self.show: Callable[[str], Any] | None = None
         self.is_announced = False
-        self.seconds = 0.0  # of all intervals
+        self.compiled = 0.0  # seconds, without those of loading alone
 
     def on_start(self, event: Any) -> None:
-        now = time.perf_counter()
+        self.begin()
+        waited = self.compiled + time.perf_counter() - self.began
+        if not self.is_announced and (self.show is not None or waited >= PATIENCE):
+            self.is_announced = True
+            (self.show or logging.getLogger("partwise").warning)(ANNOUNCEMENT)
+
+    def on_end(self, event: Any) -> None:
+        began = self.began
+        self.end()
         if not self.depth:
-            self.began = now
+            self.compiled += self.intervals[-1][1] - began
+
+    def begin(self) -> None:
+        """Compilation begins, or that of a function within it, or loading."""
+        if not self.depth:
+            self.began = time.perf_counter()
             self.threshold = gc.get_threshold()
             if self.threshold[0]:  # else somebody has switched collection off
                 gc.set_threshold(100_000, *self.threshold[1:])
         self.depth += 1
-        self._announce(self.seconds + now - self.began)
 
-    def on_end(self, event: Any) -> None:
+    def end(self) -> None:
+        """What began last ends."""
         self.depth -= 1
         if not self.depth:
             gc.set_threshold(*self.threshold)
-            end = time.perf_counter()
-            self.intervals.append((self.began, end))
-            self.seconds += end - self.began
-
-    def _announce(self, seconds: float) -> None:
-        if not self.is_announced and (self.show is not None or seconds >= PATIENCE):
-            self.is_announced = True
-            (self.show or logging.getLogger("partwise").warning)(ANNOUNCEMENT)
+            self.intervals.append((self.began, time.perf_counter()))
 
 
 _clock = _Clock()
@@ -240,7 +249,7 @@ event.register("numba:compile", _clock)
 
 
 def compile_seconds(begin: float, end: float) -> float:
-    """Seconds of an interval during which numba compiled.
+    """Seconds of an interval during which numba compiled, or loaded what it had.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from functools import partial
 from types import SimpleNamespace
 
@@ -15,10 +16,12 @@ import pytest
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from partwise import SequenceTagger
 from partwise.certificate import Certificate
 from partwise.cli import main, progress
 from partwise.cli.output import percent
 from partwise.cli.progress import GapBar
+from partwise.cli.warning_lines import warning_lines
 from partwise.datasets import toy_entities
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
@@ -468,3 +471,53 @@ def test_help_is_plain_and_needs_no_numpy(words):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not re.search(r"<(bool|list|str|int)|\[name\]|\w=\"", done.stdout)
+
+
+def test_counts_of_one_and_gaps_near_zero_are_worded(run, model, toys, tmp_path, capfd):
+    one = tmp_path / "one.txt"
+    text = (toys / "unlabelled.txt").read_text(encoding="utf-8")
+    one.write_text(text.partition("\n\n")[0] + "\n", encoding="utf-8")
+    done = run("predict", model, one, "--output", tmp_path / "out.txt")
+    assert done.err.startswith("1 sentence written to ")
+    values = {"iteration": 1, "objective": 1.0, "bound": 1.0, "is_estimate": True}
+    GapBar().on_fit_task_end(None, None, metadata=values | {"gap": 1e-9})
+    assert "gap below 0.0001 %" in capfd.readouterr().err
+
+
+def test_choices_in_help_are_whole_words(run):
+    text = run("train", "tag", "--help").out
+    assert "zero_one" in text and "hinge|log|ramp" in text
+
+
+def test_inspect_fits_a_terminal(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    labels = [f"LABEL-{k}" for k in range(48)]
+    X = [[{"word": label} for label in labels]]
+    SequenceTagger(max_iter=2).fit(X * 2, [labels] * 2).save(tmp_path / "m")
+    out = run("inspect", tmp_path / "m", "--top", "2").out
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(label in out.partition("certificate")[0] for label in labels)
+    assert "heaviest of 2,304 transitions" in out and "LABEL-4 → LABEL-5" in out
+
+
+def test_warnings_are_lines_told_at_once(run, tmp_path):
+    crossing = "\n".join(
+        f"{k}\tw{k}\tw\tX\tX\t_\t{head}\tdep\t_\t_"
+        for k, head in enumerate((3, 4, 0, 3), start=1)
+    )
+    data = tmp_path / "train.conllu"
+    data.write_text(f"{crossing}\n\n" * 4, encoding="utf-8")
+    done = run("train", "depparse", data, "--model", tmp_path / "m", "--tol", "0.5")
+    lines = done.err.splitlines()
+    places = [
+        next(k for k, line in enumerate(lines) if line.startswith(words))
+        for words in ("warning: 4 of 4 true trees have crossing arcs", "iteration 1")
+    ]
+    assert places == sorted(places) and "--non-projective" in lines[places[0]]
+
+
+def test_warnings_show_no_code(capsys):
+    with warning_lines():
+        warnings.warn("cache is read-only", RuntimeWarning, stacklevel=1)
+        warnings.warn("in a later version", DeprecationWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: cache is read-only\n"

@@ -28,6 +28,8 @@ _MOST_PAIRS = 8  # lines in the list of most frequent confusions
 _MOST_GROUPS = 12  # feature groups shown unfolded
 _MOST_TOKENS = 60  # of one error example
 _CONTEXT = 8  # tokens kept around a difference
+_LONG_TABLE = 20  # rows from which a table stands in two halves beside each other
+_NARROW_TABLE = 6  # columns for which there is room twice
 
 
 class ReportPathError(ValueError):
@@ -144,6 +146,15 @@ def _embedded(pictures: Sequence[Picture]) -> "list[tuple[Markup, str]]":
 class _Table(NamedTuple):
     header: list[tuple[str, bool]]  # name, whether the column holds numbers
     rows: list[list[str]]
+
+    @property
+    def halves(self) -> list[list[list[str]]]:
+        """The rows, in two parts where they are many and short."""
+        n = len(self.rows)
+        if n < _LONG_TABLE or len(self.header) > _NARROW_TABLE:
+            return [self.rows]
+        middle = (n + 1) // 2
+        return [self.rows[:middle], self.rows[middle:]]
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> _Table:

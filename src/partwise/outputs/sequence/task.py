@@ -234,9 +234,9 @@ def _heaviest_transitions(states: Any, weights: Any, top: int) -> Listing:
         for other, weight in zip(states, row, strict=False)
     ]
     allowed = [(weight, name) for weight, name in pairs if weight is not None]
-    title = f"heaviest of {len(pairs):,} transitions"
+    title = f"heaviest of {len(allowed):,} transitions"
     if len(allowed) < len(pairs):
-        title += f"; {len(pairs) - len(allowed):,} others are forbidden"
+        title += f"; {len(pairs) - len(allowed):,} more are forbidden"
     ranked = sorted(allowed, key=lambda pair: -abs(pair[0]))[: 4 * top]
     return Listing(title, (), [(f"{weight:+.4f}", name) for weight, name in ranked])
 
