@@ -66,6 +66,13 @@ def aim(solver: Solver, state: State) -> tuple[float, float]:
     return solver.tol, gap
 
 
+def tell_stage(estimator: Any, text: str) -> None:
+    """Tell the callbacks of an estimator what a fit does besides iterations."""
+    for listener in getattr(estimator, "_skl_callbacks", ()):
+        if hasattr(listener, "on_stage"):
+            listener.on_stage(text)
+
+
 class FitProgress:
     """
     Reports of a fit to scikit-learn's callbacks, and as lines of text.
@@ -120,9 +127,7 @@ class FitProgress:
         seconds : float
             That the iterations took.
         """
-        for listener in self.callbacks:
-            if hasattr(listener, "on_stage"):
-                listener.on_stage(text)
+        tell_stage(self.estimator, text)
         if self.estimator.verbose and seconds >= EVERY:
             print(f"[{self._name()}] {text}", flush=True)
 
