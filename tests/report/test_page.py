@@ -344,4 +344,5 @@ def test_wide_pictures_scroll_and_keep_their_size():
     assert re.search(
         r'class="scroll"[^>]*aria-label="wide"><svg[^>]*width="4000"', html
     )
+    assert '<figure class="wide">' in html
     assert re.search(r"\.pictures svg \{[^}]*max-width: none", html)
